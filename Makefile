@@ -1,0 +1,49 @@
+# Two commands: `make demo` and `make test`. Each sets everything up by itself; `make help` lists the rest.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Applies to build environments too, so nothing unpinned is installed.
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PIP    := $(BIN)/python -m pip install --quiet
+WORKERS ?= 2
+
+.PHONY: help demo test lint types bench clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "discreet needs Python 3.11 or newer; set PYTHON=python3.12, say")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/run: $(VENV)/made pyproject.toml constraints.txt
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/made pyproject.toml constraints.txt
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/run
+
+$(VENV)/bench: $(VENV)/dev
+	$(PIP) -e '.[bench]'
+	@touch $@
+
+demo: $(VENV)/run  ## private answers on invented hospital visits
+	@$(BIN)/discreet demo
+
+test: lint  ## lint, types, import contracts and every test
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(VENV)/dev  ## ruff, mypy --strict and the floors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/bench  ## speed and accuracy, each as a ratio against a reference in the same run
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove everything that was made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist

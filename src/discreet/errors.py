@@ -1,0 +1,107 @@
+"""Every error a user can meet.
+
+All derive from `DiscreetError`. A message names the cause and the fix, one sentence each, and never
+holds a value of the data: what is raised may depend on the question and the policy only.
+"""
+
+from __future__ import annotations
+
+
+class DiscreetError(Exception):
+    """The root of every error that discreet raises on purpose.
+
+    Attributes:
+        cause: what is wrong, in one sentence.
+        fix: what to do about it, in one sentence; may be empty.
+
+    Example:
+        >>> str(DiscreetError("The budget is not a number.", "Write budget = 3."))
+        'The budget is not a number. Write budget = 3.'
+    """
+
+    def __init__(self, cause: str, fix: str = "") -> None:
+        super().__init__(f"{cause} {fix}".strip())
+        self.cause = cause
+        self.fix = fix
+
+
+class InvalidParameter(DiscreetError, ValueError):
+    """A parameter is of the wrong type or outside its range: epsilon 0, a NaN, a scale beyond 2^56."""
+
+
+class EntropyError(DiscreetError, RuntimeError):
+    """The operating system gave no randomness. Nothing was released."""
+
+
+class PolicyError(DiscreetError, ValueError):
+    """The policy is incomplete or contradicts itself or the schema of the data.
+
+    Attributes:
+        key: the dotted key of the policy at fault, such as `tables.visits.max_rows`; may be empty.
+    """
+
+    def __init__(self, cause: str, fix: str = "", *, key: str = "") -> None:
+        super().__init__(f"{key}: {cause}" if key else cause, fix)
+        self.key = key
+
+
+class SourceError(DiscreetError):
+    """The data source cannot be opened, or is of a kind that is not supported."""
+
+
+class QueryRefused(DiscreetError, ValueError):
+    """The query cannot be answered with a privacy guarantee. It cost nothing and touched no data.
+
+    Attributes:
+        reason: the cause without the picture of the place.
+        place: the part of the query that is at fault; may be empty.
+        line: 1-based line of the place; 0 when unknown.
+        column: 1-based column of the place; 0 when unknown.
+    """
+
+    def __init__(
+        self, cause: str, fix: str = "", *, place: str = "", line: int = 0, column: int = 0, picture: str = ""
+    ) -> None:
+        super().__init__(f"{cause}\n{picture}\n" if picture else cause, fix)
+        self.reason = cause
+        self.place = place
+        self.line = line
+        self.column = column
+
+
+class EngineError(DiscreetError, RuntimeError):
+    """The engine failed or was interrupted after the charge. The charge stays; no answer was given.
+
+    The engine's own message is withheld, because it may quote a data value.
+    """
+
+
+class PostProcessingError(DiscreetError, RuntimeError):
+    """SQL above the noisy tables failed. The charge stays; the message speaks of released numbers only."""
+
+
+class LedgerError(DiscreetError, RuntimeError):
+    """The ledger cannot be read or written, so nothing may be answered. No data was touched."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The chain of the ledger is broken: an entry was altered, removed or reordered."""
+
+
+class BudgetExceeded(DiscreetError):
+    """The charge would overdraw a budget. It was not charged, and no data was touched.
+
+    Attributes:
+        account: which budget refused, such as `data set` or `analyst ana`.
+        asked: the loss that was asked for, as text.
+        left: what is left in that account, as text.
+    """
+
+    def __init__(self, account: str, asked: str, left: str) -> None:
+        super().__init__(
+            f"The budget of {account} has epsilon {left} left, and this asks for {asked}.",
+            "Ask with a smaller epsilon, or ask the steward for a larger budget.",
+        )
+        self.account = account
+        self.asked = asked
+        self.left = left
