@@ -1,0 +1,1 @@
+"""Engines hold private data and hand out integers; DuckDB is the default."""

@@ -1,0 +1,270 @@
+"""Makes a source visible to a connection as one named relation per table, reading metadata only.
+
+CSV is the exception: it has no types of its own, so it is imported when it is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from glob import escape, glob, has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.engines.connection import literal, quote
+from discreet.engines.csv import import_csv
+from discreet.engines.schema import Type
+from discreet.errors import SourceError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_DUCKDB = (".duckdb", ".db", ".ddb")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a table comes from.
+
+    Attributes:
+        relation: what to write after FROM.
+        version: returns a text that changes when the data may have changed; reads no data.
+        paths: the files that queries read.
+        keep: Python objects that the relation points into.
+    """
+
+    relation: str
+    version: Callable[[], str]
+    paths: Sequence[str] = ()
+    keep: tuple[object, ...] = field(default=(), repr=False)
+
+
+def attach(
+    connection: duckdb.DuckDBPyConnection,
+    table: str | None,
+    source: object,
+    types: Mapping[str, Type] | None = None,
+) -> dict[str, Origin]:
+    """Attach one source and return its tables by name.
+
+    Args:
+        connection: where the tables are to be visible.
+        table: the name of the table; None takes every table of a database, or the name of the file.
+        source: a path, a url, or a frame.
+        types: the types of columns of a CSV file that the caller fixes.
+
+    Raises:
+        SourceError: the source cannot be opened or is of no kind that is known.
+    """
+    if isinstance(source, str | os.PathLike):
+        kind, path, inner = _read_url(os.fspath(source))
+        if kind == "duckdb":
+            return _database(connection, path, inner or table, table)
+        name = table or _identifier(path)
+        if kind == "parquet":
+            return {name: _parquet(path)}
+        return {name: _csv(connection, path, name, types or {})}
+    name = table or "data"
+    return {name: _frame(connection, name, source)}
+
+
+def frozen_version() -> Callable[[], str]:
+    """Return the version of data that lives in memory: a random token, the same until it is opened again."""
+    token = secrets.token_hex(16)
+    return lambda: token
+
+
+def file_version(paths: Sequence[str]) -> str:
+    """Hash the place, size, time of change and inode of files; a file that is missing counts as such."""
+    digest = hashlib.sha256()
+    for path in paths:
+        try:
+            stat = os.stat(path)
+            state = (path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+        except OSError:
+            state = (path, -1, -1, -1)
+        digest.update(repr(state).encode())
+    return digest.hexdigest()
+
+
+def _read_url(url: str) -> tuple[str, str, str | None]:
+    """Split `kind:path#table`; the kind may be left to the file's suffix."""
+    scheme, colon, rest = url.partition(":")
+    if colon and scheme.lower() in ("parquet", "csv", "duckdb"):
+        kind, path = scheme.lower(), rest.removeprefix("//")
+    elif colon and len(scheme) > 1 and scheme.isalnum() and not os.path.exists(url):
+        raise SourceError(
+            f"Sources of kind {scheme}: are not supported.",
+            "Use parquet:, csv: or duckdb: and a path, or a frame.",
+        )
+    else:
+        kind, path = "", url
+    inner = None
+    if "#" in path and not os.path.exists(path):
+        path, inner = path.rsplit("#", 1)
+    path = os.path.abspath(os.path.expanduser(path))
+    return kind or _kind(path), path, inner
+
+
+def _kind(path: str) -> str:
+    lower = path.lower()
+    if lower.endswith(_CSV):
+        return "csv"
+    if lower.endswith(_DUCKDB):
+        return "duckdb"
+    if lower.endswith(_PARQUET) or (os.path.isdir(path) and _files(path)):
+        return "parquet"
+    raise SourceError(
+        f"The kind of the source {Path(path).name} cannot be told from its name.",
+        'Write it in front, as in "parquet:path", "csv:path" or "duckdb:path".',
+    )
+
+
+def _identifier(path: str) -> str:
+    """Make a table name from a file name: `my visits.csv.gz` becomes my_visits.
+
+    Example:
+        >>> _identifier("/data/2024-visits.parquet"), _identifier("/data/parts/*.parquet")
+        ('t_2024_visits', 'parts')
+    """
+    pure = Path(path)
+    while has_magic(pure.name):
+        pure = pure.parent
+    stem = pure.name.split(".")[0] if not pure.name.startswith(".") else pure.name.strip(".")
+    name = "".join(letter if letter.isalnum() or letter == "_" else "_" for letter in stem) or "data"
+    return name if not name[0].isdigit() else f"t_{name}"
+
+
+def _files(path: str) -> list[str]:
+    """Return the Parquet files of a path, a glob or a directory."""
+    if os.path.isfile(path):
+        return [path]
+    if os.path.isdir(path):
+        found: Iterator[str] = (
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(path)
+            for name in names
+            if name.lower().endswith(_PARQUET)
+        )
+        return sorted(found)
+    return sorted(file for file in glob(path, recursive=True) if os.path.isfile(file))
+
+
+def _parquet(path: str) -> Origin:
+    files = _files(path)
+    if not files:
+        raise SourceError(f"There is no Parquet file at {path}.", "Check the path.")
+    listed = ", ".join(literal(escape(file)) for file in files)
+    return Origin(f"read_parquet([{listed}])", partial(file_version, files), files)
+
+
+def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Mapping[str, Type]) -> Origin:
+    if not os.path.isfile(path):
+        raise SourceError(f"There is no file {path}.", "Check the path.")
+    version = file_version([path])
+    store = f"csv_{secrets.token_hex(8)}"
+    import_csv(connection, path, store, types)
+    return Origin(f"memory.main.{store}", lambda: version)
+
+
+def _database(
+    connection: duckdb.DuckDBPyConnection, path: str, inner: str | None, name: str | None
+) -> dict[str, Origin]:
+    if not os.path.isfile(path):
+        raise SourceError(f"There is no file {path}.", "Check the path.")
+    alias = f"source_{hashlib.sha256(path.encode()).hexdigest()[:16]}"
+    import duckdb
+
+    failed = False
+    try:
+        connection.execute(f"ATTACH IF NOT EXISTS {literal(path)} AS {alias} (TYPE duckdb, READ_ONLY)")
+    except duckdb.Error:
+        failed = True
+    if failed:
+        raise SourceError(
+            f"DuckDB cannot open {path} for reading.",
+            "Close the other connections to it, or pass the open connection itself; check that it is a DuckDB file.",
+        )
+    version = partial(file_version, [path, f"{path}.wal"])
+    return tables_of(connection, alias, inner, name, version)
+
+
+def tables_of(
+    connection: duckdb.DuckDBPyConnection,
+    database: str,
+    inner: str | None,
+    name: str | None,
+    version: Callable[[], str],
+) -> dict[str, Origin]:
+    """Return the tables and views of the main schema of a database, or the one called `inner` as `name`.
+
+    Raises:
+        SourceError: there is no such table, or none at all.
+    """
+    found = [
+        row[0]
+        for row in connection.execute(
+            "SELECT table_name FROM information_schema.tables "
+            "WHERE table_catalog = ? AND table_schema = 'main' ORDER BY table_name",
+            [database],
+        ).fetchall()
+    ]
+    if inner is not None:
+        found = [each for each in found if each.lower() == inner.lower()]
+    if not found:
+        what = f"no table {inner}" if inner is not None else "no table"
+        raise SourceError(f"The database has {what} in its schema main.", "Check the name of the table.")
+    return {
+        (name if inner is not None and name else each): Origin(
+            f"{quote(database)}.main.{quote(each)}", version
+        )
+        for each in found
+    }
+
+
+def _frame(connection: duckdb.DuckDBPyConnection, name: str, source: object) -> Origin:
+    table = to_arrow(name, source)
+    store = f"frame_{secrets.token_hex(8)}"
+    connection.register(store, table)
+    return Origin(store, frozen_version(), keep=(table,))
+
+
+def to_arrow(name: str, source: object) -> pa.Table:
+    """Return a frame as an Arrow table; NaN of pandas is NULL.
+
+    Raises:
+        SourceError: the object is no frame that is known, or a column of it mixes types.
+    """
+    import pyarrow as pa
+
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    module, kind = type(source).__module__.partition(".")[0], type(source).__name__
+    if module == "polars" and kind == "LazyFrame":
+        raise SourceError(f"The source {name} is a LazyFrame, which is a query.", "Pass .collect() of it.")
+    if module == "polars" and kind == "DataFrame":
+        return source.to_arrow()  # type: ignore[attr-defined]
+    if module == "pandas" and kind == "DataFrame":
+        failed = False
+        try:
+            return pa.Table.from_pandas(source, preserve_index=False)
+        except (pa.ArrowException, ValueError, TypeError):
+            failed = True
+        assert failed
+        raise SourceError(
+            f"The source {name} has a column that mixes types.",
+            "Give each column of the frame one type (astype).",
+        )
+    raise SourceError(
+        f"The source {name} is of type {type(source).__name__}, which cannot be opened.",
+        "Pass a path, a pandas or Polars DataFrame, an Arrow table or a DuckDB connection.",
+    )

@@ -1,0 +1,88 @@
+"""DuckDB connections with one meaning for every query, and closed to everything outside.
+
+Two kinds are made here: the engine's own, which may read the files it was opened on and nothing else, and
+the bare one of `sandbox`, which may read nothing. Both ignore the caller's Python variables, load no
+extension and have their configuration locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+# With these no arithmetic raises: x / 0 is infinite or NaN, x // 0 and x % 0 are NULL, ln(-1) is NaN.
+TOTAL = {
+    "ieee_floating_point_ops": "true",
+    "error_on_division_by_zero": "false",
+    "integer_division": "false",
+    "TimeZone": "UTC",
+    "Calendar": "gregorian",
+    "default_collation": "",
+    "default_null_order": "NULLS_LAST",
+    "default_order": "ASC",
+    "scalar_subquery_error_on_multiple_rows": "true",
+    "regex_match_operator_semantics": "partial",
+}
+
+_CLOSED = {
+    "python_enable_replacements": "false",  # else a name in a query could mean a variable of the caller
+    "python_scan_all_frames": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+}
+
+
+def quote(name: str) -> str:
+    """Write an identifier so that DuckDB reads it as it is.
+
+    Example:
+        >>> quote('a "b" c')
+        '"a ""b"" c"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Write a string literal.
+
+    Example:
+        >>> literal("O'Hara")
+        "'O''Hara'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def connect(**settings: str) -> duckdb.DuckDBPyConnection:
+    """Open an in-memory DuckDB with total arithmetic, no extensions and no view of the caller's variables.
+
+    Files are still open to it: call `seal` once everything that it may read is attached.
+    """
+    import duckdb
+
+    connection = duckdb.connect(
+        ":memory:", config={**_CLOSED, "preserve_insertion_order": "false", **settings}
+    )
+    for name, value in TOTAL.items():
+        connection.execute(f"SET GLOBAL {name} = {literal(value)}")
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def make_total(connection: duckdb.DuckDBPyConnection) -> None:
+    """Set, for this connection of somebody else's database alone, what decides the meaning of a query."""
+    for name, value in TOTAL.items():
+        connection.execute(f"SET SESSION {name} = {literal(value)}")
+    connection.execute("SET enable_progress_bar = false")
+
+
+def seal(connection: duckdb.DuckDBPyConnection, paths: Sequence[str] = ()) -> None:
+    """Close the connection to every file but `paths` and to the network, and lock its configuration."""
+    if paths:
+        connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")

@@ -1,0 +1,59 @@
+"""What is known of a table without reading it: the names and logical types of its columns."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+class Type(enum.Enum):
+    """The logical type of a column, the same on every engine.
+
+    INTEGER is whatever fits a signed 64-bit integer. Wider integers and decimals count as FLOAT; enums and
+    UUIDs as TEXT; every timestamp as TIMESTAMP, in UTC. OTHER (lists, structs, blobs, times) can be
+    selected by no private query.
+    """
+
+    INTEGER = "INTEGER"
+    FLOAT = "FLOAT"
+    BOOLEAN = "BOOLEAN"
+    TEXT = "TEXT"
+    DATE = "DATE"
+    TIMESTAMP = "TIMESTAMP"
+    OTHER = "OTHER"
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    """One column.
+
+    Attributes:
+        name: as the source writes it; look-ups ignore its case.
+        type: the logical type.
+        lo: least value that the physical type of an INTEGER column can hold, else None.
+        hi: greatest value that the physical type of an INTEGER column can hold, else None.
+    """
+
+    name: str
+    type: Type
+    lo: int | None = None
+    hi: int | None = None
+
+
+TableSchema: TypeAlias = Mapping[str, ColumnSchema]
+"""The columns of one table by name, in the order of the source."""
+
+
+def find(schema: TableSchema, name: str) -> ColumnSchema | None:
+    """Return the column of that name, ignoring case as DuckDB does, or None.
+
+    Example:
+        >>> find({"Age": ColumnSchema("Age", Type.INTEGER, -128, 127)}, "age").name
+        'Age'
+    """
+    if name in schema:
+        return schema[name]
+    folded = name.lower()
+    return next((column for key, column in schema.items() if key.lower() == folded), None)
