@@ -1,0 +1,204 @@
+"""What a ledger holds: entries, each sealed by a hash over all its fields and the entry before it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple, TypeAlias
+
+from discreet.errors import InvalidParameter
+from discreet.ledger.loss import Loss
+
+FORMAT = 1
+"""The version of tables and hashes. A ledger of a later format is refused, never guessed at."""
+
+Kind: TypeAlias = Literal["charge", "settle"]
+
+
+@dataclass(frozen=True)
+class Account:
+    """A budget that a question is charged to, as the policy states it now.
+
+    Attributes:
+        name: what the steward and the analyst read, such as `data set visits` or `analyst ana`; 1 to 200
+            printable characters. Two names are the same account when they are the same text.
+        limit: the most that may ever be spent.
+
+    Raises:
+        InvalidParameter: a name that is empty, too long or not printable.
+    """
+
+    name: str
+    limit: Loss
+
+    def __post_init__(self) -> None:
+        text("The name of an account", self.name)
+        if len(self.name) > 200 or not self.name.isprintable():
+            raise InvalidParameter(
+                "The name of an account is longer than 200 characters or not printable.",
+                "Use a short printable name.",
+            )
+
+
+@dataclass(frozen=True)
+class Posting:
+    """One account's line in a charge.
+
+    Attributes:
+        account: name of the account.
+        loss: what this charge adds.
+        total: what is spent from the account with it, so that the next charge need not add up the past.
+        limit: the account's limit at that time, rounded down to a multiple of 1/UNIT.
+    """
+
+    account: str
+    loss: Loss
+    total: Loss
+    limit: Loss
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger. It never changes.
+
+    Attributes:
+        number: 1, 2, 3, ... without a gap.
+        time: when it was written, UTC, by this machine's clock.
+        kind: `charge`, or `settle` for the answer to an earlier charge.
+        question: the canonical question.
+        postings: the accounts of a charge; empty for a settlement.
+        settles: the number of the charge that a settlement answers; None for a charge.
+        digest: SHA-256 of the answer of a settlement, hexadecimal; empty for a charge.
+        previous: hash of the entry before it.
+        hash: SHA-256 over all of the above, hexadecimal.
+    """
+
+    number: int
+    time: datetime
+    kind: Kind
+    question: str
+    postings: tuple[Posting, ...]
+    settles: int | None
+    digest: str
+    previous: str
+    hash: str
+
+
+class Head(NamedTuple):
+    """The last entry's number and hash. Who notes it elsewhere can prove later that nothing was cut off."""
+
+    number: int
+    hash: str
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The receipt of a charge: the right to compute one answer and to settle it once.
+
+    Attributes:
+        number: number of the charge's entry.
+        hash: hash of that entry, so that a receipt of another ledger is recognised.
+        question: the canonical question that was charged.
+        loss: what was charged to every account.
+    """
+
+    number: int
+    hash: str
+    question: str
+    loss: Loss
+
+
+def make_entry(
+    head: Head,
+    kind: Kind,
+    question: str,
+    *,
+    postings: Sequence[Posting] = (),
+    settles: int | None = None,
+    digest: str = "",
+    time: datetime | None = None,
+) -> Entry:
+    """Write the entry that follows the head, sealed."""
+    number, when, lines = head.number + 1, time or datetime.now(UTC), tuple(postings)
+    seal = _seal(number, when, kind, question, lines, settles, digest, head.hash)
+    return Entry(number, when, kind, question, lines, settles, digest, head.hash, seal)
+
+
+def sealed(entry: Entry) -> bool:
+    """Say whether the entry's hash is the hash of its fields."""
+    return entry.hash == _seal(
+        entry.number,
+        entry.time,
+        entry.kind,
+        entry.question,
+        entry.postings,
+        entry.settles,
+        entry.digest,
+        entry.previous,
+    )
+
+
+def genesis(identity: str) -> Head:
+    """The head of an empty ledger; its hash depends on the ledger's random identity."""
+    return Head(0, _hash("discreet ledger", str(FORMAT), identity))
+
+
+def digest_of(answer: bytes) -> str:
+    """SHA-256 of an answer, hexadecimal."""
+    return hashlib.sha256(answer).hexdigest()
+
+
+def text(what: str, value: object) -> str:
+    """Return a text that can be stored.
+
+    Raises:
+        InvalidParameter: not a string, empty, or not encodable in UTF-8.
+    """
+    if not isinstance(value, str) or not value:
+        raise InvalidParameter(f"{what} is not a text or is empty.", "Give a non-empty text.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        problem = InvalidParameter(f"{what} is not valid Unicode.", "Remove the lone surrogates.")
+    else:
+        return value
+    raise problem
+
+
+def _seal(
+    number: int,
+    time: datetime,
+    kind: str,
+    question: str,
+    postings: Sequence[Posting],
+    settles: int | None,
+    digest: str,
+    previous: str,
+) -> str:
+    fields = [
+        str(FORMAT),
+        str(number),
+        time.isoformat(timespec="microseconds"),
+        kind,
+        question,
+        str(settles or 0),
+        digest,
+        previous,
+        str(len(postings)),
+    ]
+    for line in postings:
+        fields.append(line.account)
+        for loss in (line.loss, line.total, line.limit):
+            fields += [str(loss.epsilon), str(loss.delta)]
+    return _hash(*fields)
+
+
+def _hash(*fields: str) -> str:
+    # Every field is preceded by its length, so no two different lists of fields give the same bytes.
+    state = hashlib.sha256()
+    for field in fields:
+        raw = field.encode()
+        state.update(b"%d:" % len(raw) + raw)
+    return state.hexdigest()

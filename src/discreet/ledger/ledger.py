@@ -1,0 +1,271 @@
+"""The durable budget: charge first, then compute, then settle; nothing is ever changed or given back."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
+from discreet.ledger.chain import check, corrupt, verify
+from discreet.ledger.entry import Account, Charge, Entry, Head, Posting, digest_of, make_entry, text
+from discreet.ledger.loss import Loss, at_least, at_most
+from discreet.ledger.store import MemoryStore, Rows, Store
+
+TIMEOUT = 30.0
+"""Seconds to wait for other writers. A charge takes milliseconds, so this is thousands of them."""
+
+_PAGE = 256
+
+
+class Ledger:
+    """An append-only, hash-chained record of what was asked, what it cost and what was answered.
+
+    Privacy: what is spent from an account is the sum of the losses of its charges, an upper bound on the
+    loss of everything answered (sequential composition, Dwork and Roth 2014, theorem 3.16), because an
+    answer is computed only after its charge is durable and a charge is never taken back. The sum is at most
+    the account's limit, exactly: the check and the charge are one transaction, and no other writer comes
+    in between. Losses are kept as multiples of 1/UNIT (see `Loss`), rounded up.
+
+    Two askers of the same question at the same time are both charged; an answer is free only once it is
+    settled. A crash between charge and settlement stays charged.
+
+    What the chain shows: an entry that was altered, removed, inserted or moved. What it cannot show: entries
+    cut off at the end, or a whole chain written anew, by someone who may write the file. Note `head()`
+    elsewhere, and `verify(noted)` will show that too. Whoever may write the file is trusted with the budget.
+
+    A ledger may be shared by threads. After a fork, a ledger in a file works in parent and child (no
+    connection is carried across); one in memory works in the parent only.
+
+    Attributes:
+        durable: whether entries outlive the process.
+        where: the file, or `memory`; never a user name or password.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.durable = store.durable
+        self.where = store.where
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.where!r})"
+
+    def charge(self, question: str, loss: Loss, accounts: Sequence[Account]) -> Charge:
+        """Charge every account or none, durably, before any data is touched.
+
+        Args:
+            question: the canonical question: same text, same answer. It names the data version, the loss and
+                the policy as far as they matter.
+            loss: what the answer costs; rounded up to a multiple of 1/UNIT.
+            accounts: the budgets that it counts against, at least one; each name once.
+
+        Raises:
+            BudgetExceeded: an account, the first such in the order given, has too little left. Nothing is
+                written.
+            LedgerError: the ledger cannot be written, or is busy for too long. Give no answer.
+            LedgerCorrupt: an entry that the charge builds on was altered.
+            InvalidParameter: no account, one name twice, or a question that is no text.
+
+        Example:
+            >>> ledger = open_ledger(None)
+            >>> visits = Account("data set visits", Loss(3))
+            >>> charge = ledger.charge("count of visits", Loss(0.5), [visits])
+            >>> ledger.settle(charge, b"1042")
+            >>> ledger.replay("count of visits"), str(ledger.spent("data set visits"))
+            (b'1042', 'epsilon 1/2')
+        """
+        text("The question", question)
+        names = [account.name for account in accounts]
+        if not names or len(set(names)) < len(names):
+            raise InvalidParameter(
+                "A charge needs at least one account, and each account once.", "Name the budgets to charge."
+            )
+        cost = loss.rounded_up()
+
+        def work(rows: Rows) -> Entry:
+            postings = [_admit(rows, account, cost) for account in accounts]
+            entry = make_entry(_head(rows), "charge", question, postings=postings)
+            rows.append(entry)
+            return entry
+
+        entry = self._store.write(work)
+        return Charge(entry.number, entry.hash, question, cost)
+
+    def settle(self, charge: Charge, answer: bytes) -> None:
+        """Keep the answer to a charge, durably, so that it can be replayed. Show it to nobody before.
+
+        Args:
+            charge: what `charge` returned.
+            answer: the released answer: noisy, never a data value.
+
+        Raises:
+            LedgerError: the charge is settled already or is not of this ledger, or the ledger cannot be
+                written. The charge stays.
+            LedgerCorrupt: an entry that the settlement builds on was altered.
+            InvalidParameter: the answer is not bytes.
+        """
+        if not isinstance(answer, bytes):
+            raise InvalidParameter("The answer to settle is not bytes.", "Serialise it first.")
+
+        def work(rows: Rows) -> None:
+            entry = rows.entry(charge.number)
+            if entry is None or entry.kind != "charge" or entry.hash != charge.hash:
+                raise LedgerError("This charge is not in this ledger.", "Settle where you charged.")
+            if rows.settlement(charge.number) is not None:
+                raise LedgerError("This charge is settled already.", "Charge again for a new answer.")
+            digest = digest_of(answer)
+            settled = make_entry(_head(rows), "settle", entry.question, settles=entry.number, digest=digest)
+            rows.append(settled, answer)
+
+        self._store.write(work)
+
+    def replay(self, question: str) -> bytes | None:
+        """Return the settled answer of the same question, the earliest one, or None. It costs nothing.
+
+        Privacy: showing a released answer again is post-processing (Dwork and Roth 2014, proposition 2.1).
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+            LedgerCorrupt: the answer or its entry was altered.
+        """
+        text("The question", question)
+
+        def work(rows: Rows) -> bytes | None:
+            entry = rows.first_settlement(question)
+            if entry is None:
+                return None
+            check(entry)
+            answer = rows.answer(entry.number)
+            if entry.question != question or digest_of(answer) != entry.digest:
+                raise corrupt(entry.number, "holds an answer that was altered")
+            return answer
+
+        return self._store.read(work)
+
+    def spent(self, account: str) -> Loss:
+        """Return what was spent from an account: the total of its latest charge; zero before the first."""
+        return self._store.read(lambda rows: _spent(rows, account))
+
+    def entries(self, account: str | None = None) -> list[Entry]:
+        """List all entries in order, without answers; of one account, its charges and their settlements."""
+        found: list[Entry] = []
+        charges: set[int] = set()
+        number = 0
+        while page := _page(self._store, number):
+            number = page[-1].number
+            for entry in page:
+                if entry.settles in charges or any(account in (None, p.account) for p in entry.postings):
+                    charges.add(entry.number)
+                    found.append(entry)
+        return found
+
+    def head(self) -> Head:
+        """Return number and hash of the last entry, to be noted elsewhere; number 0 when there is none."""
+        return self._store.read(_head)
+
+    def verify(self, noted: Head | None = None) -> int:
+        """Recompute every hash, total and answer digest, and return the number of entries.
+
+        Others may charge meanwhile.
+
+        Args:
+            noted: a head that was noted earlier; then the entry must still be there as it was.
+
+        Raises:
+            LedgerCorrupt: names the first entry that does not fit.
+            LedgerError: the ledger cannot be read.
+        """
+        return verify(self._store, noted, page=_PAGE)
+
+    def salt(self, dataset: str) -> int:
+        """Return the secret of a data set, 0 to 2^64 - 1: drawn from the operating system once, then kept.
+
+        It keys the choice of a unit's rows. It is no entry, so that no hash that is shown depends on it.
+
+        Raises:
+            LedgerError: the ledger cannot be written.
+        """
+        text("The name of a data set", dataset)
+
+        def work(rows: Rows) -> int:
+            salt = rows.salt(dataset)
+            if salt is None:
+                salt = secrets.randbits(64)
+                rows.add_salt(dataset, salt)
+            return salt
+
+        known = self._store.read(lambda rows: rows.salt(dataset))
+        return self._store.write(work) if known is None else known
+
+    def close(self) -> None:
+        """Close the ledger; closing twice is allowed."""
+        self._store.close()
+
+
+def open_ledger(url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT) -> Ledger:
+    """Open a ledger, or make it.
+
+    Args:
+        url: a path or `sqlite:///path` for a SQLite file; None for a private ledger in memory, which ends
+            with the process. The file's folder must exist, be writable, and be on a local disk.
+        timeout: seconds to wait for other writers before `LedgerError`.
+
+    Raises:
+        LedgerError: the file cannot be opened for writing or is no ledger.
+        InvalidParameter: an URL of another kind.
+
+    Example:
+        >>> with open_ledger(None) as ledger:
+        ...     ledger.durable, ledger.verify()
+        (False, 0)
+    """
+    name = None if url is None else os.fspath(url)
+    if name is None or name == ":memory:":
+        return Ledger(MemoryStore())
+    from discreet.ledger.sql import open_sql  # SQLAlchemy takes most of the time to open, so only here
+
+    return Ledger(open_sql(text("The ledger's address", name), timeout))
+
+
+def _page(store: Store, number: int) -> list[Entry]:
+    return store.read(lambda rows: rows.after(number, _PAGE))
+
+
+def _spent(rows: Rows, account: str) -> Loss:
+    entry = rows.last_charge(account)
+    if entry is None:
+        return Loss(0)
+    check(entry)
+    return next(line.total for line in entry.postings if line.account == account)
+
+
+def _head(rows: Rows) -> Head:
+    last = rows.last()
+    if last is None:
+        return rows.genesis()
+    check(last)
+    return Head(last.number, last.hash)
+
+
+def _admit(rows: Rows, account: Account, cost: Loss) -> Posting:
+    # Rounding the limit down changes no decision: totals are multiples of 1/UNIT themselves.
+    spent, limit = _spent(rows, account.name), account.limit.rounded_down()
+    total = spent + cost
+    if not total.within(limit):
+        left = spent.left_of(limit)
+        asked_words, left_words = at_least(cost.epsilon), at_most(left.epsilon)
+        if cost.delta or limit.delta:
+            asked_words += f" and delta {at_least(cost.delta)}"
+            left_words += f" and delta {at_most(left.delta)}"
+        raise BudgetExceeded(account.name, asked_words, left_words)
+    return Posting(account.name, cost, total, limit)

@@ -1,0 +1,120 @@
+"""The privacy loss that a ledger adds up: an exact pair (epsilon, delta)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import InvalidParameter
+from discreet.rational import Number, decimal
+
+UNIT = math.lcm(10**18, 2**60, *range(1, 65))
+"""Losses in a ledger are multiples of 1/UNIT, so that a sum of a million of them is still a short number.
+
+Every decimal of up to 18 places, every binary fraction down to 2^-60 and every p/q with q up to 64 is such
+a multiple, and so is any sum of them. UNIT has 55 decimal digits.
+"""
+
+LARGEST = 10**18
+"""An epsilon beyond this is a mistake, and its digits would only bloat the ledger."""
+
+
+@dataclass(frozen=True, init=False)
+class Loss:
+    """A privacy loss (epsilon, delta), exact; a float is read as its shortest decimal, so 0.1 is 1/10.
+
+    Losses add up coordinate by coordinate. This is sequential composition (Dwork, Kenthapadi, McSherry,
+    Mironov and Naor 2006, theorem 1; for adaptive questions, Dwork and Roth 2014, theorem 3.16): answers
+    of losses (e1, d1), (e2, d2) have together the loss (e1 + e2, d1 + d2).
+
+    Attributes:
+        epsilon: rational, 0 to 10^18.
+        delta: rational, 0 to 10^18; a sum of deltas may pass 1, where it promises nothing.
+
+    Raises:
+        InvalidParameter: not a number, negative, or above 10^18.
+
+    Example:
+        >>> Loss(0.1) + Loss(0.1) + Loss(0.1) == Loss(0.3)
+        True
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __init__(self, epsilon: Number, delta: Number = 0) -> None:
+        for name, value in (("epsilon", decimal(epsilon, "epsilon")), ("delta", decimal(delta, "delta"))):
+            if not 0 <= value <= LARGEST:
+                raise InvalidParameter(f"{name} must be from 0 to 10^18.", f"Give a smaller positive {name}.")
+            object.__setattr__(self, name, value)
+
+    def __add__(self, other: Loss) -> Loss:
+        """Compose two losses."""
+        return Loss(self.epsilon + other.epsilon, self.delta + other.delta)
+
+    def __str__(self) -> str:
+        """Write the exact loss, such as `epsilon 1/10`."""
+        return f"epsilon {self.epsilon}" + (f", delta {self.delta}" if self.delta else "")
+
+    def within(self, limit: Loss) -> bool:
+        """Say whether neither coordinate exceeds that of the limit; the comparison is exact.
+
+        Example:
+            >>> Loss("1/3").within(Loss("0.333"))
+            False
+        """
+        return self.epsilon <= limit.epsilon and self.delta <= limit.delta
+
+    def left_of(self, limit: Loss) -> Loss:
+        """Return what is left of the limit when this much is spent; nothing is below zero."""
+        return Loss(
+            max(limit.epsilon - self.epsilon, Fraction(0)), max(limit.delta - self.delta, Fraction(0))
+        )
+
+    def rounded_up(self) -> Loss:
+        """Round both coordinates up to a multiple of 1/UNIT: against the analyst, never for them."""
+        return Loss(_up(self.epsilon), _up(self.delta))
+
+    def rounded_down(self) -> Loss:
+        """Round both coordinates down to a multiple of 1/UNIT; a multiple is within this if within that."""
+        return Loss(_down(self.epsilon), _down(self.delta))
+
+
+def at_most(value: Fraction) -> str:
+    """Write a loss for people as a decimal of 9 significant digits that is not above it.
+
+    Example:
+        >>> at_most(Fraction(1, 3)), at_most(Fraction(3, 10)), at_most(Fraction(0))
+        ('0.333333333', '0.3', '0')
+    """
+    return _digits(value, math.floor)
+
+
+def at_least(value: Fraction) -> str:
+    """Write a loss for people as a decimal of 9 significant digits that is not below it.
+
+    Example:
+        >>> at_least(Fraction(1, 3)), at_least(Fraction(1, 10**9))
+        ('0.333333334', '1e-09')
+    """
+    return _digits(value, math.ceil)
+
+
+def _up(value: Fraction) -> Fraction:
+    return Fraction(math.ceil(value * UNIT), UNIT)
+
+
+def _down(value: Fraction) -> Fraction:
+    return Fraction(math.floor(value * UNIT), UNIT)
+
+
+def _digits(value: Fraction, rounding: Callable[[Fraction], int]) -> str:
+    if value == 0:
+        return "0"
+    # The guess of the exponent may be off by one at a power of ten; then there is one digit more or less.
+    exponent = len(str(value.numerator)) - len(str(value.denominator)) - 9
+    step = Fraction(10) ** exponent
+    # Ten digits survive a float unchanged, and it writes them the way people do.
+    return f"{float(rounding(value / step) * step):.10g}"

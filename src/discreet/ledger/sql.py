@@ -1,0 +1,300 @@
+"""The store in a SQL database, through SQLAlchemy Core: a SQLite file, in WAL mode with full sync."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from discreet.errors import InvalidParameter, LedgerCorrupt, LedgerError
+from discreet.ledger import schema
+from discreet.ledger.entry import FORMAT
+from discreet.ledger.rows import SqlRows
+from discreet.ledger.store import MemoryStore, Result, Rows, Store
+
+
+def open_sql(address: str, timeout: float) -> Store:
+    """Open the store at a path or URL; see `open_ledger`."""
+    if "://" not in address:
+        return SqliteStore(address, timeout)
+    try:
+        url = sa.make_url(address)
+    except sa.exc.ArgumentError:
+        url = None
+    if url is None or url.get_backend_name() != "sqlite" or url.query:
+        # No options: one such as nolock=1 would let two processes spend the same budget.
+        raise InvalidParameter(
+            "The ledger's address is not a path or a SQLite URL without options.",
+            "Write a path, or sqlite:///path.",
+        )
+    return (
+        MemoryStore() if url.database in (None, "", ":memory:") else SqliteStore(str(url.database), timeout)
+    )
+
+
+class SqliteStore:
+    """One connection to one file, used by one thread at a time."""
+
+    durable = True
+
+    def __init__(self, path: str, timeout: float) -> None:
+        self.where = os.path.abspath(path)
+        self._connection: sa.Connection | None = None
+        self._process = 0
+        self._closed = False
+        self._timeout = timeout
+        self._lock = threading.RLock()
+        self._file = (0, 0)
+        # Compiled statements are kept by the engine; the connection is ours, so the pool keeps none.
+        self._engine = sa.create_engine(
+            "sqlite+pysqlite://",
+            creator=self._connect,
+            poolclass=sa.NullPool,
+            isolation_level="AUTOCOMMIT",  # BEGIN and COMMIT are written out below
+            hide_parameters=True,
+        )
+        _stores.add(self)
+        self._run(lambda rows: None, "BEGIN IMMEDIATE")  # fails now, not at the first charge, if read-only
+
+    def read(self, work: Callable[[Rows], Result]) -> Result:
+        """Run `work` on a snapshot."""
+        return self._run(work, "BEGIN")
+
+    def write(self, work: Callable[[Rows], Result]) -> Result:
+        """Run `work` as the only writer; on return its rows are on disk."""
+        # IMMEDIATE takes the write lock before the first read, so what is checked is still true at commit.
+        return self._run(work, "BEGIN IMMEDIATE")
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._closed = True
+            self.release()
+
+    def hold(self) -> None:
+        """Wait for the running transaction and keep others out."""
+        self._lock.acquire()
+
+    def let_go(self) -> None:
+        """Undo `hold`."""
+        self._lock.release()
+
+    def release(self) -> None:
+        """Close the connection; the next transaction opens a new one. The caller holds the lock."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        if self._process != os.getpid():
+            _inherited.append(connection)  # closing a parent's connection drops locks; keep it, unused
+            return
+        try:
+            connection.close()
+        except (sa.exc.SQLAlchemyError, sqlite3.Error):
+            connection.invalidate()
+
+    def __del__(self) -> None:
+        self.release()
+
+    def _run(self, work: Callable[[Rows], Result], begin: str) -> Result:
+        if not self._lock.acquire(timeout=self._timeout):
+            raise _busy(self.where)
+        try:
+            try:
+                connection = self._ready()
+                connection.exec_driver_sql(begin)
+                self._same_file()
+                result = work(SqlRows(connection))
+                connection.exec_driver_sql("COMMIT")
+            except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
+                problem = explain(error, self.where)
+                self.release()
+            except BaseException:
+                self._roll_back()
+                raise
+            else:
+                return result
+        finally:
+            self._lock.release()
+        # Raised out here, the error carries no trace of the database's own, whose text may hold an answer.
+        raise problem
+
+    def _ready(self) -> sa.Connection:
+        if self._closed:
+            raise LedgerError("The ledger is closed.", "Open it again.")
+        if self._connection is None:
+            self._connection = self._engine.connect()
+            self._process = os.getpid()
+            self._set_up(self._connection)
+        elif self._process != os.getpid():
+            # Only a fork behind Python's back comes here; SQLite must not be used across one.
+            raise LedgerError(
+                "The process was forked with the ledger open.", "Open the ledger in the child process."
+            )
+        return self._connection
+
+    def _connect(self) -> sqlite3.Connection:
+        if not os.path.exists(self.where):
+            # Questions and salts are nobody else's business. SQLite's side files take the same mode.
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(self.where, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        return sqlite3.connect(
+            self.where, timeout=self._timeout, isolation_level=None, check_same_thread=False
+        )
+
+    def _set_up(self, connection: sa.Connection) -> None:
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                _prepare(connection)
+                break
+            except sa.exc.OperationalError as error:
+                # SQLite reports a busy file at once while another process switches it to WAL.
+                if not _code(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                    raise
+            self._roll_back()
+            time.sleep(0.01)
+        found = connection.exec_driver_sql("SELECT format FROM discreet_ledger").scalar()
+        if found != FORMAT:
+            raise LedgerError(
+                f"The ledger at {self.where} is of a format that this version does not know.",
+                "Use the version of discreet that wrote it, or a later one.",
+            )
+        state = os.stat(self.where)
+        if state.st_nlink > 1:
+            # SQLite's log is found by name: two names are two logs, and a budget that is spent twice.
+            raise LedgerError(
+                f"The ledger at {self.where} has a second name (a hard link).", "Remove one of the two names."
+            )
+        self._file = (state.st_dev, state.st_ino)
+
+    def _same_file(self) -> None:
+        try:
+            state = os.stat(self.where)
+            same = (state.st_dev, state.st_ino) == self._file
+        except OSError:
+            same = False
+        if not same:
+            raise LedgerError(
+                f"The ledger at {self.where} was moved or replaced while it was open.",
+                "Put it back, or open the ledger again.",
+            )
+
+    def _roll_back(self) -> None:
+        if self._connection is not None:
+            driver = self._connection.connection.dbapi_connection
+            try:
+                if getattr(driver, "in_transaction", False):
+                    self._connection.exec_driver_sql("ROLLBACK")
+            except (sa.exc.SQLAlchemyError, sqlite3.Error):
+                self.release()
+
+
+def _prepare(connection: sa.Connection) -> None:
+    run = connection.exec_driver_sql
+    if run("PRAGMA journal_mode").scalar() != "wal":
+        run("PRAGMA journal_mode = WAL")  # where a file system cannot, the rollback journal is as safe
+    run("PRAGMA synchronous = EXTRA")  # FULL, and the folder too when a rollback journal is deleted
+    run("PRAGMA fullfsync = ON")  # macOS: through the drive's own cache
+    assert run("PRAGMA synchronous").scalar() == 3
+    if run("SELECT 1 FROM sqlite_master WHERE name = 'discreet_ledger'").scalar() is None:
+        run("BEGIN IMMEDIATE")
+        if run("SELECT 1 FROM sqlite_master WHERE name = 'discreet_ledger'").scalar() is None:
+            schema.metadata.create_all(connection, checkfirst=False)
+            row = {"format": FORMAT, "identity": secrets.token_hex(16)}
+            connection.execute(schema.identity.insert().values(row))
+        run("COMMIT")
+
+
+def explain(error: Exception, where: str) -> LedgerError:
+    """Translate an error of the database, whose own text is withheld: it may quote an answer."""
+    code = _code(error)
+    for prefix, kind, cause, fix in _CAUSES:
+        if code.startswith(prefix):
+            return kind(f"The ledger at {where} {cause}.", fix)
+    return LedgerError(
+        f"The ledger at {where} cannot be read or written ({code or type(error).__name__}).",
+        "Check the file, its folder and its disk.",
+    )
+
+
+_CAUSES: tuple[tuple[str, type[LedgerError], str, str], ...] = (
+    ("SQLITE_BUSY", LedgerError, "is busy: others have been writing to it for too long", "Ask again later."),
+    ("SQLITE_FULL", LedgerError, "cannot grow: the disk is full", "Free some space and ask again."),
+    (
+        "SQLITE_READONLY",
+        LedgerError,
+        "is read-only",
+        "Allow writing to the file and to its folder, or choose another place.",
+    ),
+    (
+        "SQLITE_CANTOPEN",
+        LedgerError,
+        "cannot be opened",
+        "Give the path of a file in a folder that exists and may be written to.",
+    ),
+    (
+        "SQLITE_NOTADB",
+        LedgerError,
+        "is a file of another kind",
+        "Give the path of a ledger or of a new file.",
+    ),
+    ("SQLITE_CORRUPT", LedgerCorrupt, "is damaged as a file", "Restore it from a backup."),
+    (
+        "SQLITE_CONSTRAINT",
+        LedgerError,
+        "refused a row that would change or skip an earlier one",
+        "Open the ledger again.",
+    ),
+    (
+        "SQLITE_IOERR",
+        LedgerError,
+        "met an error of its disk or a quota",
+        "Check the disk and its free space.",
+    ),
+)
+
+
+def _code(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return {"EROFS": "SQLITE_READONLY", "ENOSPC": "SQLITE_FULL", "EDQUOT": "SQLITE_FULL"}.get(
+            errno.errorcode.get(error.errno or 0, ""), "SQLITE_CANTOPEN"
+        )
+    return str(getattr(getattr(error, "orig", error), "sqlite_errorname", ""))
+
+
+def _busy(where: str) -> LedgerError:
+    return LedgerError(f"The ledger at {where} is busy in another thread.", "Ask again later.")
+
+
+# SQLite must not be used across a fork: the child would believe that it holds the parent's file locks. So
+# every ledger closes its file before a fork, and parent and child each open it again when they need it.
+_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+_held: list[SqliteStore] = []
+_inherited: list[sa.Connection] = []
+_forking = threading.RLock()  # one fork at a time, so that two cannot wait for each other's stores
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    for store in list(_stores):
+        store.hold()
+        store.release()
+        _held.append(store)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().let_go()
+    _forking.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
