@@ -1,0 +1,1 @@
+"""Mechanisms: noise matched to a sensitivity, with the guarantee that follows."""

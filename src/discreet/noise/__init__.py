@@ -1,0 +1,12 @@
+"""Exact random variables from a cryptographic source: the floor that every guarantee stands on.
+
+Each function draws from exactly the distribution that its docstring writes down. None takes a seed.
+These are building blocks: they know nothing of sensitivity. `discreet.mechanisms` does.
+"""
+
+from discreet.noise.bernoulli import bernoulli, bernoulli_exp
+from discreet.noise.geometric import geometric
+from discreet.noise.laplace import laplace
+from discreet.noise.saturate import saturating_add
+
+__all__ = ["bernoulli", "bernoulli_exp", "geometric", "laplace", "saturating_add"]
