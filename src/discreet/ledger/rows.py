@@ -16,7 +16,7 @@ from discreet.ledger.entry import Entry, Head, Kind, Posting, genesis
 from discreet.ledger.loss import Loss
 from discreet.ledger.schema import entries, identity, postings, salts
 
-_RATIONAL = re.compile(r"\d{1,100}(/\d{1,100})?")
+_RATIONAL = re.compile(r"\d{1,100}(/[1-9]\d{0,99})?")
 _LOSSES = ("loss", "total", "limit")
 # All but the answer, which may be large.
 _ENTRY = [column for column in entries.columns if column.name != "answer"]
@@ -106,6 +106,10 @@ class SqlRows:
         """See `Rows`."""
         row = {"dataset_key": _key(dataset), "dataset": dataset, "salt": f"{salt:016x}"}
         self._connection.execute(salts.insert(), row)
+
+    def probe(self) -> None:
+        """Write nothing, which fails where nothing can be written."""
+        self._connection.execute(salts.delete().where(sa.false()))
 
     def _one(self, query: sa.Select[Any]) -> Entry | None:
         return next(iter(self._entries(query)), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import secrets
 import sqlite3
@@ -14,9 +13,10 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-from discreet.errors import InvalidParameter, LedgerCorrupt, LedgerError
+from discreet.errors import InvalidParameter, LedgerError
 from discreet.ledger import schema
 from discreet.ledger.entry import FORMAT
+from discreet.ledger.faults import busy, code_of, explain
 from discreet.ledger.rows import SqlRows
 from discreet.ledger.store import MemoryStore, Result, Rows, Store
 
@@ -62,7 +62,8 @@ class SqliteStore:
             hide_parameters=True,
         )
         _stores.add(self)
-        self._run(lambda rows: None, "BEGIN IMMEDIATE")  # fails now, not at the first charge, if read-only
+        # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
+        self._run(SqlRows.probe, "BEGIN IMMEDIATE")
 
     def read(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` on a snapshot."""
@@ -103,9 +104,9 @@ class SqliteStore:
     def __del__(self) -> None:
         self.release()
 
-    def _run(self, work: Callable[[Rows], Result], begin: str) -> Result:
+    def _run(self, work: Callable[[SqlRows], Result], begin: str) -> Result:
         if not self._lock.acquire(timeout=self._timeout):
-            raise _busy(self.where)
+            raise busy(self.where)
         try:
             try:
                 connection = self._ready()
@@ -157,7 +158,7 @@ class SqliteStore:
                 break
             except sa.exc.OperationalError as error:
                 # SQLite reports a busy file at once while another process switches it to WAL.
-                if not _code(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                if not code_of(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
                     raise
             self._roll_back()
             time.sleep(0.01)
@@ -211,67 +212,6 @@ def _prepare(connection: sa.Connection) -> None:
             row = {"format": FORMAT, "identity": secrets.token_hex(16)}
             connection.execute(schema.identity.insert().values(row))
         run("COMMIT")
-
-
-def explain(error: Exception, where: str) -> LedgerError:
-    """Translate an error of the database, whose own text is withheld: it may quote an answer."""
-    code = _code(error)
-    for prefix, kind, cause, fix in _CAUSES:
-        if code.startswith(prefix):
-            return kind(f"The ledger at {where} {cause}.", fix)
-    return LedgerError(
-        f"The ledger at {where} cannot be read or written ({code or type(error).__name__}).",
-        "Check the file, its folder and its disk.",
-    )
-
-
-_CAUSES: tuple[tuple[str, type[LedgerError], str, str], ...] = (
-    ("SQLITE_BUSY", LedgerError, "is busy: others have been writing to it for too long", "Ask again later."),
-    ("SQLITE_FULL", LedgerError, "cannot grow: the disk is full", "Free some space and ask again."),
-    (
-        "SQLITE_READONLY",
-        LedgerError,
-        "is read-only",
-        "Allow writing to the file and to its folder, or choose another place.",
-    ),
-    (
-        "SQLITE_CANTOPEN",
-        LedgerError,
-        "cannot be opened",
-        "Give the path of a file in a folder that exists and may be written to.",
-    ),
-    (
-        "SQLITE_NOTADB",
-        LedgerError,
-        "is a file of another kind",
-        "Give the path of a ledger or of a new file.",
-    ),
-    ("SQLITE_CORRUPT", LedgerCorrupt, "is damaged as a file", "Restore it from a backup."),
-    (
-        "SQLITE_CONSTRAINT",
-        LedgerError,
-        "refused a row that would change or skip an earlier one",
-        "Open the ledger again.",
-    ),
-    (
-        "SQLITE_IOERR",
-        LedgerError,
-        "met an error of its disk or a quota",
-        "Check the disk and its free space.",
-    ),
-)
-
-
-def _code(error: BaseException) -> str:
-    if isinstance(error, OSError):
-        return {"EROFS": "SQLITE_READONLY", "ENOSPC": "SQLITE_FULL", "EDQUOT": "SQLITE_FULL"}.get(
-            errno.errorcode.get(error.errno or 0, ""), "SQLITE_CANTOPEN"
-        )
-    return str(getattr(getattr(error, "orig", error), "sqlite_errorname", ""))
-
-
-def _busy(where: str) -> LedgerError:
-    return LedgerError(f"The ledger at {where} is busy in another thread.", "Ask again later.")
 
 
 # SQLite must not be used across a fork: the child would believe that it holds the parent's file locks. So

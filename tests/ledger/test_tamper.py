@@ -1,0 +1,192 @@
+"""Whoever changes the file with other tools is found out by `verify`, which names the first bad entry."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import LedgerCorrupt
+from discreet.ledger import Account, Head, Loss, open_ledger
+
+ACCOUNTS = [Account("data set visits", Loss(3)), Account("analyst ana", Loss(2))]
+TABLES = ("discreet_ledger", "discreet_entry", "discreet_posting", "discreet_salt")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A ledger of four questions: charges 1, 2, 4, 6 and settlements 3, 5, 7; charge 6 stays open."""
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        first = ledger.charge("one", Loss(0.1), ACCOUNTS)
+        second = ledger.charge("two", Loss(0.2), ACCOUNTS[:1])
+        ledger.settle(first, b"answer one")
+        third = ledger.charge("three", Loss(0.3), ACCOUNTS)
+        ledger.settle(second, b"answer two")
+        ledger.charge("four", Loss(0.4), ACCOUNTS)
+        ledger.settle(third, b"answer three")
+        assert ledger.verify() == 7
+        ledger.salt("visits")
+    return tmp_path / "ledger.db"
+
+
+@contextmanager
+def raw(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        yield connection
+
+
+def tamper(path: Path, *statements: str) -> None:
+    with raw(path) as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def found(path: Path) -> str:
+    with open_ledger(path) as ledger, pytest.raises(LedgerCorrupt) as caught:
+        ledger.verify()
+    return str(caught.value)
+
+
+ENTRY_COLUMNS = {
+    "time": "'2020-01-01T00:00:00.000000+00:00'",
+    "kind": "'settle'",
+    "question": "'other'",
+    "question_key": "'other'",
+    "settles": "6",
+    "digest": "'00'",
+    "previous": "hash",
+    "hash": "previous",
+}
+
+
+@pytest.mark.parametrize(("column", "value"), [*ENTRY_COLUMNS.items(), ("time", "7"), ("question", "x'00'")])
+def test_an_altered_entry(path: Path, column: str, value: str) -> None:
+    tamper(path, f"UPDATE discreet_entry SET {column} = {value} WHERE number = 4")
+    assert found(path).startswith("Entry 4 of the ledger")
+
+
+@pytest.mark.parametrize("what", ["loss", "total", "limit"])
+@pytest.mark.parametrize("part", ["epsilon", "delta"])
+@pytest.mark.parametrize("value", ["1/100", "-1", "1/0", "9e99999999", ""])
+def test_an_altered_amount(path: Path, what: str, part: str, value: str) -> None:
+    tamper(path, f"UPDATE discreet_posting SET {what}_{part} = '{value}' WHERE number = 4 AND position = 1")
+    assert found(path).startswith("Entry 4 of the ledger")
+
+
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("UPDATE discreet_entry SET answer = x'00' WHERE number = 5", 5),
+        ("UPDATE discreet_entry SET answer = NULL WHERE number = 5", 5),
+        ("UPDATE discreet_entry SET settles = 6 WHERE number = 5", 5),
+        ("DELETE FROM discreet_entry WHERE number = 1", 1),
+        ("DELETE FROM discreet_entry WHERE number = 4", 4),
+        ("DELETE FROM discreet_entry WHERE number = 5", 5),
+        ("DELETE FROM discreet_posting WHERE number = 4", 4),
+        ("DELETE FROM discreet_posting WHERE number = 4 AND position = 0", 4),
+        ("UPDATE discreet_posting SET account = 'analyst bob' WHERE number = 4 AND position = 1", 4),
+        ("UPDATE discreet_posting SET position = 1 - position WHERE number = 4", 4),
+        ("UPDATE discreet_posting SET number = 2 WHERE number = 4 AND position = 1", 2),
+        ("UPDATE discreet_ledger SET identity = '00'", 1),
+        ("DELETE FROM discreet_entry WHERE number >= 6", 6),  # but its postings were left behind
+        ("DELETE FROM discreet_entry", 1),
+    ],
+)
+def test_other_changes(path: Path, statement: str, number: int) -> None:
+    tamper(path, statement)
+    assert found(path).startswith(f"Entry {number} of the ledger")
+
+
+def test_removed_with_its_successors_moved_up(path: Path) -> None:
+    moved = (
+        "UPDATE {0} SET number = -number WHERE number > 2",
+        "UPDATE {0} SET number = -number - 1 WHERE number < 0",
+    )
+    tamper(
+        path,
+        "DELETE FROM discreet_entry WHERE number = 2",
+        "DELETE FROM discreet_posting WHERE number = 2",
+        *(statement.format(table) for table in ("discreet_entry", "discreet_posting") for statement in moved),
+    )
+    assert found(path).startswith("Entry 2 of the ledger")
+
+
+def test_reordered(path: Path) -> None:
+    swap = (
+        "UPDATE {0} SET number = -1 WHERE number = 2",
+        "UPDATE {0} SET number = 2 WHERE number = 4",
+        "UPDATE {0} SET number = 4 WHERE number = -1",
+    )
+    tamper(path, *(s.format(table) for table in ("discreet_entry", "discreet_posting") for s in swap))
+    assert found(path).startswith("Entry 2 of the ledger")
+
+
+def test_inserted(path: Path) -> None:
+    columns = "time, kind, question, question_key, digest, previous, hash"
+    tamper(
+        path,
+        f"INSERT INTO discreet_entry (number, {columns}) "
+        f"SELECT 8, {columns} FROM discreet_entry WHERE number = 6",
+    )
+    assert found(path).startswith("Entry 8 of the ledger")
+
+
+def test_an_entry_rewritten_with_a_right_hash(path: Path) -> None:
+    from discreet.ledger.entry import make_entry
+
+    with open_ledger(path) as ledger:
+        entries = ledger.entries()
+    cheap = make_entry(Head(5, entries[4].hash), "charge", "four", postings=[], time=entries[5].time)
+    tamper(
+        path,
+        f"UPDATE discreet_entry SET hash = '{cheap.hash}' WHERE number = 6",
+        "DELETE FROM discreet_posting WHERE number = 6",
+    )
+    assert found(path).startswith("Entry 6 of the ledger is no proper charge")
+
+
+def test_a_tail_cut_off_is_found_by_a_noted_head_only(path: Path) -> None:
+    with open_ledger(path) as ledger:
+        noted = ledger.head()
+    tamper(
+        path, *(f"DELETE FROM {table} WHERE number >= 6" for table in ("discreet_entry", "discreet_posting"))
+    )
+    with open_ledger(path) as ledger:
+        assert ledger.verify() == 5  # a chain alone cannot know; the docstring of Ledger says so
+        with pytest.raises(LedgerCorrupt, match="Entry 6 of the ledger is gone"):
+            ledger.verify(noted)
+
+
+def test_nothing_is_built_on_a_tampered_entry(path: Path) -> None:
+    tamper(
+        path,
+        "UPDATE discreet_entry SET answer = x'00' WHERE number = 3",
+        "UPDATE discreet_posting SET total_epsilon = '0' WHERE number = 6 AND position = 1",
+    )
+    with open_ledger(path) as ledger:
+        with pytest.raises(LedgerCorrupt, match="Entry 3 "):
+            ledger.replay("one")
+        with pytest.raises(LedgerCorrupt, match="Entry 6 "):
+            ledger.charge("more", Loss(0.1), ACCOUNTS)
+        with pytest.raises(LedgerCorrupt, match="Entry 6 "):
+            ledger.spent("analyst ana")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_database_itself_refuses_changes(path: Path, table: str) -> None:
+    with raw(path) as connection:
+        row = connection.execute(f"SELECT * FROM {table} LIMIT 1").fetchone()
+        marks = ", ".join("?" * len(row))
+        column = connection.execute(f"SELECT * FROM {table}").description[0][0]
+        for statement, values in (
+            (f"UPDATE {table} SET {column} = {column}", ()),
+            (f"DELETE FROM {table}", ()),
+            (f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row),
+        ):
+            with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+                connection.execute(statement, values)
