@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from glob import escape, glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from discreet.engines.connection import literal, quote
+from discreet.engines.connection import literal, make_total, quote
 from discreet.engines.csv import import_csv
 from discreet.engines.schema import Type
 from discreet.errors import SourceError
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-_PARQUET = (".parquet", ".pq")
-_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-_DUCKDB = (".duckdb", ".db", ".ddb")
+_SUFFIXES = {
+    "parquet": (".parquet", ".pq"),
+    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
+    "duckdb": (".duckdb", ".ddb", ".db"),
+}
 
 
 @dataclass(frozen=True)
@@ -95,31 +98,29 @@ def file_version(paths: Sequence[str]) -> str:
 
 
 def _read_url(url: str) -> tuple[str, str, str | None]:
-    """Split `kind:path#table`; the kind may be left to the file's suffix."""
-    scheme, colon, rest = url.partition(":")
-    if colon and scheme.lower() in ("parquet", "csv", "duckdb"):
+    """Split `kind:path#table`; the kind may be left to the suffix of the file, the table to the caller."""
+    scheme, _, rest = url.partition(":")
+    if scheme.lower() in _SUFFIXES:
         kind, path = scheme.lower(), rest.removeprefix("//")
-    elif colon and len(scheme) > 1 and scheme.isalnum() and not os.path.exists(url):
+    elif re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", url):
         raise SourceError(
             f"Sources of kind {scheme}: are not supported.",
-            "Use parquet:, csv: or duckdb: and a path, or a frame.",
+            "Use parquet:, csv: or duckdb: and a path, or pass a frame.",
         )
     else:
         kind, path = "", url
     inner = None
-    if "#" in path and not os.path.exists(path):
+    if "#" in path and not os.path.exists(path) and kind in ("", "duckdb"):
         path, inner = path.rsplit("#", 1)
     path = os.path.abspath(os.path.expanduser(path))
     return kind or _kind(path), path, inner
 
 
 def _kind(path: str) -> str:
-    lower = path.lower()
-    if lower.endswith(_CSV):
-        return "csv"
-    if lower.endswith(_DUCKDB):
-        return "duckdb"
-    if lower.endswith(_PARQUET) or (os.path.isdir(path) and _files(path)):
+    for kind, suffixes in _SUFFIXES.items():
+        if path.lower().endswith(suffixes) and not os.path.isdir(path):
+            return kind
+    if os.path.isdir(path):
         return "parquet"
     raise SourceError(
         f"The kind of the source {Path(path).name} cannot be told from its name.",
@@ -135,7 +136,7 @@ def _identifier(path: str) -> str:
         ('t_2024_visits', 'parts')
     """
     pure = Path(path)
-    while has_magic(pure.name):
+    while has_magic(pure.name) and not pure.exists():
         pure = pure.parent
     stem = pure.name.split(".")[0] if not pure.name.startswith(".") else pure.name.strip(".")
     name = "".join(letter if letter.isalnum() or letter == "_" else "_" for letter in stem) or "data"
@@ -151,7 +152,7 @@ def _files(path: str) -> list[str]:
             os.path.join(folder, name)
             for folder, _, names in os.walk(path)
             for name in names
-            if name.lower().endswith(_PARQUET)
+            if name.lower().endswith(_SUFFIXES["parquet"])
         )
         return sorted(found)
     return sorted(file for file in glob(path, recursive=True) if os.path.isfile(file))
@@ -161,8 +162,10 @@ def _parquet(path: str) -> Origin:
     files = _files(path)
     if not files:
         raise SourceError(f"There is no Parquet file at {path}.", "Check the path.")
-    listed = ", ".join(literal(escape(file)) for file in files)
-    return Origin(f"read_parquet([{listed}])", partial(file_version, files), files)
+    # The list is fixed here; DuckDB reads each name as a pattern, and asks for permission of both forms.
+    patterns = [escape(file) for file in files]
+    listed = ", ".join(map(literal, patterns))
+    return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}))
 
 
 def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Mapping[str, Type]) -> Origin:
@@ -177,56 +180,83 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Map
 def _database(
     connection: duckdb.DuckDBPyConnection, path: str, inner: str | None, name: str | None
 ) -> dict[str, Origin]:
+    import duckdb
+
     if not os.path.isfile(path):
         raise SourceError(f"There is no file {path}.", "Check the path.")
     alias = f"source_{hashlib.sha256(path.encode()).hexdigest()[:16]}"
-    import duckdb
-
-    failed = False
     try:
         connection.execute(f"ATTACH IF NOT EXISTS {literal(path)} AS {alias} (TYPE duckdb, READ_ONLY)")
+        opened = True
     except duckdb.Error:
-        failed = True
-    if failed:
+        opened = False
+    if not opened:
         raise SourceError(
             f"DuckDB cannot open {path} for reading.",
-            "Close the other connections to it, or pass the open connection itself; check that it is a DuckDB file.",
+            "Check that it is a DuckDB file; close other connections to it, or pass the open connection.",
         )
-    version = partial(file_version, [path, f"{path}.wal"])
-    return tables_of(connection, alias, inner, name, version)
+    return _tables(connection, alias, inner, name, partial(file_version, [path, f"{path}.wal"]))
 
 
-def tables_of(
+def _tables(
     connection: duckdb.DuckDBPyConnection,
     database: str,
     inner: str | None,
     name: str | None,
     version: Callable[[], str],
 ) -> dict[str, Origin]:
-    """Return the tables and views of the main schema of a database, or the one called `inner` as `name`.
+    """Return the tables and views of the main schema of a database, or only `inner`, under `name`."""
+    rows = connection.execute(
+        "SELECT table_name FROM information_schema.tables "
+        "WHERE table_catalog = ? AND table_schema = 'main' ORDER BY table_name",
+        [database],
+    ).fetchall()
+    found = [row[0] for row in rows if inner is None or row[0].lower() == inner.lower()]
+    if not found:
+        what = "no table" if inner is None else f"no table {inner}"
+        raise SourceError(f"The database has {what} in its schema main.", "Check the name of the table.")
+    relations = {table: f"{quote(database)}.main.{quote(table)}" for table in found}
+    if inner is not None and name is not None:
+        return {name: Origin(relations[found[0]], version)}
+    return {table: Origin(relation, version) for table, relation in relations.items()}
+
+
+def is_connection(source: object) -> bool:
+    """Tell whether a source is an open DuckDB connection, without importing DuckDB."""
+    return type(source).__name__ == "DuckDBPyConnection"
+
+
+def attach_guest(
+    guest: object, names: Sequence[str | None]
+) -> tuple[duckdb.DuckDBPyConnection, dict[str, Origin]]:
+    """Attach the named tables, or all, of somebody else's open connection, through a cursor of it.
+
+    Settings that decide the meaning of a query are set for the cursor alone; nothing of the caller's
+    database changes. It is not closed to files as a connection of our own would be. The caller's temporary
+    tables, registered frames and uncommitted changes are not visible.
 
     Raises:
-        SourceError: there is no such table, or none at all.
+        SourceError: there is no such table.
     """
-    found = [
-        row[0]
-        for row in connection.execute(
-            "SELECT table_name FROM information_schema.tables "
-            "WHERE table_catalog = ? AND table_schema = 'main' ORDER BY table_name",
-            [database],
-        ).fetchall()
-    ]
-    if inner is not None:
-        found = [each for each in found if each.lower() == inner.lower()]
-    if not found:
-        what = f"no table {inner}" if inner is not None else "no table"
-        raise SourceError(f"The database has {what} in its schema main.", "Check the name of the table.")
-    return {
-        (name if inner is not None and name else each): Origin(
-            f"{quote(database)}.main.{quote(each)}", version
+    import duckdb
+
+    assert isinstance(guest, duckdb.DuckDBPyConnection)
+    try:
+        cursor = guest.cursor()
+        make_total(cursor)
+        (row,) = cursor.execute("SELECT current_database()").fetchall()
+    except duckdb.Error:
+        row = None
+    if row is None:
+        raise SourceError(
+            "The DuckDB connection cannot be used.",
+            "Pass one that is open and whose configuration is not locked.",
         )
-        for each in found
-    }
+    version = frozen_version()
+    origins: dict[str, Origin] = {}
+    for name in names:
+        origins |= _tables(cursor, row[0], name, name, version)
+    return cursor, origins
 
 
 def _frame(connection: duckdb.DuckDBPyConnection, name: str, source: object) -> Origin:
@@ -248,23 +278,27 @@ def to_arrow(name: str, source: object) -> pa.Table:
         return source
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
-    module, kind = type(source).__module__.partition(".")[0], type(source).__name__
+    kind = type(source).__name__
+    module = "duckdb" if kind == "DuckDBPyRelation" else type(source).__module__.partition(".")[0]
     if module == "polars" and kind == "LazyFrame":
         raise SourceError(f"The source {name} is a LazyFrame, which is a query.", "Pass .collect() of it.")
-    if module == "polars" and kind == "DataFrame":
-        return source.to_arrow()  # type: ignore[attr-defined]
-    if module == "pandas" and kind == "DataFrame":
-        failed = False
-        try:
-            return pa.Table.from_pandas(source, preserve_index=False)
-        except (pa.ArrowException, ValueError, TypeError):
-            failed = True
-        assert failed
+    convert: dict[tuple[str, str], Callable[[Any], pa.Table]] = {
+        ("duckdb", "DuckDBPyRelation"): lambda relation: relation.to_arrow_table(),
+        ("polars", "DataFrame"): lambda frame: frame.to_arrow(),
+        ("pandas", "DataFrame"): lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    }
+    if (module, kind) not in convert:
         raise SourceError(
-            f"The source {name} has a column that mixes types.",
-            "Give each column of the frame one type (astype).",
+            f"The source {name} is of type {kind}, which cannot be opened.",
+            "Pass a path, a pandas or Polars DataFrame, an Arrow table or a DuckDB connection.",
         )
-    raise SourceError(
-        f"The source {name} is of type {type(source).__name__}, which cannot be opened.",
-        "Pass a path, a pandas or Polars DataFrame, an Arrow table or a DuckDB connection.",
-    )
+    try:
+        table = convert[module, kind](source)
+    except Exception:
+        table = None
+    if table is None:
+        raise SourceError(
+            f"The source {name} cannot be turned into an Arrow table.",
+            "Give each column of it one type, such as by astype or cast.",
+        )
+    return table

@@ -1,11 +1,14 @@
 """Imports a CSV file, however untidy, into a typed table; no value of it can raise.
 
 What the caller sees of the data are the types of the columns alone. They are taken from the whole file, so
-one value may change them: a steward who minds fixes them with `types`.
+a single value may change one: a steward who minds fixes them with `types`.
 """
 
 from __future__ import annotations
 
+import codecs
+import gzip
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -20,19 +23,23 @@ _SQL = {
     Type.INTEGER: "BIGINT",
     Type.FLOAT: "DOUBLE",
     Type.BOOLEAN: "BOOLEAN",
-    Type.TEXT: "VARCHAR",
     Type.DATE: "DATE",
     Type.TIMESTAMP: "TIMESTAMP",
 }
 
-# A column has the first of these types that all its values are written in.
+# A column has the first of these types that all its values are written in, else it is TEXT. 1.00E+05 is an
+# integer that a spreadsheet has spoiled, 100.0 is none. A leading zero marks a code such as 01234, not a
+# number.
 _WRITTEN = {
-    Type.INTEGER: r"[+-]?\d+([.]\d+)?([eE][+]?\d+)?",
-    Type.FLOAT: r"[+-]?(\d+[.]?\d*|[.]\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)",
+    Type.INTEGER: r"[+-]?(0|[1-9]\d*)|[+-]?[1-9]([.]\d+)?e[+]?\d+",
+    Type.FLOAT: r"[+-]?((0|[1-9]\d*)([.]\d*)?|[.]\d+)(e[+-]?\d+)?|[+-]?inf(inity)?",
     Type.BOOLEAN: "true|false",
     Type.DATE: r"\d{4}-\d{1,2}-\d{1,2}",
     Type.TIMESTAMP: r"\d{4}-\d{1,2}-\d{1,2}[ T]\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?",
 }
+
+# What says "no value" in a column of another type than text.
+_MISSING = "'', 'na', 'n/a', 'nan', 'null', 'none', '#n/a'"
 
 
 def import_csv(
@@ -40,9 +47,12 @@ def import_csv(
 ) -> None:
     """Import a file with a header line into a new table.
 
+    The delimiter and the line ends (of Unix, Windows or old Mac) are found out; quotes are doubled inside quotes. Short
+    rows are filled with NULL. Empty fields are NULL, and so is NA in a column that is not text.
+
     Args:
         connection: one that may still read the file.
-        path: the file, plain or gzipped.
+        path: the file, plain or gzipped; UTF-8, UTF-16 with its mark, or else Latin-1.
         table: the name of the new table.
         types: the types of columns that the caller fixes; a value that is not of the type becomes NULL.
 
@@ -51,34 +61,49 @@ def import_csv(
     """
     import duckdb
 
-    reader = (
-        f"read_csv({literal(path)}, all_varchar = true, header = true, null_padding = true, parallel = false, "
-        "strict_mode = false, ignore_errors = true)"
-    )
     failed = False
     try:
-        names = connection.sql(f"FROM {reader}").columns
+        reader = (
+            f"read_csv({literal(path)}, all_varchar = true, header = true, quote = '\"', escape = '\"', "
+            f"encoding = {literal(_encoding(path))}, null_padding = true, parallel = false, "
+            "strict_mode = false, ignore_errors = true, nullstr = '')"
+        )
+        names = connection.sql(f"FROM {reader}").columns if os.path.getsize(path) else []
         fixed = _fixed(names, types)
         found = {**_infer(connection, reader, [name for name in names if name not in fixed]), **fixed}
         columns = ", ".join(f"{_cast(quote(name), found[name])} AS {quote(name)}" for name in names)
         connection.execute(f"CREATE TABLE {quote(table)} AS SELECT {columns} FROM {reader}")
-    except duckdb.Error:
+    except (duckdb.Error, OSError, EOFError):
         failed = True
     if failed:
         raise SourceError(
-            f"{path} cannot be read as a CSV file.", "Check that it is text in UTF-8 with a header line."
+            f"{path} cannot be read as a CSV file.",
+            "Check that it is text with a header line and may be read.",
         )
+
+
+def _encoding(path: str) -> str:
+    """Tell how the file is written; Latin-1 can read any bytes, so it is what is left when UTF-8 fails."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
+        block = file.read(1 << 20)
+        if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        try:
+            while block:
+                decoder.decode(block)
+                block = file.read(1 << 20)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "latin-1"
+    return "utf-8"
 
 
 def _fixed(names: list[str], types: Mapping[str, Type]) -> dict[str, Type]:
     by_lower = {name.lower(): name for name in names}
-    for name, type_ in types.items():
+    for name in types:
         if name.lower() not in by_lower:
-            raise SourceError(
-                f"types names the column {name}, which the file does not have.", "Check the name."
-            )
-        if type_ not in _SQL:
-            raise SourceError(f"The column {name} cannot be of type {type_.name}.", "Use TEXT.")
+            raise SourceError(f"The file has no column {name}, which types names.", "Check the name.")
     return {by_lower[name.lower()]: type_ for name, type_ in types.items()}
 
 
@@ -86,33 +111,38 @@ def _infer(connection: duckdb.DuckDBPyConnection, reader: str, names: list[str])
     if not names:
         return {}
     tests = ", ".join(
-        f"coalesce(bool_and({_is(quote(name), type_)}), false)" for name in names for type_ in _WRITTEN
+        f"coalesce(bool_and({_is(quote(name), type_)}), false)" for name in names for type_ in _SQL
     )
     row = connection.execute(f"SELECT {tests} FROM {reader}").fetchone()
     assert row is not None
     answers = iter(row)
-    found = {}
-    for name in names:
-        fits = {type_: next(answers) for type_ in _WRITTEN}
-        found[name] = next((type_ for type_, fit in fits.items() if fit), Type.TEXT)
-    return found
+    fits = {name: [type_ for type_ in _SQL if next(answers)] for name in names}
+    return {name: next(iter(found), Type.TEXT) for name, found in fits.items()}
 
 
 def _is(column: str, type_: Type) -> str:
-    text = f"nullif(trim({column}), '')"
+    """Write the test whether a value is of a type: true, false, or NULL when there is no value."""
+    text = _value(column)
     written = f"regexp_full_match({text}, {literal(_WRITTEN[type_])}, 'i')"
-    cast = _cast(column, type_)
-    if type_ is Type.INTEGER:  # 1.00E+05 is an integer, 100.0 is not
-        return f"{written} AND NOT regexp_full_match({text}, '[^eE]*[.][^eE]*') AND {cast} IS NOT NULL"
-    return f"{written} AND {cast} IS NOT NULL"
+    return f"CASE WHEN {text} IS NOT NULL THEN {written} AND {_cast(column, type_)} IS NOT NULL END"
 
 
 def _cast(column: str, type_: Type) -> str:
     if type_ is Type.TEXT:
-        return f"nullif({column}, '')"
-    text = f"nullif(trim({column}), '')"
+        return column
+    text = _value(column)
     if type_ is Type.INTEGER:
-        # DuckDB would round 1.5 to 2: what is no integer is NULL.
-        number = f"TRY_CAST({text} AS DOUBLE)"
-        return f"CASE WHEN {text} LIKE '%.%' AND {number} <> trunc({number}) THEN NULL ELSE TRY_CAST({text} AS BIGINT) END"
+        # DuckDB would round 1.5 to 2 and read 0x10: what is not written as an integer is NULL.
+        text = f"CASE WHEN regexp_full_match({text}, '[0-9.eE+-]+') AND {_integral(text)} THEN {text} END"
+    if type_ is Type.TIMESTAMP:
+        # Through TIMESTAMPTZ, since a plain cast would ignore an offset; the session's zone is UTC.
+        text = f"TRY_CAST({text} AS TIMESTAMPTZ)"
     return f"TRY_CAST({text} AS {_SQL[type_]})"
+
+
+def _integral(text: str) -> str:
+    return f"({text} NOT LIKE '%.%' OR TRY_CAST({text} AS DOUBLE) = trunc(TRY_CAST({text} AS DOUBLE)))"
+
+
+def _value(column: str) -> str:
+    return f"CASE WHEN lower(trim({column})) NOT IN ({_MISSING}) THEN trim({column}) END"

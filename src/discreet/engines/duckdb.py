@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
+import shutil
+import tempfile
 import threading
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from discreet.engines import attach as attaching
-from discreet.engines.connection import connect, make_total, quote, seal
+from discreet.engines.attach import Origin, attach, attach_guest, is_connection
+from discreet.engines.connection import connect, quote, seal
 from discreet.engines.engine import NO_TABLES
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import EngineError, SourceError
@@ -17,43 +19,46 @@ from discreet.errors import EngineError, SourceError
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+    from duckdb.sqltypes import DuckDBPyType
 
 _INTEGERS = {
-    "TINYINT": (-(2**7), 2**7 - 1),
-    "SMALLINT": (-(2**15), 2**15 - 1),
-    "INTEGER": (-(2**31), 2**31 - 1),
-    "BIGINT": (-(2**63), 2**63 - 1),
-    "UTINYINT": (0, 2**8 - 1),
-    "USMALLINT": (0, 2**16 - 1),
-    "UINTEGER": (0, 2**32 - 1),
-}
-# The types that are not what queries see: how they are turned into it. TRY_CAST, since seconds may overflow.
-_CAST = {
-    "FLOAT": "DOUBLE",
-    "UBIGINT": "DOUBLE",
-    "HUGEINT": "DOUBLE",
-    "UHUGEINT": "DOUBLE",
-    "DECIMAL": "DOUBLE",
-    "ENUM": "VARCHAR",
-    "UUID": "VARCHAR",
-    "TIMESTAMP_S": "TIMESTAMP",
-    "TIMESTAMP_MS": "TIMESTAMP",
-    "TIMESTAMP_NS": "TIMESTAMP",
-    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
+    "tinyint": (-(2**7), 2**7 - 1),
+    "smallint": (-(2**15), 2**15 - 1),
+    "integer": (-(2**31), 2**31 - 1),
+    "bigint": (-(2**63), 2**63 - 1),
+    "utinyint": (0, 2**8 - 1),
+    "usmallint": (0, 2**16 - 1),
+    "uinteger": (0, 2**32 - 1),
 }
 _LOGICAL = {
-    "DOUBLE": Type.FLOAT,
-    "BOOLEAN": Type.BOOLEAN,
-    "VARCHAR": Type.TEXT,
-    "DATE": Type.DATE,
-    "TIMESTAMP": Type.TIMESTAMP,
+    "double": Type.FLOAT,
+    "boolean": Type.BOOLEAN,
+    "varchar": Type.TEXT,
+    "date": Type.DATE,
+    "timestamp": Type.TIMESTAMP,
+}
+# Physical types that queries see as another type.
+_CAST = {
+    "float": "double",
+    "ubigint": "double",
+    "hugeint": "double",
+    "uhugeint": "double",
+    "decimal": "double",
+    "enum": "varchar",
+    "uuid": "varchar",
+    "timestamp_s": "timestamp",
+    "timestamp_ms": "timestamp",
+    "timestamp_ns": "timestamp",
+    "timestamp with time zone": "timestamp",
 }
 
 
 class DuckDBEngine:
-    """Tables in DuckDB, seen through views whose columns have the logical types and nothing else.
+    """Tables in DuckDB, seen through views whose columns have the logical types and no collation.
 
-    Calls are serialised by a lock: DuckDB uses all cores for one query as it is.
+    Its connection reads the files that it was opened on and nothing else; its configuration is locked. Calls
+    are taken one at a time, since DuckDB gives all cores to one query. What does not fit into memory is
+    spilled into a folder that only this user can read, and that goes when the engine is closed.
 
     Example:
         >>> import pyarrow as pa
@@ -66,21 +71,19 @@ class DuckDBEngine:
 
     dialect: str = "duckdb"
 
-    def __init__(
-        self, connection: duckdb.DuckDBPyConnection, origins: Mapping[str, attaching.Origin]
-    ) -> None:
-        self._connection = connection
-        self._origins: Final = dict(origins)
-        self._lock = threading.Lock()
-        self._schema = MappingProxyType(
-            {table: _view(connection, table, origin.relation) for table, origin in origins.items()}
+    def __init__(self, connection: duckdb.DuckDBPyConnection, origins: Mapping[str, Origin]) -> None:
+        self._connection: Final = connection
+        self._lock: Final = threading.Lock()
+        self._schema: Final = MappingProxyType(
+            {table: _make_view(connection, table, origin.relation) for table, origin in origins.items()}
         )
+        self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
 
     @classmethod
     def open(
         cls, sources: Mapping[str, object], types: Mapping[str, Mapping[str, Type]] | None = None
     ) -> DuckDBEngine:
-        """Open one table for each name; see `sources.open_source` for what a source may be.
+        """Open one table for each name; `sources.open_source` says what a source may be.
 
         Args:
             sources: table name -> path, url, frame or connection.
@@ -89,78 +92,76 @@ class DuckDBEngine:
         Raises:
             SourceError: a source cannot be opened, or two of them cannot be opened together.
         """
-        return cls._open(dict(sources), types or {})
+        return cls.open_all([(name, source, (types or {}).get(name, {})) for name, source in sources.items()])
 
     @classmethod
-    def _open(
-        cls, sources: Mapping[str | None, object], types: Mapping[str | None, Mapping[str, Type]]
-    ) -> DuckDBEngine:
-        if not sources:
+    def open_all(cls, sources: Iterable[tuple[str | None, object, Mapping[str, Type]]]) -> DuckDBEngine:
+        """Open (name, source, types of a CSV file) each; a database without a name gives all its tables.
+
+        Raises:
+            SourceError: as for `open`.
+        """
+        listed = list(sources)
+        if not listed:
             raise SourceError("There is no source.", "Give at least one table.")
-        guests = {id(source): source for source in sources.values() if _is_connection(source)}
+        guests = {id(source): source for _, source, _ in listed if is_connection(source)}
         if guests:
-            return cls._guest(sources, guests)
-        connection = connect()
+            if len(guests) > 1 or not all(is_connection(source) for _, source, _ in listed):
+                raise SourceError(
+                    "A DuckDB connection cannot be opened together with another source.",
+                    "Make the other tables visible inside that connection, and pass it alone.",
+                )
+            (guest,) = guests.values()
+            return cls(*attach_guest(guest, [name for name, _, _ in listed]))
+        folder = tempfile.mkdtemp(prefix="discreet-")
+        connection = connect(temp_directory=folder)
         try:
-            origins: dict[str, attaching.Origin] = {}
-            for name, source in sources.items():
-                for table, origin in attaching.attach(connection, name, source, types.get(name)).items():
-                    if table.lower() in (known.lower() for known in origins):
-                        raise SourceError(f"Two sources are called {table}.", "Give each its own name.")
+            origins: dict[str, Origin] = {}
+            for name, source, types in listed:
+                for table, origin in attach(connection, name, source, types).items():
+                    if table.lower() in map(str.lower, origins):
+                        raise SourceError(f"Two tables are called {table}.", "Give each its own name.")
                     origins[table] = origin
-            engine = cls(connection, origins)
+            # The views are made behind the seal, so that one that would reach outside is refused here
+            # and not after a charge.
             seal(connection, [path for origin in origins.values() for path in origin.paths])
+            engine = cls(connection, origins)
         except BaseException:
             connection.close()
+            shutil.rmtree(folder, ignore_errors=True)
             raise
+        weakref.finalize(engine, _clear, connection, folder)
         return engine
-
-    @classmethod
-    def _guest(cls, sources: Mapping[str | None, object], guests: Mapping[int, object]) -> DuckDBEngine:
-        """Open tables of somebody else's connection, through a cursor of it."""
-        if len(guests) > 1 or len(sources) != sum(_is_connection(source) for source in sources.values()):
-            raise SourceError(
-                "A DuckDB connection cannot be opened together with another source.",
-                "Make the other tables visible inside that connection, and pass it alone.",
-            )
-        connection = next(iter(guests.values())).cursor()  # type: ignore[attr-defined]
-        make_total(connection)
-        row = connection.execute("SELECT current_database()").fetchone()
-        version = attaching.frozen_version()
-        origins: dict[str, attaching.Origin] = {}
-        for name in sources:
-            origins |= attaching.tables_of(connection, row[0], name, name, version)
-        return cls(connection, origins)
 
     def schema(self) -> Mapping[str, TableSchema]:
         """Return the schema of every table as it was at opening."""
         return self._schema
 
     def integers(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> pa.Table:
-        """Run one aggregate query; see `Engine.integers`.
+        """Run one aggregate query and return its integers; see `Engine.integers`.
+
+        Privacy: what leaves is a table of int64 without NULL, or an error that is the same whatever the data.
 
         Raises:
             EngineError: DuckDB failed or was interrupted, or the result is not all BIGINT without NULL.
         """
-        result = self._run(sql, tables)
         import pyarrow as pa
 
-        if result is None or any(
-            column.type != pa.int64() or column.null_count for column in result.itercolumns()
-        ):
+        result = self._run(sql, tables)
+        if any(column.type != pa.int64() or column.null_count for column in result.itercolumns()):
             raise EngineError(
-                "The engine returned something else than integers.",
-                "This is a fault of discreet; please report it.",
+                "The engine returned something other than integers.",
+                "This is a fault of discreet; please report it with the query.",
             )
         return result
 
     def public(self, table: str) -> pa.Table:
-        """Return the whole content of a table that the policy calls public.
+        """Return the whole content of a table that the policy calls public, in its logical types.
 
         Raises:
             EngineError: there is no such table, or DuckDB failed.
         """
-        return self._run(f"SELECT * FROM {quote(table)}", NO_TABLES)
+        return self._run(f"SELECT * FROM temp.main.{quote(table)}", NO_TABLES)
 
     def version(self, table: str) -> str:
         """Return a text that changes when the data of the table may have changed; reads no data.
@@ -168,75 +169,100 @@ class DuckDBEngine:
         Raises:
             EngineError: there is no such table.
         """
-        for name, origin in self._origins.items():
-            if name.lower() == table.lower():
-                return origin.version()
-        raise EngineError(f"There is no table {table}.", "Check the name.")
+        if table.lower() not in self._versions:
+            raise EngineError(f"There is no table {table}.", "Check the name.")
+        return self._versions[table.lower()]()
 
     def interrupt(self) -> None:
         """Stop the query that another thread is running, which then raises `EngineError`."""
         self._connection.interrupt()
 
     def close(self) -> None:
-        """Release the data; further calls raise `EngineError`."""
-        self._connection.close()
+        """Stop what is running and release the data; further queries raise `EngineError`."""
+        self._connection.interrupt()
+        with self._lock:
+            self._connection.close()
 
     def _run(self, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        known = {name.lower() for name in self._origins}
-        assert not known & {name.lower() for name in tables}, "a key list may not hide a table"
+        clash = next((name for name in tables if name.lower() in self._versions), None)
+        if clash is not None:
+            raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
         with self._lock:
-            failed = False
-            registered = []
-            try:
-                for name, table in tables.items():
-                    self._connection.register(name, table)
-                    registered.append(name)
-                statements = self._connection.extract_statements(sql)
-                assert len(statements) == 1
-                return self._connection.sql(sql).to_arrow_table()
-            except Exception:
-                failed = True
-            finally:
-                for name in registered:
-                    self._connection.unregister(name)
-        # Raised outside of the handler, so that not even the chain of the error quotes the engine.
-        assert failed
-        raise EngineError(
-            "The engine could not finish the query.",
-            "What it said is withheld, since it may quote a value; check that the data is still in place.",
-        )
+            result = _quietly(self._connection, sql, tables)
+        if result is None:
+            raise EngineError(
+                "The engine could not finish the query.",
+                "What it said is withheld, as it may quote a value; check that the data is still in place.",
+            )
+        return result
 
 
-def _is_connection(source: object) -> bool:
-    return type(source).__name__ == "DuckDBPyConnection"
-
-
-def _view(connection: duckdb.DuckDBPyConnection, table: str, relation: str) -> TableSchema:
-    """Make the view of a table and return its schema."""
+def _quietly(
+    connection: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, pa.Table]
+) -> pa.Table | None:
+    """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another."""
     import duckdb
 
-    failed = False
+    registered = []
+    try:
+        for name, table in tables.items():
+            connection.register(name, table)
+            registered.append(name)
+        (statement,) = connection.extract_statements(sql)
+        if statement.type != duckdb.StatementType.SELECT:
+            return None
+        return connection.sql(statement).to_arrow_table()
+    except Exception:
+        return None
+    finally:
+        for name in registered:
+            connection.unregister(name)
+
+
+def _clear(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+    connection.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_view(connection: duckdb.DuckDBPyConnection, table: str, relation: str) -> TableSchema:
+    """Make the view that queries see of a table, and return its schema."""
+    import duckdb
+
+    columns: dict[str, DuckDBPyType] = {}
     try:
         source = connection.sql(f"FROM {relation}")
-        names, kinds = source.columns, [re.sub(r"\(.*\)$", "", str(kind)) for kind in source.types]
-        columns = [
-            f"TRY_CAST({quote(name)} AS {_CAST[kind]}) AS {quote(name)}" if kind in _CAST else quote(name)
-            for name, kind in zip(names, kinds, strict=True)
-        ]
-        connection.execute(
-            f"CREATE OR REPLACE TEMP VIEW {quote(table)} AS SELECT {', '.join(columns)} FROM {relation}"
-        )
+        columns = dict(zip(source.columns, source.types, strict=True))
+        shown = ", ".join(_shown(name, kind) for name, kind in columns.items())
+        connection.execute(f"CREATE TEMP VIEW {quote(table)} AS SELECT {shown} FROM {relation}")
     except duckdb.Error:
-        failed = True
-    if failed:
+        columns = {}
+    if not columns:
         raise SourceError(
-            f"The table {table} cannot be opened.", "Check that the file is whole and may be read."
+            f"The table {table} cannot be opened.",
+            "Check that the file is whole, may be read, and has no two columns of one name.",
         )
-    return MappingProxyType({name: _column(name, kind) for name, kind in zip(names, kinds, strict=True)})
+    return MappingProxyType({name: _column(name, kind) for name, kind in columns.items()})
 
 
-def _column(name: str, kind: str) -> ColumnSchema:
-    if kind in _INTEGERS:
-        lo, hi = _INTEGERS[kind]
+def _seen(kind: DuckDBPyType) -> str:
+    """Return the type that queries see a column of this type as; JSON is stored as text but is none."""
+    return "json" if str(kind) == "JSON" else _CAST.get(kind.id, kind.id)
+
+
+def _shown(name: str, kind: DuckDBPyType) -> str:
+    column = quote(name)
+    seen = _seen(kind)
+    if kind.id in _CAST:
+        # TRY_CAST, for a time in seconds may lie beyond what microseconds can hold.
+        column = f"TRY_CAST({column} AS {seen.upper()})"
+    if _LOGICAL.get(seen) is Type.TEXT:
+        # Under NOCASE one row would match two keys, and count twice.
+        column = f'{column} COLLATE "binary"'
+    return f"{column} AS {quote(name)}"
+
+
+def _column(name: str, kind: DuckDBPyType) -> ColumnSchema:
+    if kind.id in _INTEGERS:
+        lo, hi = _INTEGERS[kind.id]
         return ColumnSchema(name, Type.INTEGER, lo, hi)
-    return ColumnSchema(name, _LOGICAL.get(_CAST.get(kind, kind), Type.OTHER))
+    return ColumnSchema(name, _LOGICAL.get(_seen(kind), Type.OTHER))

@@ -6,20 +6,27 @@ from collections.abc import Mapping
 
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.schema import Type
+from discreet.errors import SourceError
 
 
 def open_source(
-    source: object, table: str | None = None, types: Mapping[str, Type] | None = None
+    source: object, table: str | None = None, types: Mapping[str, Type | str] | None = None
 ) -> DuckDBEngine:
     """Open one source, or several as a mapping from table names to sources.
 
+    Parquet files and databases are not read here, only their metadata. CSV files are imported and frames are
+    turned into Arrow: for these, what may be shown or raised depends on the data through the types of the
+    columns alone. A frame must not be changed in place while it is open.
+
     Args:
-        source: a path or url (`visits.parquet`, `parquet:folder/*.parquet`, `csv:visits.csv`,
-            `duckdb:hospital.db`, `duckdb:hospital.db#visits`), a pandas or Polars DataFrame, an Arrow table or
-            record batch, an open DuckDB connection, or a mapping of names to these.
+        source: a path or url (`visits.parquet`, a folder or glob of such, `csv:visits.txt`,
+            `duckdb:hospital.db`, `duckdb:hospital.db#visits`); a pandas or Polars DataFrame; an Arrow table
+            or record batch; an open DuckDB connection, or a relation of it, which is run at once; or a
+            mapping of table names to these.
         table: the name of the table; by default that of the file, or `data` for a frame, or every table
             of a database.
-        types: the types of columns of a CSV file; those not given are taken from the whole file.
+        types: column -> type (a `Type` or its name) of a CSV file, where it shall not be taken from the data;
+            for a mapping of sources, write table -> column -> type with `DuckDBEngine.open`.
 
     Raises:
         SourceError: the source cannot be opened.
@@ -31,4 +38,17 @@ def open_source(
     """
     if isinstance(source, Mapping):
         return DuckDBEngine.open(source)
-    return DuckDBEngine._open({table: source}, {table: types or {}})
+    return DuckDBEngine.open_all([(table, source, _types(types or {}))])
+
+
+def _types(types: Mapping[str, Type | str]) -> dict[str, Type]:
+    known: dict[str, Type] = {type_.name: type_ for type_ in Type if type_ is not Type.OTHER}
+    found = {}
+    for column, type_ in types.items():
+        name = type_.name if isinstance(type_, Type) else type_.upper()
+        if name not in known:
+            raise SourceError(
+                f"The column {column} cannot be of type {name}.", f"Use one of {', '.join(known)}."
+            )
+        found[column] = known[name]
+    return found
