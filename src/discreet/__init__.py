@@ -1,3 +1,46 @@
-"""Differential privacy for practitioners: exact noise, SQL on your own engine, a budget that holds."""
+"""Differential privacy for practitioners: exact noise, SQL on your own engine, a budget that holds.
+
+    import discreet as dp
+
+    session = dp.protect("visits.parquet", privacy_unit="patient_id", max_rows=3, budget=3)
+    session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=0.1)
+
+Heavy modules load on first use, so `import discreet` is light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.policy import Budget, Policy
+    from discreet.query.answer import Release
+    from discreet.query.preview import Preview
+    from discreet.session import Session, protect
 
 __version__ = "0.1.0"
+
+_WHERE = {
+    "Budget": "discreet.policy",
+    "Policy": "discreet.policy",
+    "Preview": "discreet.query.preview",
+    "Release": "discreet.query.answer",
+    "Session": "discreet.session",
+    "protect": "discreet.session",
+}
+_ROOMS = frozenset({"accounting", "engines", "errors", "ledger", "mechanisms", "noise", "policy"})
+
+__all__ = ["Budget", "Policy", "Preview", "Release", "Session", "protect"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(importlib.import_module(_WHERE[name]), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"discreet.{name}")
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_ROOMS, "__version__"})

@@ -1,0 +1,1 @@
+"""SQL text -> plan -> integers -> noise -> answer."""

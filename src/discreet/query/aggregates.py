@@ -1,0 +1,162 @@
+"""Reads the aggregate functions of a query, and chooses the measures that answer them with the least noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.engines.schema import Type
+from discreet.query import functions as fn
+from discreet.query.bind import Binder
+from discreet.query.expression import Expression, Literal
+from discreet.query.measures import Measure, constant, grid_of
+from discreet.query.plan import Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An aggregate that a query asks for.
+
+    Attributes:
+        what: `rows`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop` or `stddev_samp`.
+        argument: over the rows; None for `rows`.
+        sql: the aggregate in canonical spelling.
+    """
+
+    what: str
+    argument: Expression | None
+    sql: str
+
+
+NUMERIC: dict[type[exp.Expression], str] = {
+    exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "var_samp", exp.VariancePop: "var_pop", exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop",
+}  # fmt: skip
+DEGREE = {"rows": 0, "count": 0, "sum": 1, "avg": 1, "var_pop": 2, "var_samp": 2, "stddev_pop": 2, "stddev_samp": 2}
+
+
+def read_aggregate(node: exp.Expression, binder: Binder) -> Request:
+    """Read one aggregate function.
+
+    Raises:
+        QueryRefused: it is not supported, or its argument has no bounds.
+    """
+    sql = node.sql("duckdb", comments=False)
+    condition: Expression | None = None
+    if isinstance(node, exp.Filter):
+        condition = binder.condition(node.expression.this)
+        node = node.this
+    if isinstance(node.this, exp.Distinct):
+        raise binder.refuse(node, f"{node.key.upper()}(DISTINCT …) is not supported.", "Leave DISTINCT out.")
+    if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
+        raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
+    if isinstance(node, exp.CountIf):
+        truth = binder.condition(node.this)
+        condition = truth if condition is None else _all_of(condition, truth)
+        return _counted(condition, sql)
+    if isinstance(node, exp.Count):
+        if node.this is None or isinstance(node.this, exp.Star):
+            return Request("rows", None, sql) if condition is None else _counted(condition, sql)
+        argument = binder.bind(node.this)
+        if constant(argument) or not argument.span.nullable:
+            return Request("rows", None, sql) if condition is None else _counted(condition, sql)
+        return Request("count", _filtered(argument, condition), sql)
+    what = NUMERIC.get(type(node))
+    if what is None:
+        name = node.name if isinstance(node, exp.AnonymousAggFunc) else node.sql_name()
+        raise binder.refuse(node, f"The aggregate {name} is not supported.",
+                            "Use COUNT, SUM, AVG, VARIANCE or STDDEV.")  # fmt: skip
+    argument = binder.bind(node.this)
+    if argument.type is Type.BOOLEAN:
+        as_number = fn.call("to_integer", argument)
+        assert as_number is not None
+        argument = as_number
+    if argument.type not in (Type.INTEGER, Type.FLOAT):
+        raise binder.refuse(node, f"{node.sql_name()} takes a number.", "Convert it with CAST(… AS DOUBLE).")
+    if not argument.span.bounded or not argument.span.within(-(10**300), 10**300):
+        inner = node.this.sql("duckdb")
+        raise binder.refuse(node.this, f"{inner} has no bounds, so one person could move the answer without limit.",
+                            f"Declare bounds in the policy, or write {node.sql_name()}(clamp({inner}, 0, 100)) "
+                            "with bounds that you choose without looking at the data.")  # fmt: skip
+    return Request(what, _filtered(argument, condition), sql)
+
+
+def _counted(condition: Expression, sql: str) -> Request:
+    one = fn.case([(condition, Literal(1, Type.INTEGER))], Literal(None, Type.INTEGER))
+    return Request("count", one, sql)
+
+
+def _filtered(argument: Expression, condition: Expression | None) -> Expression:
+    return argument if condition is None else fn.case([(condition, argument)], Literal(None, argument.type))
+
+
+def _all_of(a: Expression, b: Expression) -> Expression:
+    both = fn.call("and", a, b)
+    assert both is not None
+    return both
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which measure answers which request, before grids and epsilon are known.
+
+    Attributes:
+        degree: of the measure.
+        argument: of the measure.
+        with_null: whether all rows are counted too.
+    """
+
+    degree: int
+    argument: Expression | None
+    with_null: bool
+
+
+def choose(requests: Sequence[Request]) -> tuple[list[Choice], list[int]]:
+    """Choose the fewest measures that answer all requests.
+
+    Everything asked of one argument comes from one measure, and the number of all rows comes for free from the
+    first measure there is: every further measure would take its share of epsilon from the others.
+
+    Returns:
+        The choices, and for each request the number of the choice that answers it.
+    """
+    wanted: dict[Expression | None, set[str]] = {}
+    for request in requests:
+        wanted.setdefault(request.argument, set()).add(request.what)
+    counting = wanted.pop(None, set())
+    choices: list[Choice] = []
+    for argument, whats in wanted.items():
+        degree = max(DEGREE[what] for what in whats)
+        with_null = bool(counting) and not choices and argument is not None and argument.span.nullable
+        if whats == {"sum"} and not (counting and not choices):
+            degree = -1
+        choices.append(Choice(degree, argument, with_null))
+    if not choices:
+        choices.append(Choice(0, None, False))
+    order = list(wanted)
+    return choices, [0 if r.argument is None else order.index(r.argument) for r in requests]
+
+
+def measure(choice: Choice, contribution: Fraction) -> Measure:
+    """Give a chosen measure its grid.
+
+    Args:
+        choice: the measure.
+        contribution: max_rows times the unit factor, divided by the epsilon of this measure.
+    """
+    grid = None
+    if choice.degree != 0:
+        assert choice.argument is not None
+        grid = grid_of(choice.argument, choice.degree, contribution)
+    return Measure(choice.degree, choice.argument, grid, choice.with_null)
+
+
+def aggregate(request: Request, at: int) -> Aggregate:
+    """The column of the noisy table that answers a request."""
+    whole = request.what in ("rows", "count") or (
+        request.what == "sum" and request.argument is not None and request.argument.type is Type.INTEGER
+    )
+    return Aggregate(at, request.what, whole, request.sql)

@@ -1,0 +1,123 @@
+"""A release plan -> the one aggregate query that an engine runs, which returns nothing but integers.
+
+    rows      the private rows, scanned with clamps, filtered, with the raw keys and the scaled integers
+    kept      at most max_rows of each unit, chosen by a keyed hash over that unit's rows alone
+    groups    exact sums for every raw group
+    result    the number of the public group, and its sums; a group that is not public is dropped here
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from discreet.engines.schema import Type
+from discreet.query.expression import Expression, leaves, quote, spell
+from discreet.query.measures import SATURATE, group_items, row_items
+from discreet.query.plan import ReleasePlan
+from discreet.query.relation import UNIT, to_sql
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A query and the public key tables that it reads.
+
+    Attributes:
+        sql: in the dialect of the engine; columns `cell`, then the entries of all measures `m0`, `m1`, …
+        tables: key lists, with columns `key` and `at`.
+    """
+
+    sql: str
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+
+
+def compile_release(release: ReleasePlan, dialect: str, salt: int) -> Compiled:
+    """Write the aggregate query of a release.
+
+    Args:
+        release: the plan.
+        dialect: of the engine.
+        salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
+    """
+    items = [(f"k{at}", _key_sql(key.expression, dialect)) for at, key in enumerate(release.keys)]
+    for at, measure in enumerate(release.measures):
+        items += row_items(measure, f"t{at}", dialect)
+    tables, numbers, filters, joins = _numbering(release)
+    rows = _rows(release, items, dialect)
+    names = [name for name, _ in items]
+    if release.rows.per_unit:
+        keep = " AND ".join([f"{quote(UNIT)} IS NOT NULL", *filters])
+        rows = _kept(rows, keep, names, release.rows.max_rows, salt)
+    keys = [f"k{at}" for at in range(len(release.keys))]
+    sums = [
+        item for at, measure in enumerate(release.measures) for item in group_items(measure, f"t{at}", dialect)
+    ]
+    entries = [f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)]
+    group_by = f" GROUP BY {', '.join(keys)}" if keys else ""
+    groups = f"SELECT {', '.join([*keys, *entries])} FROM ({rows}) AS kept{group_by}"
+    outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
+    if not keys:
+        return Compiled(f"SELECT CAST(0 AS BIGINT) AS cell, {outputs} FROM ({groups}) AS g")
+    join = "".join(joins)
+    where = " AND ".join(f"g.{k} IS NOT NULL" for k in keys)
+    return Compiled(f"SELECT {numbers} AS cell, {outputs} FROM ({groups}) AS g{join} WHERE {where}", tables)
+
+
+def _key_sql(expression: Expression, dialect: str) -> str:
+    return spell(expression, dialect)
+
+
+def _rows(release: ReleasePlan, items: list[tuple[str, str]], dialect: str) -> str:
+    expressions: list[Expression] = [key.expression for key in release.keys]
+    expressions += [m.argument for m in release.measures if m.argument is not None]
+    needed = {column.name for expression in expressions for column in leaves(expression)}
+    source = to_sql(release.rows.relation, needed, dialect)
+    listed = [f"{sql} AS {name}" for name, sql in items]
+    if release.rows.per_unit:
+        listed.append(quote(UNIT))
+    return f"SELECT {', '.join(listed) or '1 AS one'} FROM ({source}) AS r"
+
+
+def _kept(rows: str, keep: str, names: list[str], max_rows: int, salt: int) -> str:
+    """At most max_rows rows of each unit, the least by a keyed hash of the unit and the row.
+
+    Which rows are kept depends on the rows of that unit and on nothing else: ties of the hash are broken by the
+    values themselves, and rows that are alike in all that is used are exchangeable. The unit is part of the
+    hash, so that no value of a column is favoured over another for everybody at once.
+    """
+    packed = ", ".join([f"h := hash({salt}::UBIGINT, {', '.join([quote(UNIT), *names])})"]
+                       + [f"{name} := {name}" for name in names])  # fmt: skip
+    least = f"SELECT unnest(min(struct_pack({packed}), {max_rows})) AS s FROM ({rows}) AS q WHERE {keep} GROUP BY {quote(UNIT)}"
+    return f"SELECT {', '.join(f's.{name} AS {name}' for name in names) or '1 AS one'} FROM ({least}) AS l"
+
+
+def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str]]:
+    """How a group gets its number: key tables, the expression, filters on rows, joins on groups."""
+    import pyarrow as pa
+
+    tables: dict[str, pa.Table] = {}
+    terms: list[str] = []
+    filters: list[str] = []
+    joins: list[str] = []
+    inner = release.cells
+    for at, key in enumerate(release.keys):
+        inner //= len(key.values)
+        run = key.range()
+        if run is not None:
+            first, count = run
+            terms.append(f"(g.k{at} - {first}) * {inner}")
+            filters.append(f"k{at} BETWEEN {first} AND {first + count - 1}")
+            joins.append(f" JOIN (SELECT 1) AS r{at} ON g.k{at} BETWEEN {first} AND {first + count - 1}")
+            continue
+        name = f"__keys_{at}"
+        tables[name] = pa.table({"key": key.arrow(), "at": pa.array(range(len(key.values)), type=pa.int64())})
+        terms.append(f"{name}.at * {inner}")
+        filters.append(f"k{at} IN (SELECT key FROM {name})")
+        joins.append(f" JOIN {name} ON g.k{at} = {name}.key")
+    return tables, f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0", filters, joins
+
+
+__all__ = ["Compiled", "Type", "compile_release"]

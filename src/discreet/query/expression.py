@@ -1,0 +1,111 @@
+"""Typed expressions over the columns of private rows, and their spelling in an engine's SQL.
+
+An analyst's text is never passed on. It is read into these trees, whose only leaves are columns and
+literals and whose only operations are those of the function table, and written out again. What is not in
+the table does not reach the engine.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from discreet.engines.schema import Type
+from discreet.query.span import Span, Value, point
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the relation that the expression is read over."""
+
+    name: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant of the query; None is NULL."""
+
+    value: Value | None
+    type: Type
+
+    @property
+    def span(self) -> Span:
+        """The one value."""
+        return Span(nullable=True, domain=()) if self.value is None else point(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operation of the function table."""
+
+    name: str
+    spelling: Mapping[str, str]
+    args: tuple[Expression, ...]
+    type: Type
+    span: Span
+
+    def __hash__(self) -> int:
+        """Hash by what the call computes."""
+        return hash((self.name, self.args, self.type))
+
+
+Expression: TypeAlias = Column | Literal | Call
+
+
+def leaves(expression: Expression) -> Iterator[Column]:
+    """The columns that an expression reads, with repetition."""
+    if isinstance(expression, Column):
+        yield expression
+    elif isinstance(expression, Call):
+        for arg in expression.args:
+            yield from leaves(arg)
+
+
+def replace(expression: Expression, columns: Mapping[Expression, Expression]) -> Expression:
+    """The expression with some of its parts replaced by others."""
+    if expression in columns:
+        return columns[expression]
+    if isinstance(expression, Call):
+        args = tuple(replace(arg, columns) for arg in expression.args)
+        return Call(expression.name, expression.spelling, args, expression.type, expression.span)
+    return expression
+
+
+def spell(expression: Expression, dialect: str) -> str:
+    """Write an expression in the SQL of an engine; every column by its quoted name."""
+    if isinstance(expression, Column):
+        return quote(expression.name)
+    if isinstance(expression, Literal):
+        return literal(expression.value)
+    args = [spell(arg, dialect) for arg in expression.args]
+    template = expression.spelling.get(dialect) or expression.spelling[""]
+    if "{*}" in template:
+        return template.replace("{*}", ", ".join(args))
+    return template.format(*args)
+
+
+def quote(name: str) -> str:
+    """A quoted identifier of standard SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Value | None) -> str:
+    """A constant in standard SQL."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return f"CAST({value} AS BIGINT)"
+    if isinstance(value, float):
+        return f"CAST('{value!r}' AS DOUBLE)"
+    if isinstance(value, dt.datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, dt.date):
+        return f"DATE '{value.isoformat()}'"
+    # A NUL would end the text early in some engines, so the binder refuses it before it gets here.
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,210 @@
+"""Intervals of direct aggregates, in closed form wherever there is one.
+
+An interval is for the noise alone: it covers, with the stated confidence, the value that the same query would
+have given without noise. It does not cover what clamping, the row limit and dropped keys changed before.
+
+Each noisy entry is its true integer plus a Laplace variable of known scale, so a linear quantity (a count, a sum)
+errs by a weighted sum of Laplace variables, whose tail has a closed form. A mean is a ratio of two noisy entries:
+mean <= c exactly when (1 - c) a - c b <= 0, so the set of all c that a test of that inequality does not reject
+has exactly the stated coverage (Fieller 1954), however few rows there are. Variances are drawn again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.query.measures import estimate
+from discreet.query.plan import Aggregate, ReleasePlan
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+DRAWS = 4000
+"""How often noise is drawn again: the 2.5th percentile of 4,000 draws is within 0.25 points of the true one."""
+MOST_NUMBERS = 8_000_000
+"""The most numbers drawn at a time."""
+
+
+def tail(weights: Floats, t: Floats) -> Floats:
+    """P(|sum of w_i L_i| > t) for independent standard Laplace variables L_i.
+
+    By partial fractions of the characteristic function, the product of 1/(1 + w_i^2 s^2). Equal weights are
+    moved apart by a part in ten thousand, which moves the tail by less than a part in ten million.
+
+    Args:
+        weights: float64 array (..., k), k at most 4.
+        t: float64 array (...), at least 0.
+    """
+    w = np.sort(np.abs(weights), axis=-1)
+    k = w.shape[-1]
+    w = np.maximum(w, 1e-9 * np.max(w, axis=-1, keepdims=True))
+    for i in range(1, k):
+        w[..., i] = np.maximum(w[..., i], w[..., i - 1] * (1 + 1e-4))
+    out = np.zeros(np.broadcast_shapes(t.shape, w.shape[:-1]))
+    squares = w * w
+    for i in range(k):
+        factor = np.ones(w.shape[:-1])
+        for j in range(k):
+            if j != i:
+                factor = factor * squares[..., i] / (squares[..., i] - squares[..., j])
+        out = out + factor * np.exp(-t / w[..., i])
+    return np.clip(out, 0, 1)
+
+
+def half_width(weights: Floats, confidence: float) -> Floats:
+    """The t at which `tail` is 1 - confidence.
+
+    Args:
+        weights: float64 array (..., k).
+        confidence: strictly between 0 and 1.
+
+    Returns:
+        float64 array (...), in the units of the weights.
+    """
+    w = np.abs(np.asarray(weights, dtype=np.float64))
+    if w.shape[-1] == 1:
+        return np.asarray(w[..., 0] * -np.log1p(-confidence))
+    low = np.zeros(w.shape[:-1])
+    high = w.sum(axis=-1) * (-np.log1p(-confidence) + 1.0) + 1e-300
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = tail(w, middle) > 1 - confidence
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return high
+
+
+def linear_half_width(release: ReleasePlan, aggregate: Aggregate, confidence: float) -> float | None:
+    """The half-width of the interval of a count or a sum, the same in every group; None for other quantities.
+
+    Rounding to whole numbers afterwards is covered: the half-width of a whole quantity is rounded up.
+    """
+    measure = release.measures[aggregate.measure]
+    weights = measure.weights(aggregate.what)
+    if weights is None:
+        return None
+    scale = float(release.scale(aggregate.measure))
+    used = weights[weights != 0] * scale
+    if used.size == 0:
+        return 0.0
+    if used.size == 1:
+        # One discrete Laplace variable: the least whole number of steps with enough mass, exactly.
+        step = abs(float(weights[weights != 0][0]))
+        return step * discrete_half_width(scale, confidence)
+    width = float(half_width(used, confidence))
+    return float(np.ceil(width)) if aggregate.whole else width
+
+
+def discrete_half_width(scale: float, confidence: float) -> int:
+    """The least m with P(|Z| <= m) >= confidence for a discrete Laplace variable Z.
+
+    P(|Z| > m) = 2 q^(m+1) / (1 + q) with q = e^(-1/scale).
+    """
+    q = np.exp(-1 / scale)
+    m = scale * (np.log(2 / (1 + q)) - np.log1p(-confidence)) - 1
+    return max(0, int(np.ceil(m - 1e-12)))
+
+
+def mean_interval(a: Floats, b: Floats, scale: float, confidence: float) -> tuple[Floats, Floats]:
+    """The interval of B/(A + B), from noisy a of A and b of B: all c with |(1 - c) b - c a| small enough.
+
+    Args:
+        a: float64 array (n,), noisy sum of R - t.
+        b: float64 array (n,), noisy sum of t.
+        scale: of the Laplace noise on both.
+        confidence: strictly between 0 and 1.
+
+    Returns:
+        Two float64 arrays (n,) in [0, 1]; the whole of [0, 1] where the noise drowns everything.
+    """
+    grid = np.linspace(0, 1, 1025)
+    widths = scale * half_width(np.stack([1 - grid, grid], axis=-1), confidence)
+
+    def accepted(c: Floats) -> NDArray[np.bool_]:
+        return np.abs((1 - c) * b - c * a) <= np.interp(c, grid, widths)
+
+    total = a + b
+    with np.errstate(divide="ignore", invalid="ignore"):
+        middle = np.where(total > 0, np.clip(b / total, 0, 1), 0.5)
+    sure = (total > 0) & accepted(middle)
+    ends = []
+    for edge in (0.0, 1.0):
+        inside, outside = middle.copy(), np.full_like(middle, edge)
+        for _ in range(40):
+            between = (inside + outside) / 2
+            ok = accepted(between)
+            inside, outside = np.where(ok, between, inside), np.where(ok, outside, between)
+        ends.append(np.where(sure & ~accepted(np.full_like(middle, edge)), inside, edge))
+    return ends[0], ends[1]
+
+
+def redraw(release: ReleasePlan, measure: int, entries: Floats, draws: int) -> Floats:
+    """Noise drawn again around released entries.
+
+    This simulates; it protects nothing, so NumPy's generator will do.
+
+    Args:
+        release: the plan.
+        measure: which measure the entries belong to.
+        entries: float64 array (n, entries).
+        draws: how often.
+
+    Returns:
+        float64 array (draws, n, entries).
+    """
+    noise = np.random.default_rng().laplace(0.0, float(release.scale(measure)), (draws, *entries.shape))
+    noise += entries
+    return noise
+
+
+def direct(
+    release: ReleasePlan, aggregate: Aggregate, entries: Floats, values: Floats, confidence: float
+) -> tuple[Floats, Floats]:
+    """The interval of one aggregate in every group.
+
+    Args:
+        release: the plan.
+        aggregate: which column.
+        entries: float64 array (cells, entries) of its measure, noisy.
+        values: float64 array (cells,), as estimated from the entries.
+        confidence: strictly between 0 and 1.
+    """
+    width = linear_half_width(release, aggregate, confidence)
+    if width is not None:
+        return values - width, values + width
+    measure = release.measures[aggregate.measure]
+    assert measure.grid is not None
+    if aggregate.what == "avg" and measure.degree == 1:
+        low, high = mean_interval(
+            entries[:, 0], entries[:, 1], float(release.scale(aggregate.measure)), confidence
+        )
+        reach = float(measure.grid.step) * measure.levels
+        return measure.grid.lo + reach * low, measure.grid.lo + reach * high
+    return _by_draws(release, aggregate, entries, confidence)
+
+
+def _by_draws(
+    release: ReleasePlan, aggregate: Aggregate, entries: Floats, confidence: float
+) -> tuple[Floats, Floats]:
+    measure = release.measures[aggregate.measure]
+    low, high = np.empty(len(entries)), np.empty(len(entries))
+    block = max(1, MOST_NUMBERS // (DRAWS * measure.entries))
+    for start in range(0, len(entries), block):
+        part = slice(start, start + block)
+        drawn = estimate(measure, aggregate.what, redraw(release, aggregate.measure, entries[part], DRAWS))
+        low[part], high[part] = percentiles(drawn, confidence)
+    return low, high
+
+
+def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """The central interval over the first axis; a draw without a value (NaN) may lie anywhere."""
+    missing = np.isnan(drawn)
+    ends = []
+    for share, filler in (((1 - confidence) / 2, -np.inf), ((1 + confidence) / 2, np.inf)):
+        ordered = np.sort(np.where(missing, filler, drawn), axis=0)
+        at = int(np.clip(np.floor(share * len(drawn)), 0, len(drawn) - 1))
+        ends.append(ordered[at])
+    return ends[0], ends[1]

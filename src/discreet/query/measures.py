@@ -1,0 +1,235 @@
+"""Measures: the integers that are summed per group, by how much one row can move them, and what they estimate.
+
+A bounded expression x in [lo, hi] is scaled to t = floor((x - lo)/g + 1/2), an integer in [0, R] with g a power
+of two. Each row then adds to its group the vector
+
+    degree 0    (1,)                           how many rows
+    degree 1    (R - t, t)                     and their average and sum
+    degree 2    (R - b1 - b2, b1, b2)          and their variance, with b2 = t*t // R, b1 = 2t(R - t) // R
+
+which is the Bernstein basis in integers: its entries are non-negative (t <= R gives b1 + b2 <= R, as
+t*t + 2t(R - t) = R*R - (R - t)**2 <= R*R) and sum to R exactly, so one row moves the whole vector by exactly R in
+L1. A row where x is NULL adds nothing, or R to one more entry when all rows are counted too; again R in all.
+So count, sum, mean and variance of one expression are a single Laplace release with the sensitivity of a count.
+
+A sum that is asked for alone adds t = floor(x/g + 1/2) and moves it by at most M = ceil(max(|lo|, |hi|)/g).
+
+One unit has at most max_rows rows, each in one group, so it moves the vector of all groups by at most
+max_rows * R when it is added or removed, and twice that when it is replaced by another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.engines.schema import Type
+from discreet.query.expression import Expression, Literal, spell
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+GRID_BITS = 30
+"""R is at most 2^30, so that t*t and 2t(R - t) fit 64 bits on every engine."""
+SCALE_BITS = 56
+"""The largest scale of noise, which leaves seven bits before a 64-bit integer saturates."""
+SATURATE = 2**62
+"""Sums are clamped into +-2^62 before they leave the engine: 1-Lipschitz, so the sensitivity stands."""
+WIDE = {"": "DECIMAL(38, 0)", "duckdb": "HUGEINT"}
+"""The widest exact integer of each dialect; 2^63 rows of 2^30 fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The integers that a bounded expression is scaled to.
+
+    Attributes:
+        lo: the value of t = 0, exactly representable as a double.
+        step: g, a power of two.
+        levels: R; for a sum asked for alone, M.
+    """
+
+    lo: float
+    step: Fraction
+    levels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One family of integers per group.
+
+    Attributes:
+        degree: 0, 1 or 2 as above; -1 for a sum asked for alone.
+        argument: the expression; None when every row counts.
+        grid: how the argument is scaled; None for degree 0.
+        with_null: whether one more entry holds the rows where the argument is NULL, so that all rows are counted.
+    """
+
+    degree: int
+    argument: Expression | None
+    grid: Grid | None
+    with_null: bool
+
+    @property
+    def entries(self) -> int:
+        """The number of integers per group."""
+        return (1 if self.degree < 0 else self.degree + 1) + self.with_null
+
+    @property
+    def levels(self) -> int:
+        """By how much one row moves the integers of its group, in L1."""
+        return 1 if self.grid is None else self.grid.levels
+
+    @property
+    def name(self) -> str:
+        """The name of what is measured, for people."""
+        return {-1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance"}[self.degree]
+
+    def weights(self, what: str) -> Floats | None:
+        """The estimate of a linear quantity as weights of the entries; None when it is not linear.
+
+        Args:
+            what: `rows` (every row), `count` (rows where the argument is not NULL) or `sum`.
+        """
+        w = np.zeros(self.entries)
+        body = slice(0, self.entries - self.with_null)
+        if what == "rows":
+            w[:] = 1 / self.levels
+        elif what == "count":
+            w[body] = 1 / self.levels
+        elif what == "sum" and self.grid is not None:
+            step = float(self.grid.step)
+            if self.degree < 0:
+                w[0] = step
+            else:
+                # sum x = lo n + g sum t, and sum t = (b1/2 + b2) in the basis of degree 2
+                w[body] = self.grid.lo / self.levels + step * np.linspace(0, 1, self.degree + 1)
+        else:
+            return None
+        return w
+
+
+def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
+    """The finest grid whose noise stays within 2^56.
+
+    Args:
+        argument: a bounded numeric expression.
+        degree: of the measure.
+        contribution: max_rows times the unit factor, divided by the epsilon of this measure.
+    """
+    span = argument.span
+    assert span.lo is not None
+    assert span.hi is not None
+    bits = max(1, min(GRID_BITS, SCALE_BITS - max(0, math.ceil(math.log2(contribution)))))
+    lo, hi = float(span.lo), float(span.hi)
+    reach = Fraction(max(abs(lo), abs(hi))) if degree < 0 else Fraction(hi) - Fraction(lo)
+    if argument.type is Type.INTEGER and degree < 2 and reach < 2**bits:
+        return Grid(lo, Fraction(1), max(1, int(reach)))  # integers are their own grid, and nothing is rounded
+    # the least power of two with reach / step <= 2^bits
+    step = Fraction(2) ** (math.ceil(math.log2(reach)) - bits) if reach else Fraction(1)
+    while reach / step > 2**bits:
+        step *= 2
+    return Grid(lo, step, max(1, math.ceil(reach / step)))
+
+
+def scaled_sql(measure: Measure, dialect: str) -> str:
+    """The integer t of a row in SQL: 0 <= t <= R (or |t| <= M), NULL where the argument is NULL or NaN.
+
+    The clamp stands here once more, whatever the expression was thought to be bounded by; this is the line
+    that the sensitivity rests on.
+    """
+    assert measure.argument is not None
+    assert measure.grid is not None
+    x, grid = spell(measure.argument, dialect), measure.grid
+    base = 0.0 if measure.degree < 0 else grid.lo
+    least = -grid.levels if measure.degree < 0 else 0
+    if measure.argument.type is Type.INTEGER and grid.step == 1:
+        t = x if base == 0 else f"({x} - {int(base)})"
+    else:
+        shifted = f"CAST({x} AS DOUBLE)" if base == 0 else f"(CAST({x} AS DOUBLE) - CAST('{base!r}' AS DOUBLE))"
+        t = f"floor({shifted} * CAST('{float(1 / grid.step)!r}' AS DOUBLE) + 0.5)"
+    # NaN compares as greater than every number, infinity included, so it falls through to NULL.
+    return (
+        f"CASE WHEN {t} BETWEEN {least} AND {grid.levels} THEN CAST({t} AS BIGINT) WHEN {t} < {least} THEN {least} "
+        f"WHEN {t} <= CAST('Infinity' AS DOUBLE) THEN {grid.levels} END"
+    )
+
+
+def row_items(measure: Measure, name: str, dialect: str) -> list[tuple[str, str]]:
+    """Name and SQL of what a row must carry for this measure."""
+    if measure.argument is None:
+        return []
+    if measure.degree == 0:
+        return [(name, f"CASE WHEN {spell(measure.argument, dialect)} IS NOT NULL THEN 1 END")]
+    return [(name, scaled_sql(measure, dialect))]
+
+
+def group_items(measure: Measure, name: str, dialect: str) -> list[str]:
+    """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
+    wide = WIDE.get(dialect, WIDE[""])
+    n, r = f"CAST(COUNT({name}) AS {wide})", measure.levels
+    null = [f"{r} * CAST(COUNT(*) - COUNT({name}) AS {wide})"] if measure.with_null else []
+    if measure.argument is None:
+        return ["COUNT(*)"]
+    if measure.degree == 0:
+        return [f"COUNT({name})", *null]
+    total = f"COALESCE(SUM({name}), 0)"
+    if measure.degree < 0:
+        return [total]
+    if measure.degree == 1:
+        return [f"{r} * {n} - {total}", total, *null]
+    b2 = f"COALESCE(SUM({name} * {name} // {r}), 0)"
+    b1 = f"COALESCE(SUM(2 * {name} * ({r} - {name}) // {r}), 0)"
+    return [f"{r} * {n} - {b1} - {b2}", b1, b2, *null]
+
+
+def estimate(measure: Measure, what: str, noisy: Floats) -> Floats:
+    """Estimate a quantity from noisy entries.
+
+    Args:
+        measure: what the entries are.
+        what: `rows`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop` or `stddev_samp`.
+        noisy: float64 array (..., entries).
+
+    Returns:
+        float64 array (...); NaN where the noisy entries hold no row to speak of.
+    """
+    weights = measure.weights(what)
+    if weights is not None:
+        return np.asarray(noisy @ weights)
+    assert measure.grid is not None
+    body = noisy[..., : measure.degree + 1]
+    lo, width = measure.grid.lo, float(measure.grid.step) * measure.levels
+    total = body.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        usable = total > 0
+        mean = np.where(usable, (body @ np.linspace(0, 1, measure.degree + 1)) / total, np.nan)
+        if what == "avg":
+            return lo + width * np.clip(mean, 0, 1)
+        n = total / measure.levels
+        variance = np.clip(body[..., 2] / total - mean * mean, 0, 0.25) * width * width
+        if what.endswith("samp"):
+            variance = np.where(n > 1, variance * n / (n - 1), np.nan)
+        variance = np.where(usable, variance, np.nan)
+    return np.sqrt(variance) if what.startswith("stddev") else variance
+
+
+def constant(argument: Expression | None) -> bool:
+    """Whether an argument is a literal, whose count is the count of all rows."""
+    return isinstance(argument, Literal) and argument.value is not None
+
+
+def columns(measures: Sequence[Measure]) -> list[slice]:
+    """Where each measure's entries stand in the row of integers of a group."""
+    out, at = [], 0
+    for measure in measures:
+        out.append(slice(at, at + measure.entries))
+        at += measure.entries
+    return out

@@ -1,0 +1,93 @@
+"""Plans: what a question will do, what it will cost, and how exact it will be, before any data is touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from sqlglot import exp
+
+from discreet.query import keys as ks
+from discreet.query.measures import Measure
+from discreet.query.relation import Rows
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate function of a query.
+
+    Attributes:
+        measure: the number of the measure that it is estimated from.
+        what: the quantity, as `measures.estimate` names it.
+        whole: whether the answer is an integer.
+        sql: as the analyst wrote it.
+    """
+
+    measure: int
+    what: str
+    whole: bool
+    sql: str
+
+
+@dataclass(frozen=True)
+class ReleasePlan:
+    """One release: the only place where private rows turn into numbers.
+
+    Attributes:
+        name: of the noisy table that post-processing reads.
+        rows: the private rows.
+        keys: of the groups.
+        measures: the integers that are summed per group.
+        shares: the epsilon of each measure; they sum to the epsilon of the release.
+        aggregates: what is estimated from the measures; column a0, a1, … of the noisy table.
+        unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
+    """
+
+    name: str
+    rows: Rows
+    keys: tuple[ks.Key, ...]
+    measures: tuple[Measure, ...]
+    shares: tuple[Fraction, ...]
+    aggregates: tuple[Aggregate, ...]
+    unit_factor: int
+
+    @property
+    def cells(self) -> int:
+        """The number of groups."""
+        return ks.cells(self.keys)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The privacy loss: releases of one measure each compose by addition."""
+        return sum(self.shares, Fraction(0))
+
+    def sensitivity(self, measure: Measure) -> int:
+        """By how much one neighbour step moves the integers of a measure over all groups, in L1."""
+        return self.unit_factor * self.rows.max_rows * measure.levels
+
+    def scale(self, measure: int) -> Fraction:
+        """The scale of the Laplace noise on each integer of a measure."""
+        return Fraction(self.sensitivity(self.measures[measure])) / self.shares[measure]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole question.
+
+    Attributes:
+        text: as the analyst wrote it.
+        statement: the same in one canonical spelling, so that the same question is recognised.
+        releases: in the order in which they run.
+        post: the SQL that runs over the noisy tables.
+    """
+
+    text: str
+    statement: str
+    releases: tuple[ReleasePlan, ...]
+    post: exp.Query
+
+    @cached_property
+    def epsilon(self) -> Fraction:
+        """The privacy loss of the whole statement: a function of its text and the policy."""
+        return sum((release.epsilon for release in self.releases), Fraction(0))

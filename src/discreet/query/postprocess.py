@@ -1,0 +1,278 @@
+"""Noisy tables and public tables -> the answer with its intervals, in a sandbox that sees nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.engines.sandbox import Sandbox
+from discreet.errors import PostProcessingError, QueryRefused
+from discreet.query import keys as ks
+from discreet.query.draws import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Rewritten, Shape, rewrite
+from discreet.query.intervals import DRAWS, MOST_NUMBERS, direct, redraw
+from discreet.query.measures import estimate
+from discreet.query.plan import Plan
+from discreet.query.run import CELL, Noisy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Interval = tuple[Floats, Floats]
+
+FEWEST_DRAWS = 200
+ROW = "__row"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The columns of an answer.
+
+    Attributes:
+        values: the answer, as the statement gives it.
+        intervals: low and high ends by column, float64 arrays (rows,); NaN where there is no interval.
+        without: the noisy columns that have no interval.
+    """
+
+    values: pa.Table
+    intervals: Mapping[str, Interval]
+    without: tuple[str, ...]
+
+
+def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], confidence: float) -> Answered:
+    """Run the post-processing of a plan.
+
+    Privacy: reads released and public numbers only, so it costs nothing (Dwork and Roth 2014, proposition 2.1).
+
+    Raises:
+        PostProcessingError: DuckDB refused the statement; its message speaks of released numbers only.
+    """
+    tables: dict[str, pa.Table] = {n.plan.name: n.table() for n in noisy} | _used(public, plan.post)
+    post, has_cell = _with_cell(plan)
+    with Sandbox(tables) as sandbox:
+        values = _plain(sandbox.run(post.sql("duckdb")))
+    cells = None
+    if has_cell:
+        cells = values.column(CELL).to_numpy()
+        values = values.drop_columns([CELL])
+    intervals: dict[str, Interval] = {}
+    if has_cell:
+        intervals = _direct(plan, noisy[0], cells, confidence)
+    rest = [name for name in values.column_names if name not in intervals]
+    drawn, without = _drawn(plan, noisy, public, values, cells, rest, confidence)
+    intervals.update(drawn)
+    return Answered(values, {n: intervals[n] for n in values.column_names if n in intervals}, without)
+
+
+def noisy_shapes(plan: Plan) -> dict[str, Shape]:
+    """The columns of the noisy tables of a plan."""
+    return {
+        release.name: (
+            Output(CELL, False),
+            *(Output(f"k{at}", False) for at in range(len(release.keys))),
+            *(Output(f"a{at}", True) for at in range(len(release.aggregates))),
+        )
+        for release in plan.releases
+    }
+
+
+def _used(public: Mapping[str, pa.Table], post: exp.Query) -> dict[str, pa.Table]:
+    names = {table.name.lower() for table in post.find_all(exp.Table)}
+    return {name: table for name, table in public.items() if name in names}
+
+
+def _with_cell(plan: Plan) -> tuple[exp.Query, bool]:
+    """The statement with the number of the group beside each row, where a row is one group of one release."""
+    post = plan.post
+    if not isinstance(post, exp.Select) or len(plan.releases) != 1:
+        return post, False
+    source = post.args["from_"].this if post.args.get("from_") is not None else None
+    if not isinstance(source, exp.Table) or source.name != plan.releases[0].name:
+        return post, False
+    if post.args.get("joins") or post.args.get("distinct") or post.args.get("group"):
+        return post, False
+    post = post.copy()
+    assert isinstance(post, exp.Select)
+    post.append("expressions", exp.alias_(exp.column(CELL, table=plan.releases[0].name), CELL))
+    return post, True
+
+
+def _direct(plan: Plan, noisy: Noisy, cells: NDArray[np.int64], confidence: float) -> dict[str, Interval]:
+    """Closed-form intervals of the columns that are an aggregate as it is."""
+    out: dict[str, Interval] = {}
+    assert isinstance(plan.post, exp.Select)
+    for item in plan.post.expressions:
+        inner = item.unalias()
+        if isinstance(inner, exp.Column) and inner.name.startswith("a") and inner.table == noisy.plan.name:
+            aggregate = noisy.plan.aggregates[int(inner.name[1:])]
+            values = noisy.values(aggregate)[cells]
+            out[item.alias_or_name] = direct(noisy.plan, aggregate, noisy.of(aggregate)[cells], values, confidence)
+    return out
+
+
+def _drawn(
+    plan: Plan,
+    noisy: Sequence[Noisy],
+    public: Mapping[str, pa.Table],
+    values: pa.Table,
+    cells: NDArray[np.int64] | None,
+    names: list[str],
+    confidence: float,
+) -> tuple[dict[str, Interval], tuple[str, ...]]:
+    """Intervals from draws for the columns that the noise can change and that have no closed form."""
+    import pyarrow as pa
+
+    if not plan.releases or not names:
+        return {}, ()
+    post, _ = _with_cell(plan)
+    shapes = {name: tuple(Output(c, False) for c in table.column_names) for name, table in public.items()}
+    try:
+        rewritten = rewrite(post, noisy_shapes(plan), shapes)
+    except CannotRewriteError:
+        return {}, tuple(n for n in names if _numeric(values, n))
+    changing = {o.name for o in rewritten.outputs if o.noisy}
+    wanted = [n for n in names if n in changing and _numeric(values, n)]
+    if not wanted:
+        return {}, ()
+    fixed = [o.name for o in rewritten.outputs if not o.noisy]
+    answer = values.append_column(ROW, pa.array(np.arange(len(values))))
+    if cells is not None:
+        answer = answer.append_column(CELL, pa.array(cells))
+        fixed = [CELL]
+    elif not _identify(values, fixed):
+        return {}, tuple(wanted)
+    numbers = sum(release.cells * sum(m.entries for m in release.measures) for release in plan.releases)
+    draws = min(DRAWS, MOST_NUMBERS // numbers)
+    if draws < FEWEST_DRAWS:
+        return {}, tuple(wanted)
+    tables = {n.plan.name: _draws_table(n, draws) for n in noisy} | _used(public, plan.post)
+    tables[DRAWS_TABLE] = pa.table({DRAW: pa.array(np.arange(draws))})
+    tables["__answer"] = answer
+    try:
+        with Sandbox(tables) as sandbox:
+            ends = sandbox.run(_percentile_sql(rewritten, fixed, wanted, draws, confidence))
+    except PostProcessingError:
+        return {}, tuple(wanted)
+    row = ends.column(ROW).to_numpy()
+    out: dict[str, Interval] = {}
+    for at, name in enumerate(wanted):
+        low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
+        low[row] = ends.column(f"l{at}").to_numpy(zero_copy_only=False)
+        high[row] = ends.column(f"h{at}").to_numpy(zero_copy_only=False)
+        out[name] = (low, high)
+    return out, ()
+
+
+def _percentile_sql(
+    rewritten: Rewritten, fixed: list[str], wanted: list[str], draws: int, confidence: float
+) -> str:
+    """Percentiles per row of the answer; a draw in which the value is missing may lie anywhere."""
+    tail = max(0, int((1 - confidence) / 2 * draws))
+    match = " AND ".join(f"a.{_quote(name)} IS NOT DISTINCT FROM d.{_quote(name)}" for name in fixed) or "TRUE"
+    items = []
+    for at, name in enumerate(wanted):
+        values = f"list_sort(list(CAST(d.{_quote(name)} AS DOUBLE)) FILTER (WHERE d.{_quote(name)} IS NOT NULL))"
+        missing = f"({draws} - count(d.{_quote(name)}))"
+        items.append(
+            f"CASE WHEN {missing} > {tail} THEN CAST('-Infinity' AS DOUBLE) ELSE {values}[{tail} - {missing} + 1] END "
+            f"AS l{at}"
+        )
+        items.append(
+            f"CASE WHEN {missing} > {tail} THEN CAST('Infinity' AS DOUBLE) "
+            f"ELSE {values}[{draws} - {tail}] END AS h{at}"
+        )
+    return (
+        f"SELECT a.{ROW} AS {ROW}, {', '.join(items)} FROM __answer AS a JOIN ({rewritten.sql}) AS d ON {match} "
+        f"GROUP BY a.{ROW}"
+    )
+
+
+def _draws_table(noisy: Noisy, draws: int) -> pa.Table:
+    """The noisy table, drawn again many times."""
+    import pyarrow as pa
+
+    cells = noisy.plan.cells
+    data: dict[str, pa.Array] = {
+        DRAW: pa.array(np.repeat(np.arange(draws), cells)),
+        CELL: pa.array(np.tile(np.arange(cells), draws)),
+    }
+    index = pa.array(np.tile(np.arange(cells), draws))
+    data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
+    again = {
+        at: redraw(noisy.plan, at, noisy.of(aggregate), draws)
+        for at, aggregate in {a.measure: a for a in noisy.plan.aggregates}.items()
+    }
+    for at, aggregate in enumerate(noisy.plan.aggregates):
+        measure = noisy.plan.measures[aggregate.measure]
+        values = estimate(measure, aggregate.what, again[aggregate.measure]).reshape(-1)
+        data[f"a{at}"] = pa.array(values, from_pandas=True)
+    return pa.table(data)
+
+
+def _identify(values: pa.Table, fixed: list[str]) -> bool:
+    """Whether the columns that noise cannot change tell the rows of an answer apart."""
+    if len(values) <= 1:
+        return True
+    if not fixed:
+        return False
+    return len(values.select(fixed).group_by(fixed).aggregate([])) == len(values)
+
+
+def _numeric(values: pa.Table, name: str) -> bool:
+    import pyarrow as pa
+
+    kind = values.schema.field(name).type
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Wide integers and decimals as plain integers or floats, so that every library can read them."""
+    import pyarrow as pa
+
+    columns = []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        if pa.types.is_decimal(field.type):
+            whole = field.type.scale == 0
+            try:
+                column = column.cast(pa.int64() if whole else pa.float64())
+            except pa.ArrowInvalid:
+                column = column.cast(pa.float64())
+        columns.append(column)
+    return pa.table(columns, names=table.column_names)
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
+    """Run the post-processing on empty noisy tables: whatever is wrong with it shows before anything is charged.
+
+    Raises:
+        QueryRefused: DuckDB cannot run the statement.
+    """
+    import pyarrow as pa
+
+    tables = {
+        release.name: pa.table(
+            {CELL: pa.array([], pa.int64())}
+            | {f"k{at}": pa.array([], ks.arrow_type(key.expression.type)) for at, key in enumerate(release.keys)}
+            | {
+                f"a{at}": pa.array([], pa.int64() if aggregate.whole else pa.float64())
+                for at, aggregate in enumerate(release.aggregates)
+            }
+        )
+        for release in plan.releases
+    }
+    try:
+        with Sandbox(tables | _used(public, plan.post)) as sandbox:
+            result = sandbox.run(plan.post.sql("duckdb"))
+    except PostProcessingError as error:
+        raise QueryRefused(error.cause, error.fix) from None
+    if len(set(map(str.lower, result.column_names))) != len(result.column_names):
+        raise QueryRefused("Two columns of the answer have the same name.", "Give one of them another name with AS.")

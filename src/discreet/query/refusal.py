@@ -1,0 +1,44 @@
+"""Refusals: they point at the place in the query, name the reason and the fix, and never a data value."""
+
+from __future__ import annotations
+
+from discreet.errors import QueryRefused
+
+from sqlglot import exp
+
+
+def refuse(node: exp.Expression | None, text: str, cause: str, fix: str) -> QueryRefused:
+    """The error for a query that cannot be answered; raise what this returns.
+
+    Args:
+        node: the part of the parsed query that is at fault.
+        text: the query as the analyst wrote it.
+        cause: what is wrong, in one sentence.
+        fix: what to write instead, in one sentence.
+    """
+    where = place(node, text)
+    if where is None:
+        return QueryRefused(cause, fix)
+    start, end = where
+    line = text.count("\n", 0, start) + 1
+    head = text.rfind("\n", 0, start) + 1
+    tail = text.find("\n", start)
+    shown = text[head : len(text) if tail < 0 else tail]
+    width = max(1, min(end, head + len(shown)) - start)
+    pad = "".join("\t" if c == "\t" else " " for c in shown[: start - head])
+    picture = f"  {shown}\n  {pad}{'^' * width}"
+    return QueryRefused(cause, fix, place=text[start:end], line=line, column=start - head + 1, picture=picture)
+
+
+def place(node: exp.Expression | None, text: str) -> tuple[int, int] | None:
+    """Start and end in the text of what a node was parsed from, as far as the parser noted it."""
+    if node is None:
+        return None
+    marks = [n.meta for n in node.walk() if "start" in n.meta]
+    if not marks:
+        return None
+    start, end = min(m["start"] for m in marks), max(m["end"] for m in marks) + 1
+    # The closing parenthesis of a call is no token that the parser keeps.
+    if text.count("(", start, end) > text.count(")", start, end) and text[end : end + 1] == ")":
+        end += 1
+    return start, min(end, len(text))

@@ -1,0 +1,101 @@
+"""Runs a release: exact integers from the engine, then discrete Laplace noise on all of them at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.engines.engine import Engine
+from discreet.noise import laplace, saturating_add
+from discreet.query import keys as ks
+from discreet.query.compile import compile_release
+from discreet.query.measures import columns, estimate
+from discreet.query.plan import Aggregate, ReleasePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+CELL = "__cell"
+"""The column of a noisy table that numbers its groups."""
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """The noisy integers of a release. Everything made of them is post-processing.
+
+    Attributes:
+        plan: of the release.
+        entries: int64 array (cells, entries of all measures).
+    """
+
+    plan: ReleasePlan
+    entries: Integers
+
+    def of(self, aggregate: Aggregate) -> Floats:
+        """The entries of the measure that an aggregate is estimated from: float64 array (cells, entries)."""
+        return self.entries[:, columns(self.plan.measures)[aggregate.measure]].astype(np.float64)
+
+    def values(self, aggregate: Aggregate) -> Floats:
+        """The estimate of an aggregate in every group: float64 array (cells,)."""
+        measure = self.plan.measures[aggregate.measure]
+        exact = estimate(measure, aggregate.what, self.of(aggregate))
+        return np.rint(exact) if aggregate.whole else exact
+
+    def table(self) -> pa.Table:
+        """The noisy table that post-processing reads: `__cell`, keys k0, k1, … and aggregates a0, a1, …"""
+        import pyarrow as pa
+
+        data: dict[str, pa.Array] = {CELL: pa.array(np.arange(self.plan.cells))}
+        data.update(ks.table(self.plan.keys))
+        for at, aggregate in enumerate(self.plan.aggregates):
+            values = self.values(aggregate)
+            if aggregate.whole and np.all(np.abs(values) < 2**62):
+                data[f"a{at}"] = pa.array(values.astype(np.int64))
+            else:
+                data[f"a{at}"] = pa.array(values, from_pandas=True)
+        return pa.table(data)
+
+
+def exact_integers(release: ReleasePlan, engine: Engine, salt: int) -> Integers:
+    """The integers of a release before any noise. Never shown, logged or raised.
+
+    Privacy: when one unit is added, removed or (with a unit factor of 2) replaced, the integers of measure i
+    move by at most `release.sensitivity(measure i)` in L1; see measures.py for the argument.
+
+    Returns:
+        int64 array (cells, entries of all measures), zero for a public group without rows.
+
+    Raises:
+        EngineError: the engine failed.
+    """
+    compiled = compile_release(release, engine.dialect, salt)
+    result = engine.integers(compiled.sql, compiled.tables)
+    entries = sum(measure.entries for measure in release.measures)
+    out = np.zeros((release.cells, entries), dtype=np.int64)
+    cell = result.column("cell").to_numpy()
+    for at in range(entries):
+        out[cell, at] = result.column(f"m{at}").to_numpy()
+    return out
+
+
+def run_release(release: ReleasePlan, engine: Engine, salt: int) -> Noisy:
+    """Answer a release.
+
+    Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by the discrete Laplace mechanism
+    with scale sensitivity_i / epsilon_i, which is epsilon_i-DP (Dwork, McSherry, Nissim and Smith 2006; Ghosh,
+    Roughgarden and Sundararajan 2009 for the discrete form), and the measures compose by addition.
+
+    Raises:
+        EngineError: the engine failed; the charge stays.
+    """
+    entries = exact_integers(release, engine, salt)
+    for at, part in enumerate(columns(release.measures)):
+        exact = np.ascontiguousarray(entries[:, part])
+        entries[:, part] = saturating_add(exact, laplace(release.scale(at), exact.shape))
+    return Noisy(release, entries)

@@ -1,0 +1,390 @@
+"""protect(...) -> Session: a policy, an engine and a ledger behind one question-and-answer face."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from discreet.engines.engine import Engine
+from discreet.errors import InvalidParameter, PolicyError
+from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.policy import Policy
+from discreet.query.answer import Release
+from discreet.query.catalog import Catalog
+from discreet.query.plan import Plan
+from discreet.query.planner import plan as make_plan
+from discreet.query.preview import GROUP_ROWS, Preview, expected_errors, least_epsilon
+from discreet.rational import Number, epsilon_of, exact, show
+
+if TYPE_CHECKING:
+    from discreet.query.run import Noisy
+
+DATA_SET = "the data set"
+"""The account of the whole data set: a ledger is the ledger of one data set."""
+
+
+@dataclass(frozen=True)
+class BudgetState:
+    """What a data set may spend, has spent and has left, as exact rationals."""
+
+    epsilon: Fraction
+    spent: Fraction
+
+    @property
+    def left(self) -> Fraction:
+        """What can still be asked for; never negative, even when the steward lowered the budget."""
+        return max(Fraction(0), self.epsilon - self.spent)
+
+    def __repr__(self) -> str:
+        return f"epsilon {show(self.left)} left of {show(self.epsilon)} ({show(self.spent)} spent)"
+
+
+class Session:
+    """Answers questions about one data set under one budget.
+
+    Made by `protect`. A session may be shared between threads; its ledger may be shared between processes.
+    """
+
+    def __init__(self, engine: Engine, policy: Policy, ledger: Ledger) -> None:
+        self._engine = engine
+        self._policy = policy
+        self._ledger = ledger
+        schemas = engine.schema()
+        policy.check(schemas)
+        public = {name: engine.public(name) for name, table in policy.tables.items() if table.public}
+        self._catalog = Catalog.build(policy, schemas, public)
+        self._accounts = (Account(DATA_SET, Loss(policy.budget.epsilon, policy.budget.delta)),)
+
+    def sql(
+        self, query: str, epsilon: Number, *, confidence: float = 0.95, progress: Callable[[str], None] | None = None
+    ) -> Release:
+        """Answer a question.
+
+        The charge is durable before any data is read, and stays when anything fails afterwards. The same question
+        with the same epsilon on the same data is answered from the ledger again, for nothing.
+
+        Args:
+            query: one SELECT in DuckDB's dialect over the tables of the policy.
+            epsilon: the privacy loss of the whole question, a positive rational; 0.1 means 1/10.
+            confidence: of the intervals, strictly between 0 and 1.
+            progress: called with a few words at each step.
+
+        Returns:
+            The values, one row for every public group unless the question says otherwise, with intervals.
+
+        Raises:
+            InvalidParameter: epsilon or confidence is out of range. Nothing was charged.
+            QueryRefused: the question cannot be answered with a guarantee. Nothing was charged.
+            BudgetExceeded: the budget does not have so much left. Nothing was charged.
+            LedgerError: the ledger cannot be written. No data was touched.
+            EngineError: the engine failed; the charge stays.
+
+        Privacy: epsilon-differentially private for the privacy unit of the policy, by the Laplace mechanism
+        (Dwork, McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> import discreet as dp
+            >>> session = dp.protect(pa.table({"age": [31, 47, 62]}), privacy_unit="row", budget=3)
+            >>> session.sql("SELECT COUNT(*) AS n FROM data", epsilon=1).columns
+            ['n']
+        """
+        say = progress or (lambda _: None)
+        level = _confidence(confidence)
+        plan = self._plan(query, epsilon_of(epsilon))
+        question = self._question(plan)
+        kept = self._ledger.replay(question)
+        if kept is not None:
+            return self._settled(plan, kept, level)
+        if not plan.releases:
+            return self._finish(plan, [], level)
+        from discreet.query.settled import pack
+
+        self._rehearse(plan)
+        charge = self._ledger.charge(question, Loss(plan.epsilon), self._accounts)
+        say("reading the data")
+        noisy = self._run(plan)
+        say("finishing the answer")
+        release = self._finish(plan, noisy, level)
+        self._ledger.settle(charge, pack(release, noisy))
+        return release
+
+    def preview(
+        self,
+        query: str,
+        epsilon: Number | None = None,
+        *,
+        within: Mapping[str, Number] | None = None,
+        confidence: float = 0.95,
+        group_rows: int = GROUP_ROWS,
+    ) -> Preview:
+        """Say what a question would cost and how exact it would be, without reading data or charging.
+
+        Args:
+            query: as for `sql`.
+            epsilon: the privacy loss to look at; leave it out to have the least one found.
+            within: the largest error allowed by column, such as `{"n": 50}`.
+            confidence: of the intervals.
+            group_rows: how many rows a group is assumed to have, where an error depends on it, as that of an
+                average does.
+
+        Raises:
+            InvalidParameter: neither or both of epsilon and within are given, or one is out of range.
+            QueryRefused: as for `sql`.
+        """
+        level = _confidence(confidence)
+        if (epsilon is None) == (within is None):
+            raise InvalidParameter("A preview needs either epsilon or within.",
+                                   'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
+        if isinstance(group_rows, bool) or not isinstance(group_rows, int) or group_rows < 1:
+            raise InvalidParameter("group_rows must be a positive whole number.", "Write group_rows=1000.")
+        self._rehearse(self._plan(query, Fraction(1)))
+        public = self._catalog.public
+        if epsilon is not None:
+            loss = epsilon_of(epsilon)
+        else:
+            assert within is not None
+            loss = least_epsilon(lambda e: self._plan(query, e), public, within, level, group_rows)
+        plan = self._plan(query, loss)
+        errors, assuming = expected_errors(plan, public, level, group_rows)
+        assumed = f"for groups of {group_rows:,} rows spread over their bounds" if assuming else ""
+        groups = max((release.cells for release in plan.releases), default=0)
+        left = max(Fraction(0), self.budget.left - plan.epsilon)
+        return Preview(plan.epsilon, errors, groups, level, assumed, left)
+
+    @property
+    def budget(self) -> BudgetState:
+        """What the data set may spend, has spent and has left."""
+        return BudgetState(self._policy.budget.epsilon, self._ledger.spent(DATA_SET).epsilon)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger, for `entries()` and `verify()`."""
+        return self._ledger
+
+    @property
+    def policy(self) -> Policy:
+        """What the steward declared."""
+        return self._policy
+
+    def close(self) -> None:
+        """Release the engine and the ledger."""
+        self._engine.close()
+        self._ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        tables = ", ".join(self._policy.tables)
+        return f"<Session over {tables}: {self.budget!r}>"
+
+    # Steps ----------------------------------------------------------------------------------------------------
+
+    def _plan(self, query: str, epsilon: Fraction) -> Plan:
+        return make_plan(query, self._catalog, epsilon)
+
+    def _rehearse(self, plan: Plan) -> None:
+        """Run the post-processing on empty tables, so that what is wrong with it is said before the charge."""
+        from discreet.query.postprocess import rehearse
+
+        rehearse(plan, self._catalog.public)
+
+    def _question(self, plan: Plan) -> str:
+        """The canonical question on this version of the data."""
+        tables = sorted(name for name, table in self._policy.tables.items() if not table.public)
+        parts = [plan.statement, str(plan.epsilon), self._policy.digest(),
+                 *(f"{name} {self._engine.version(name)}" for name in tables)]  # fmt: skip
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def _run(self, plan: Plan) -> list[Noisy]:
+        from discreet.query.run import run_release
+
+        salt = self._ledger.salt(DATA_SET)
+        return [run_release(release, self._engine, salt) for release in plan.releases]
+
+    def _finish(self, plan: Plan, noisy: list[Noisy], confidence: float) -> Release:
+        import pyarrow as pa
+
+        from discreet.query.postprocess import finish
+
+        answered = finish(plan, noisy, self._catalog.public, confidence)
+        ends = [
+            {n: pa.array(pair[at], from_pandas=True) for n, pair in answered.intervals.items()} for at in (0, 1)
+        ]
+        return Release(
+            question=plan.text,
+            values=answered.values,
+            low=ends[0],
+            high=ends[1],
+            confidence=confidence,
+            epsilon=plan.epsilon,
+            notes=self._notes(plan, answered.without),
+            made=dt.datetime.now(dt.UTC).replace(microsecond=0),
+        )
+
+    def _settled(self, plan: Plan, kept: bytes, confidence: float) -> Release:
+        """An earlier answer; at another confidence its intervals are made anew from the same noisy integers."""
+        from discreet.query.settled import unpack
+
+        release, noisy = unpack(kept, plan)
+        if release.confidence == confidence:
+            return release
+        return replace(self._finish(plan, noisy, confidence), values=release.values, made=release.made, replayed=True)
+
+    def _notes(self, plan: Plan, without: tuple[str, ...]) -> tuple[str, ...]:
+        if not plan.releases:
+            return ("nothing private was read",)
+        change = "adding or removing" if self._catalog.unit_factor == 1 else "replacing"
+        units, notes = [], []
+        for release in plan.releases:
+            if not release.rows.per_unit:
+                units.append(f"hides {change} one row")
+                continue
+            rows = f"{release.rows.max_rows} row{'s' * (release.rows.max_rows != 1)}"
+            units.append(f"hides {change} all rows of one unit")
+            notes.append(f"rows of a unit beyond its first {rows}, which are dropped before counting")
+        if any(m.grid is not None for release in plan.releases for m in release.measures):
+            notes.append("values outside their bounds, which are clamped before adding up")
+        if any(release.keys for release in plan.releases):
+            notes.append("rows whose group is not among the public keys, which are dropped")
+        if without:
+            notes.append(f"{', '.join(without)}: no interval could be derived")
+        return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
+
+
+def protect(
+    source: object = None,
+    *,
+    policy: Policy | str | os.PathLike[str] | None = None,
+    table: str | None = None,
+    privacy_unit: str | None = None,
+    max_rows: int | None = None,
+    bounds: Mapping[str, object] | None = None,
+    keys: Mapping[str, object] | None = None,
+    budget: object = None,
+    neighbours: str = "add_remove",
+    public: Iterable[str] = (),
+    ledger: str | os.PathLike[str] | None = None,
+) -> Session:
+    """Put a data set under protection.
+
+    Either a `policy` (a TOML file or a Policy) or the keyword arguments that stand for one.
+
+    Args:
+        source: a path or url (Parquet, CSV, a DuckDB file), a pandas or Polars DataFrame, an Arrow table, a
+            DuckDB connection, or a mapping from table names to these. May be left out when the policy names it.
+        policy: what the steward declared, instead of the arguments below.
+        table: the name of the private table; by default that of the file, or `data` for a frame.
+        privacy_unit: the column that tells people apart, or "row" when each row is one person.
+        max_rows: how many rows of one unit count; needed when privacy_unit is a column.
+        bounds: least and greatest value that counts, by column; values outside are clamped.
+        keys: the public groups, by column: a list, a Series, or "table.column" of a public table.
+        budget: the epsilon that may ever be spent, or a `Budget`.
+        neighbours: "add_remove" (one unit more or fewer) or "replace_one".
+        public: the names of the tables that hold nothing private.
+        ledger: where the budget is kept. By default beside the policy file or the data file; for frames in
+            memory, where it is forgotten with the process.
+
+    Raises:
+        PolicyError: the policy is incomplete or does not fit the data.
+        SourceError: the source cannot be opened.
+        LedgerError: the ledger cannot be opened.
+
+    Example:
+        >>> import pandas as pd
+        >>> import discreet as dp
+        >>> visits = pd.DataFrame({"patient_id": [1, 1, 2], "age": [31, 31, 62]})
+        >>> session = dp.protect(visits, privacy_unit="patient_id", max_rows=2, bounds={"age": (0, 120)}, budget=1)
+        >>> session.preview("SELECT AVG(age) AS age FROM data", epsilon=0.5).epsilon
+        Fraction(1, 2)
+    """
+    from discreet.engines.sources import open_source
+
+    if isinstance(policy, Policy):
+        declared, home = policy, None
+    elif policy is not None:
+        declared, home = Policy.from_toml(policy), Path(policy)
+    else:
+        declared, home = None, None
+    if declared is not None:
+        given = {"table": table, "privacy_unit": privacy_unit, "max_rows": max_rows, "bounds": bounds, "keys": keys,
+                 "budget": budget}  # fmt: skip
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise PolicyError(f"{' and '.join(extra)} cannot be given beside a policy.", "Write it into the policy.")
+        source = _sources(declared) if source is None else source
+        engine = open_source(source)
+        place = ledger or declared.ledger or (home.with_suffix(".ledger.db") if home else _beside(source))
+        return _open(engine, declared, place)
+    if source is None:
+        raise PolicyError("There is neither a source nor a policy.", "Write protect(\"visits.parquet\", …).")
+    if privacy_unit is None:
+        raise PolicyError("privacy_unit is missing.", 'Name the column that tells people apart, or write "row".')
+    if budget is None:
+        raise PolicyError("budget is missing.", "Write budget=3, the epsilon that may ever be spent.")
+    engine = open_source(source, table)
+    hidden = set(public)
+    private = [name for name in engine.schema() if name not in hidden]
+    if table is None and len(private) != 1:
+        raise PolicyError(f"Which of the tables {', '.join(private)} is private is not said.",
+                          "Name it with table=, and the public ones with public=[…].")  # fmt: skip
+    declared = Policy.for_table(
+        table or private[0], privacy_unit=privacy_unit, max_rows=max_rows, bounds=bounds, keys=keys, budget=budget,
+        neighbours=neighbours, public=tuple(hidden),
+    )  # fmt: skip
+    return _open(engine, declared, ledger or _beside(source))
+
+
+def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) -> Session:
+    try:
+        return Session(engine, policy, open_ledger(place))
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _sources(policy: Policy) -> object:
+    """The sources that a policy names: one for all tables, or one for each."""
+    own = {name: table.url for name, table in policy.tables.items() if table.url is not None}
+    if not own:
+        if policy.source is None:
+            raise PolicyError("The policy names no data.", 'Write url = "parquet:visits.parquet".', key="source.url")
+        return policy.source
+    rest = [name for name in policy.tables if name not in own]
+    if rest and policy.source is None:
+        raise PolicyError("The table has no data.", "Give it a url.", key=f"tables.{rest[0]}.url")
+    return {**own, **dict.fromkeys(rest, policy.source)}
+
+
+def _beside(source: object) -> Path | None:
+    """The place of the ledger beside a data file; None for data in memory."""
+    if isinstance(source, Mapping):
+        places = [_beside(one) for one in source.values()]
+        return next((place for place in places if place is not None), None)
+    if not isinstance(source, str | os.PathLike):
+        return None
+    text = os.fspath(source)
+    path = Path(text.partition(":")[2] if text.startswith(("parquet:", "csv:", "duckdb:")) else text)
+    name = path.name.partition("#")[0].replace("*", "all")
+    return path.with_name(f"{name}.ledger.db")
+
+
+def _confidence(confidence: object) -> float:
+    value = float(exact(confidence, "confidence"))
+    if not 0 < value < 1:
+        raise InvalidParameter("confidence must be strictly between 0 and 1.", "Write confidence=0.95.")
+    return value
