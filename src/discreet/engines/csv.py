@@ -47,8 +47,8 @@ def import_csv(
 ) -> None:
     """Import a file with a header line into a new table.
 
-    The delimiter and the line ends (of Unix, Windows or old Mac) are found out; quotes are doubled inside quotes. Short
-    rows are filled with NULL. Empty fields are NULL, and so is NA in a column that is not text.
+    The delimiter and the line ends (of Unix, Windows or old Mac) are found out; quotes are doubled inside
+    quotes. Short rows are filled with NULL. Empty fields are NULL, and so is NA in a column that is not text.
 
     Args:
         connection: one that may still read the file.
@@ -61,25 +61,33 @@ def import_csv(
     """
     import duckdb
 
-    failed = False
+    raw = quote(f"{table}_raw")
     try:
-        reader = (
-            f"read_csv({literal(path)}, all_varchar = true, header = true, quote = '\"', escape = '\"', "
-            f"encoding = {literal(_encoding(path))}, null_padding = true, parallel = false, "
-            "strict_mode = false, ignore_errors = true, nullstr = '')"
+        # Read on one thread: in parallel DuckDB cannot both fill short rows and let quotes span lines.
+        connection.execute(
+            f"CREATE TABLE {raw} AS FROM read_csv({literal(path)}, all_varchar = true, header = true, "
+            f"quote = '\"', escape = '\"', encoding = {literal(_encoding(path))}, null_padding = true, "
+            "parallel = false, strict_mode = false, ignore_errors = true, nullstr = '')"
         )
-        names = connection.sql(f"FROM {reader}").columns if os.path.getsize(path) else []
-        fixed = _fixed(names, types)
-        found = {**_infer(connection, reader, [name for name in names if name not in fixed]), **fixed}
-        columns = ", ".join(f"{_cast(quote(name), found[name])} AS {quote(name)}" for name in names)
-        connection.execute(f"CREATE TABLE {quote(table)} AS SELECT {columns} FROM {reader}")
+        read = os.path.getsize(path) > 0
     except (duckdb.Error, OSError, EOFError):
-        failed = True
-    if failed:
+        read = False
+    if not read:
         raise SourceError(
             f"{path} cannot be read as a CSV file.",
             "Check that it is text with a header line and may be read.",
         )
+    names = connection.sql(f"FROM {raw}").columns
+    fixed = _fixed(names, types)
+    found = {**_infer(connection, raw, [name for name in names if name not in fixed]), **fixed}
+    # Of a type that was found by looking, every value is known to be of it: the plain cast is enough.
+    casts = {
+        name: _cast(quote(name), type_) if name in fixed or type_ is not Type.INTEGER else _plain(quote(name))
+        for name, type_ in found.items()
+    }
+    columns = ", ".join(f"{casts[name]} AS {quote(name)}" for name in names)
+    connection.execute(f"CREATE TABLE {quote(table)} AS SELECT {columns} FROM {raw}")
+    connection.execute(f"DROP TABLE {raw}")
 
 
 def _encoding(path: str) -> str:
@@ -107,41 +115,67 @@ def _fixed(names: list[str], types: Mapping[str, Type]) -> dict[str, Type]:
     return {by_lower[name.lower()]: type_ for name, type_ in types.items()}
 
 
-def _infer(connection: duckdb.DuckDBPyConnection, reader: str, names: list[str]) -> dict[str, Type]:
-    if not names:
-        return {}
-    tests = ", ".join(
-        f"coalesce(bool_and({_is(quote(name), type_)}), false)" for name in names for type_ in _SQL
-    )
-    row = connection.execute(f"SELECT {tests} FROM {reader}").fetchone()
-    assert row is not None
+def _infer(connection: duckdb.DuckDBPyConnection, raw: str, names: list[str]) -> dict[str, Type]:
+    """Find the first type that all values of each column are written in, else TEXT."""
+    # What fails on the first rows fails: of the types left, one after the other is tried on all rows.
+    left = _fitting(connection, f"(FROM {raw} LIMIT 1000)", {name: list(_SQL) for name in names})
+    found: dict[str, Type] = {}
+    while len(found) < len(names):
+        asked = {name: left[name][:1] for name in names if name not in found}
+        fits = _fitting(connection, raw, asked)
+        for name in asked:
+            if fits[name] or not left[name]:
+                found[name] = fits[name][0] if fits[name] else Type.TEXT
+            left[name] = left[name][1:]
+    return found
+
+
+def _fitting(
+    connection: duckdb.DuckDBPyConnection, rows: str, asked: Mapping[str, list[Type]]
+) -> dict[str, list[Type]]:
+    """Return, of the types asked of each column, those that its values in the rows fit."""
+    tests = [f"bool_and({_is(quote(name), type_)})" for name, types in asked.items() for type_ in types]
+    if not tests:
+        return {name: [] for name in asked}
+    (row,) = connection.execute(f"SELECT {', '.join(tests)} FROM {rows}").fetchall()
     answers = iter(row)
-    fits = {name: [type_ for type_ in _SQL if next(answers)] for name in names}
-    return {name: next(iter(found), Type.TEXT) for name, found in fits.items()}
+    return {name: [type_ for type_ in types if next(answers)] for name, types in asked.items()}
 
 
 def _is(column: str, type_: Type) -> str:
     """Write the test whether a value is of a type: true, false, or NULL when there is no value."""
     text = _value(column)
     written = f"regexp_full_match({text}, {literal(_WRITTEN[type_])}, 'i')"
-    return f"CASE WHEN {text} IS NOT NULL THEN {written} AND {_cast(column, type_)} IS NOT NULL END"
+    slow = f"CASE WHEN {text} IS NOT NULL THEN {written} AND {_cast(column, type_)} IS NOT NULL END"
+    return f"CASE WHEN {_plain_integer(column)} THEN true ELSE {slow} END" if type_ is Type.INTEGER else slow
 
 
 def _cast(column: str, type_: Type) -> str:
+    """Write the value of a column in its type, NULL when it is not of the type."""
     if type_ is Type.TEXT:
         return column
     text = _value(column)
     if type_ is Type.INTEGER:
         # DuckDB would round 1.5 to 2 and read 0x10: what is not written as an integer is NULL.
-        text = f"CASE WHEN regexp_full_match({text}, '[0-9.eE+-]+') AND {_integral(text)} THEN {text} END"
+        number = f"TRY_CAST({text} AS DOUBLE)"
+        integral = f"({text} NOT LIKE '%.%' OR {number} = trunc({number}))"
+        text = (
+            f"CASE WHEN {_plain_integer(column)} THEN {column} "
+            f"WHEN regexp_full_match({text}, '[0-9.eE+-]+') AND {integral} THEN {text} END"
+        )
     if type_ is Type.TIMESTAMP:
         # Through TIMESTAMPTZ, since a plain cast would ignore an offset; the session's zone is UTC.
         text = f"TRY_CAST({text} AS TIMESTAMPTZ)"
     return f"TRY_CAST({text} AS {_SQL[type_]})"
 
 
-def _integral(text: str) -> str:
-    return f"({text} NOT LIKE '%.%' OR TRY_CAST({text} AS DOUBLE) = trunc(TRY_CAST({text} AS DOUBLE)))"
+def _plain(column: str) -> str:
+    return f"TRY_CAST({column} AS BIGINT)"
+
+
+def _plain_integer(column: str) -> str:
+    """Write the cheap test that a value is written as DuckDB writes integers; most are."""
+    return f"{_plain(column)}::VARCHAR = {column}"
 
 
 def _value(column: str) -> str:
