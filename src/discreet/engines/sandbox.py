@@ -19,6 +19,7 @@ from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTI
 from discreet.errors import PostProcessingError
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 
