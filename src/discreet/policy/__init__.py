@@ -1,0 +1,16 @@
+"""What the steward declares about a data set: budget, privacy unit, bounds and keys."""
+
+from discreet.policy.model import Budget, ColumnPolicy, Neighbours, Policy, TablePolicy
+from discreet.policy.values import MAX_KEYS, Bound, Key, KeyReference
+
+__all__ = [
+    "MAX_KEYS",
+    "Bound",
+    "Budget",
+    "ColumnPolicy",
+    "Key",
+    "KeyReference",
+    "Neighbours",
+    "Policy",
+    "TablePolicy",
+]

@@ -1,0 +1,313 @@
+"""What the steward declares about a data set: budget, privacy unit, bounds and keys.
+
+One model stands behind the keyword arguments of `protect` and the TOML file. Numbers are exact: a bound or
+an epsilon written as 0.1 is 1/10.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, PlainValidator, model_validator
+
+from discreet.errors import PolicyError
+from discreet.policy import toml, values
+from discreet.policy.check import SchemaColumn, check
+from discreet.policy.problems import Model, complain, wrong
+from discreet.policy.values import Bound, Key, KeyReference
+
+Neighbours: TypeAlias = Literal["add_remove", "replace_one"]
+
+
+class Budget(Model):
+    """The privacy loss that a data set may ever spend.
+
+    Attributes:
+        epsilon: above zero, exact; a float is read as its shortest decimal.
+        delta: at least 0 and below 1, exact; 0 for pure differential privacy.
+
+    Raises:
+        PolicyError: a number is outside its range.
+
+    Example:
+        >>> Budget(epsilon=0.1)
+        Budget(epsilon=Fraction(1, 10), delta=Fraction(0, 1))
+    """
+
+    epsilon: Annotated[Fraction, PlainValidator(values.epsilon)]
+    delta: Annotated[Fraction, PlainValidator(values.delta)] = Fraction(0)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, epsilon: object, delta: object = 0) -> None: ...
+
+
+class ColumnPolicy(Model):
+    """What is declared about one column.
+
+    Attributes:
+        bounds: least and greatest value that counts; what lies outside is clamped. Exact numbers, dates,
+            or date-times without zone, in UTC.
+        keys: the public set of values to group by, or the column of a public table that holds them; a row
+            with another value is dropped.
+    """
+
+    bounds: Annotated[tuple[Bound, Bound] | None, PlainValidator(values.bounds)] = None
+    keys: Annotated[tuple[Key, ...] | KeyReference | None, PlainValidator(values.keys)] = None
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, bounds: object = None, keys: object = None) -> None: ...
+
+
+class TablePolicy(Model):
+    """What is declared about one table.
+
+    Attributes:
+        privacy_unit: the column that names the unit a row belongs to, or "row" when each row is one unit.
+        max_rows: rows kept of a unit.
+        public: the table holds nothing private.
+        columns: what is declared about its columns, by name.
+        url: where the table is, when it is not in the source of the policy.
+    """
+
+    privacy_unit: str | None = None
+    max_rows: Annotated[int | None, PlainValidator(values.rows)] = None
+    public: Annotated[bool, Field(strict=True)] = False
+    columns: dict[str, ColumnPolicy] = Field(default_factory=dict)
+    url: str | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> TablePolicy:
+        if self.public:
+            if self.privacy_unit is not None or self.max_rows is not None:
+                raise wrong(
+                    "A public table has no privacy unit.", "Remove privacy_unit and max_rows, or public."
+                )
+        elif not self.privacy_unit:
+            raise wrong(
+                "It is missing.",
+                'Name the column that tells people apart, or write "row" when each row is one person; a table '
+                "that holds nothing private declares public = true.",
+                "privacy_unit",
+            )
+        elif self.privacy_unit == "row":
+            if self.max_rows not in (None, 1):
+                raise wrong('It is 1 when privacy_unit is "row".', "Remove it.", "max_rows")
+            object.__setattr__(self, "max_rows", 1)
+        elif self.max_rows is None:
+            raise wrong(
+                "It is missing.",
+                "Decide how many rows of one unit may count, such as max_rows = 3: fewer mean less noise, but the "
+                "rows beyond are left out.",
+                "max_rows",
+            )
+        return self
+
+
+def _budget(value: object) -> object:
+    return value if isinstance(value, Mapping | Budget) else {"epsilon": value}
+
+
+def _url(value: object) -> object:
+    """Read a place, in TOML a table with the one key url."""
+    if isinstance(value, Mapping):
+        unknown = [str(key) for key in value if key != "url"]
+        if unknown:
+            raise wrong("There is no such key.", "The only key here is url.", unknown[0])
+        return value.get("url")
+    return value
+
+
+class Policy(Model):
+    """Everything that a steward declares about a data set.
+
+    Attributes:
+        budget: the privacy loss it may ever spend; a bare number is its epsilon.
+        source: the url of the data, or None when it is given otherwise.
+        tables: what is declared about each table, by name.
+        neighbours: whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
+        ledger: the place of the ledger, or None for the default.
+
+    Raises:
+        PolicyError: one error that names every key at fault, with its fix.
+
+    Example:
+        >>> policy = Policy.for_table("visits", privacy_unit="patient", max_rows=3, bounds={"age": (0, 120)}, budget=3)
+        >>> policy.tables["visits"].columns["age"].bounds
+        (Fraction(0, 1), Fraction(120, 1))
+        >>> print(policy.to_toml())
+        neighbours = "add_remove"
+        <BLANKLINE>
+        [budget]
+        epsilon = 3
+        <BLANKLINE>
+        [tables.visits]
+        privacy_unit = "patient"
+        max_rows = 3
+        <BLANKLINE>
+        [tables.visits.columns]
+        age = { bounds = [0, 120] }
+        <BLANKLINE>
+    """
+
+    budget: Annotated[Budget, BeforeValidator(_budget)]
+    source: Annotated[str | None, BeforeValidator(_url)] = None
+    tables: dict[str, TablePolicy]
+    neighbours: Neighbours = "add_remove"
+    ledger: Annotated[str | None, BeforeValidator(_url)] = None
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Policy:
+        if not self.tables:
+            raise wrong("There is no table.", "Declare at least one.", "tables")
+        for name, names in [("tables", self.tables)] + [
+            (f"tables.{table}.columns", declared.columns) for table, declared in self.tables.items()
+        ]:
+            folded = [each.lower() for each in names]
+            twice = next((each for each in names if folded.count(each.lower()) > 1), None)
+            if twice is not None:
+                raise wrong("It is declared twice; case does not count.", "Keep one.", f"{name}.{twice}")
+        public = {name.lower() for name, table in self.tables.items() if table.public}
+        for key, column in self._columns():
+            if isinstance(column.keys, KeyReference) and column.keys.table.lower() not in public:
+                raise wrong(
+                    f"The table {column.keys.table} is not declared public.",
+                    f"Write [tables.{toml.key(column.keys.table)}] public = true, if nothing in it is private.",
+                    f"{key}.keys",
+                )
+        return self
+
+    def _columns(self) -> Iterable[tuple[str, ColumnPolicy]]:
+        for table, declared in self.tables.items():
+            for name, column in declared.columns.items():
+                yield f"tables.{table}.columns.{name}", column
+
+    @classmethod
+    def for_table(
+        cls,
+        table: str,
+        *,
+        privacy_unit: str,
+        budget: object,
+        max_rows: int | None = None,
+        bounds: Mapping[str, object] | None = None,
+        keys: Mapping[str, object] | None = None,
+        neighbours: str = "add_remove",
+        public: Iterable[str] = (),
+        source: str | None = None,
+        ledger: str | None = None,
+    ) -> Policy:
+        """Make the policy of one private table, and perhaps public ones, from keyword arguments.
+
+        Args:
+            table: the name of the private table.
+            privacy_unit: the column that tells people apart, or "row" when each row is one person.
+            budget: an epsilon, or a `Budget`.
+            max_rows: rows kept of a unit; needed when the unit is a column.
+            bounds: column -> (least, greatest).
+            keys: column -> list, array, Series or Arrow column of keys, or "table.column" of a public table.
+            neighbours: "add_remove" or "replace_one".
+            public: names of the public tables.
+            source: the url of the data.
+            ledger: the place of the ledger.
+
+        Raises:
+            PolicyError: one error that names every key at fault, with its fix.
+        """
+        bounds, keys = dict(bounds or {}), dict(keys or {})
+        tables: dict[str, Any] = {name: {"public": True} for name in public}
+        if table in tables:
+            complain([(f"tables.{table}", "It is the private table.", "Remove it from public.")])
+        columns = dict.fromkeys([*bounds, *keys])
+        tables[table] = {
+            "privacy_unit": privacy_unit,
+            "max_rows": max_rows,
+            "columns": {name: {"bounds": bounds.get(name), "keys": keys.get(name)} for name in columns},
+        }
+        rest: dict[str, Any] = {
+            "budget": budget,
+            "source": source,
+            "neighbours": neighbours,
+            "ledger": ledger,
+        }
+        return cls(tables=tables, **rest)
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Policy:
+        """Read a policy file; relative paths in it start from its folder.
+
+        Raises:
+            PolicyError: the file cannot be read, is no TOML, or declares something that is wrong.
+        """
+        import tomllib
+
+        try:
+            # Decimals are read as they are written, so that they are exact however long they are.
+            declared = tomllib.loads(Path(path).read_text("utf-8"), parse_float=Decimal)
+            cause = ""
+        except OSError:
+            cause, fix = f"The policy file {path} cannot be read.", "Check the path."
+        except ValueError as error:
+            cause, fix = f"The policy file {path} is not TOML: {error}.", "Mend the place."
+        if cause:
+            raise PolicyError(cause, fix)
+        policy = cls(**declared)
+        folder = Path(path).absolute().parent
+        tables = {
+            name: table.model_copy(update={"url": toml.resolved(table.url, folder)})
+            for name, table in policy.tables.items()
+        }
+        places = {
+            "source": toml.resolved(policy.source, folder),
+            "ledger": toml.resolved(policy.ledger, folder),
+        }
+        return policy.model_copy(update={"tables": tables, **places})
+
+    def to_toml(self) -> str:
+        """Write the policy as TOML that reads back as an equal policy."""
+        return toml.write(self)
+
+    def digest(self) -> str:
+        """Return the SHA-256, in hexadecimal, of all that matters to an answer.
+
+        Budget, places and the case of names do not: an answer stays what it was when the budget is raised.
+
+        Example:
+            >>> one = Policy.for_table("t", privacy_unit="row", bounds={"Age": (0, 100)}, budget=1)
+            >>> two = Policy.for_table("T", privacy_unit="row", bounds={"age": (0, 100.0)}, budget=2)
+            >>> one.digest() == two.digest()
+            True
+        """
+        tables = {
+            name.lower(): [
+                table.public,
+                (table.privacy_unit or "").lower(),
+                table.max_rows,
+                {
+                    column.lower(): [toml.value(declared.bounds), toml.value(declared.keys)]
+                    for column, declared in table.columns.items()
+                },
+            ]
+            for name, table in self.tables.items()
+        }
+        canonical = json.dumps({"neighbours": self.neighbours, "tables": tables}, sort_keys=True)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def check(self, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
+        """Compare the policy with the schema of the data; sees names and types, never data.
+
+        Args:
+            schemas: table name -> column name -> an object with `name` and `type`, as an engine gives them.
+
+        Raises:
+            PolicyError: one error that names every key at fault, with its fix.
+        """
+        check(self, schemas)

@@ -1,0 +1,152 @@
+"""Reads what a steward writes: exact numbers, bounds and keys."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TypeAlias
+
+from discreet.errors import InvalidParameter
+from discreet.policy.problems import Model, wrong
+from discreet.rational import decimal
+
+Bound: TypeAlias = Fraction | dt.date | dt.datetime
+Key: TypeAlias = str | int | bool | dt.date
+
+MAX_KEYS = 10_000_000
+
+
+class KeyReference(Model):
+    """The keys of a column are the values of a column of a public table.
+
+    Attributes:
+        table: name of a public table of the policy.
+        column: name of its column.
+    """
+
+    table: str
+    column: str
+
+
+def number(value: object) -> Fraction:
+    """Read an exact number."""
+    try:
+        return decimal(value)
+    except InvalidParameter as error:
+        cause, fix = error.cause, error.fix
+    raise wrong(cause.replace("value", "It", 1), fix)
+
+
+def epsilon(value: object) -> Fraction:
+    """Read an epsilon: above zero."""
+    found = number(value)
+    if found <= 0:
+        raise wrong("It must be above zero.", "Give a positive number such as 1.")
+    return found
+
+
+def delta(value: object) -> Fraction:
+    """Read a delta: at least 0 and below 1."""
+    found = number(value)
+    if not 0 <= found < 1:
+        raise wrong("It must be at least 0 and below 1.", "Give 0, or a tiny number such as 1e-9.")
+    return found
+
+
+def rows(value: object) -> int | None:
+    """Read a number of rows: whole, at least 1; None stays."""
+    if value is None:
+        return None
+    found = number(value)
+    if found.denominator != 1 or found < 1:
+        raise wrong("It must be a whole number, at least 1.", "Decide how many rows of one unit may count.")
+    return int(found)
+
+
+def _bound(value: object) -> Bound:
+    if isinstance(value, dt.datetime):
+        return value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
+    if isinstance(value, dt.date):
+        return value
+    if isinstance(value, str) and re.match(r"\d{4}-\d", value):
+        try:
+            return (
+                dt.date.fromisoformat(value) if len(value) <= 10 else _bound(dt.datetime.fromisoformat(value))
+            )
+        except ValueError:
+            pass
+        raise wrong("A bound is not a date.", "Write it like 2024-01-31 or 2024-01-31T12:00:00.")
+    return number(value)
+
+
+def bounds(value: object) -> tuple[Bound, Bound] | None:
+    """Read a pair of bounds of one kind, the lower below the upper; None stays."""
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable) or len(pair := tuple(value)) != 2:
+        raise wrong("Bounds are a pair.", "Write bounds = [lo, hi].")
+    lo, hi = _bound(pair[0]), _bound(pair[1])
+    if type(lo) is not type(hi):
+        raise wrong(
+            "The two bounds are of different kinds.", "Give two numbers, two dates or two date-times."
+        )
+    if not lo < hi:  # type: ignore[operator]
+        raise wrong("The lower bound is not below the upper bound.", "Give lo < hi.")
+    return lo, hi
+
+
+def keys(value: object) -> tuple[Key, ...] | KeyReference | None:
+    """Read keys: a reference, or distinct values of one type without null, in the order given; None stays."""
+    if value is None or isinstance(value, KeyReference):
+        return value
+    if isinstance(value, str):
+        table, dot, column = value.rpartition(".")
+        if not (table and dot and column):
+            raise wrong(
+                "Keys written as one text are a column of a public table.", 'Write "table.column" or a list.'
+            )
+        return KeyReference(table=table, column=column)
+    if isinstance(value, Mapping):
+        return KeyReference(**value)
+    return _distinct(_plain(value))
+
+
+def _plain(value: object) -> list[object]:
+    """Turn a list, array, Series or Arrow column into Python values."""
+    for method in ("to_pylist", "tolist", "to_list"):
+        if hasattr(value, method):
+            return list(getattr(value, method)())
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise wrong(f"Keys cannot be made from a {type(value).__name__}.", 'Give a list, or "table.column".')
+    return [each.item() if hasattr(each, "item") else each for each in value]
+
+
+def _distinct(values: list[object]) -> tuple[Key, ...]:
+    # NaN and NaT are the only values that differ from themselves.
+    values = [each for each in values if each is not None and each == each]
+    kinds = set(map(type, values))
+    if kinds == {float} and all(each.is_integer() for each in values):  # type: ignore[attr-defined]
+        values, kinds = [int(each) for each in values], {int}  # type: ignore[call-overload]
+    if any(issubclass(kind, dt.datetime) for kind in kinds):
+        if any(each.time() != dt.time() or each.tzinfo for each in values):  # type: ignore[attr-defined]
+            raise wrong("Keys cannot be date-times.", "Give dates, and group by the date of the column.")
+        values, kinds = [each.date() for each in values], {dt.date}  # type: ignore[attr-defined]
+    if not values:
+        raise wrong("There are no keys.", "List at least one key.")
+    if len(kinds) > 1:
+        raise wrong(
+            "The keys are of more than one type.", "Give texts, integers, booleans or dates, not a mixture."
+        )
+    if not issubclass(next(iter(kinds)), str | int | dt.date):
+        raise wrong(
+            f"Keys cannot be of type {next(iter(kinds)).__name__}.",
+            "Give texts, integers, booleans or dates.",
+        )
+    found = tuple(dict.fromkeys(values))
+    if kinds == {int} and not all(-(2**63) <= key < 2**63 for key in (min(found), max(found))):  # type: ignore[type-var,operator]
+        raise wrong("A key does not fit into 64 bits.", "Give smaller keys.")
+    if len(found) > MAX_KEYS:
+        raise wrong(f"There are more than {MAX_KEYS:,} keys.", "Group by something coarser.")
+    return found  # type: ignore[return-value]
