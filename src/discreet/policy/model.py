@@ -222,16 +222,17 @@ class Policy(Model):
         Raises:
             PolicyError: one error that names every key at fault, with its fix.
         """
-        bounds, keys = dict(bounds or {}), dict(keys or {})
         tables: dict[str, Any] = {name: {"public": True} for name in public}
         if table in tables:
             complain([(f"tables.{table}", "It is the private table.", "Remove it from public.")])
-        columns = dict.fromkeys([*bounds, *keys])
-        tables[table] = {
-            "privacy_unit": privacy_unit,
-            "max_rows": max_rows,
-            "columns": {name: {"bounds": bounds.get(name), "keys": keys.get(name)} for name in columns},
-        }
+        columns: dict[str, dict[str, object]] = {}
+        for part, given in (("bounds", bounds or {}), ("keys", keys or {})):
+            for name, value in given.items():
+                alike = (
+                    each for each in columns if each.lower() == name.lower() and part not in columns[each]
+                )
+                columns.setdefault(next(alike, name), {})[part] = value
+        tables[table] = {"privacy_unit": privacy_unit, "max_rows": max_rows, "columns": columns}
         rest: dict[str, Any] = {
             "budget": budget,
             "source": source,
