@@ -163,6 +163,8 @@ def _cast(column: str, type_: Type) -> str:
             f"CASE WHEN {_plain_integer(column)} THEN {column} "
             f"WHEN regexp_full_match({text}, '[0-9.eE+-]+') AND {integral} THEN {text} END"
         )
+    if type_ in (Type.DATE, Type.TIMESTAMP):  # not infinity, epoch and the like
+        text = f"CASE WHEN regexp_full_match({text}, {literal(_WRITTEN[type_])}) THEN {text} END"
     if type_ is Type.TIMESTAMP:
         # Through TIMESTAMPTZ, since a plain cast would ignore an offset; the session's zone is UTC.
         text = f"TRY_CAST({text} AS TIMESTAMPTZ)"

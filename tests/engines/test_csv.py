@@ -1,0 +1,153 @@
+"""CSV as it is found in the wild: every row is read, no value raises, types come from the whole file."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import secrets
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.engines.connection import connect
+from discreet.engines.csv import import_csv
+from discreet.engines.schema import Type
+from discreet.engines.sources import open_source
+from discreet.errors import SourceError
+
+
+def read(
+    path: Path, data: bytes, types: dict[str, Type | str] | None = None
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the types and the values of the columns of a file."""
+    path.write_bytes(data)
+    engine = open_source(path, "t", types)
+    found = {name: column.type.name for name, column in engine.schema()["t"].items()}
+    values: dict[str, Any] = engine.public("t").to_pydict()
+    engine.close()
+    return found, values
+
+
+CASES: list[tuple[bytes, dict[str, str], dict[str, list[object]]]] = [
+    (b"a,b\r1,x\r2,y\r", {"a": "INTEGER", "b": "TEXT"}, {"a": [1, 2], "b": ["x", "y"]}),
+    (b"a,b\r\n1,x\r\n2,y\r\n", {"a": "INTEGER", "b": "TEXT"}, {"a": [1, 2], "b": ["x", "y"]}),
+    (b"\xef\xbb\xbfa\n1\n", {"a": "INTEGER"}, {"a": [1]}),
+    (b"income\n50000\n1.00E+05\n", {"income": "INTEGER"}, {"income": [50000, 100000]}),
+    (b"x\n1\n1.5\n1e-3\n", {"x": "FLOAT"}, {"x": [1.0, 1.5, 0.001]}),
+    (b"x\n1\n100.0\n", {"x": "FLOAT"}, {"x": [1.0, 100.0]}),
+    (b"x\n1\nnan\ninf\n-inf\n", {"x": "FLOAT"}, {"x": [1.0, None, float("inf"), -float("inf")]}),
+    (b"x\n1\n99999999999999999999\n", {"x": "FLOAT"}, {"x": [1.0, 1e20]}),
+    (b"zip\n01234\n12345\n", {"zip": "TEXT"}, {"zip": ["01234", "12345"]}),
+    (b"x\n1\nNA\n\n3\n", {"x": "INTEGER"}, {"x": [1, None, None, 3]}),
+    (b"s\nNA\nx\n", {"s": "TEXT"}, {"s": ["NA", "x"]}),
+    (b"x\n1_000\n2\n", {"x": "TEXT"}, {"x": ["1_000", "2"]}),
+    (b"x\n0x10\n2\n", {"x": "TEXT"}, {"x": ["0x10", "2"]}),
+    (b"b\ntrue\nFALSE\n", {"b": "BOOLEAN"}, {"b": [True, False]}),
+    (b"d\n2024-01-31\n2024-2-1\n", {"d": "DATE"}, {"d": [dt.date(2024, 1, 31), dt.date(2024, 2, 1)]}),
+    (b"d\n2024-02-31\n2024-01-01\n", {"d": "TEXT"}, {"d": ["2024-02-31", "2024-01-01"]}),
+    (
+        b"t\n2024-01-31 12:00:00\n2024-01-31T12:00:00Z\n2024-01-31T12:00:00+02:00\n",
+        {"t": "TIMESTAMP"},
+        {"t": [dt.datetime(2024, 1, 31, 12), dt.datetime(2024, 1, 31, 12), dt.datetime(2024, 1, 31, 10)]},
+    ),
+    (b'a,b\n"x, y",1\n"say ""hi""",2\n"two\nlines",3\n', {"a": "TEXT", "b": "INTEGER"},
+     {"a": ["x, y", 'say "hi"', "two\nlines"], "b": [1, 2, 3]}),
+    (b"a,b\n1,2\n3\n7,8\n", {"a": "INTEGER", "b": "INTEGER"}, {"a": [1, 3, 7], "b": [2, None, 8]}),
+    (b"a;b\n1;2,5\n3;4,5\n", {"a": "INTEGER", "b": "TEXT"}, {"a": [1, 3], "b": ["2,5", "4,5"]}),
+    ("a\ncaf\xe9\n".encode("latin-1"), {"a": "TEXT"}, {"a": ["caf\xe9"]}),
+    ("a,b\n1,\xe9\n".encode("utf-16"), {"a": "INTEGER", "b": "TEXT"}, {"a": [1], "b": ["\xe9"]}),
+    (b"a,b\n", {"a": "TEXT", "b": "TEXT"}, {"a": [], "b": []}),
+    (b"a,b\n1,\n2,\n", {"a": "INTEGER", "b": "TEXT"}, {"a": [1, 2], "b": [None, None]}),
+    (b"Time spent (minutes),a \"q\"\n1,2\n", {"Time spent (minutes)": "INTEGER", 'a "q"': "INTEGER"},
+     {"Time spent (minutes)": [1], 'a "q"': [2]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "types", "values"), CASES, ids=range(len(CASES)))
+def test_untidy_files(
+    tmp_path: Path, data: bytes, types: dict[str, str], values: dict[str, list[object]]
+) -> None:
+    assert read(tmp_path / "t.csv", data) == (types, values)
+
+
+def test_gzip_and_tabs(tmp_path: Path) -> None:
+    assert read(tmp_path / "t.csv.gz", gzip.compress(b"a,b\n1,2\n"))[1] == {"a": [1], "b": [2]}
+    assert read(tmp_path / "t.tsv", b"a\tb\n1\t2\n")[1] == {"a": [1], "b": [2]}
+
+
+def test_one_late_value_decides_the_type(tmp_path: Path) -> None:
+    """A sniff of the first rows would call this column an integer, and fail or lose the last value."""
+    types, values = read(tmp_path / "t.csv", b"x\n" + b"1\n" * 50_000 + b"2.5\n")
+    assert types == {"x": "FLOAT"}
+    assert values["x"][-1] == 2.5
+    assert read(tmp_path / "t.csv", b"x\n" + b"1\n" * 50_000 + b"?\n")[0] == {"x": "TEXT"}
+
+
+def test_fixed_types_do_not_depend_on_the_data(tmp_path: Path) -> None:
+    data = b"i,f,b,d,t\n1,1,true,2024-01-01,2024-01-01 00:00:00\n1.5,x,7,inf,epoch\n0x10,,,,\n1e3,1e3,x,,\n1_0,1_0,,,\n"
+    types: dict[str, Type | str] = {
+        "I": Type.INTEGER,
+        "f": "float",
+        "b": "BOOLEAN",
+        "d": "DATE",
+        "t": "TIMESTAMP",
+    }
+    found, values = read(tmp_path / "t.csv", data, types)
+    assert found == {"i": "INTEGER", "f": "FLOAT", "b": "BOOLEAN", "d": "DATE", "t": "TIMESTAMP"}
+    assert values["i"] == [1, None, None, 1000, None]
+    assert values["f"][:4] == [1.0, None, None, 1000.0]
+    assert values["d"] == [dt.date(2024, 1, 1), None, None, None, None]
+    assert read(tmp_path / "t.csv", b"x\n1\n2\n", {"x": Type.TEXT}) == ({"x": "TEXT"}, {"x": ["1", "2"]})
+
+
+@pytest.mark.parametrize(("types", "words"), [({"y": "TEXT"}, "no column y"), ({"x": "LIST"}, "type LIST")])
+def test_types_that_cannot_be(tmp_path: Path, types: dict[str, Type | str], words: str) -> None:
+    with pytest.raises(SourceError, match=words):
+        read(tmp_path / "t.csv", b"x\n1\n", types)
+
+
+@pytest.mark.parametrize("data", [b"", b'a,b\n"never-closed-secret,2\n' + b"y,3\n" * 10])
+def test_what_is_no_csv(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(SourceError, match="cannot be read as a CSV file") as caught:
+        read(tmp_path / "t.csv", data)
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(
+        st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters='",;|\t'))
+        | st.sampled_from(
+            ["1", "-1", "1e400", "1e5", "1.5", "nan", "inf", "true", "2024-01-01", "9" * 30, "+1", "0x1"]
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+    kind=st.sampled_from([Type.INTEGER, Type.FLOAT, Type.BOOLEAN, Type.DATE, Type.TIMESTAMP, Type.TEXT]),
+)
+def test_no_value_raises_or_loses_a_row(
+    tmp_path_factory: pytest.TempPathFactory, values: list[str], kind: Type
+) -> None:
+    """Whatever the values, of found or fixed types, there is one row for each."""
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    path.write_text("n,x\n" + "".join(f'{i},"{value}"\n' for i, value in enumerate(values)), "utf-8")
+    for types in ({}, {"x": kind}):
+        name = f"t{secrets.token_hex(8)}"
+        import_csv(CONNECTION, str(path), name, types)
+        table = CONNECTION.sql(f"FROM {name}").to_arrow_table()
+        assert table["n"].to_pylist() == list(range(len(values)))
+
+
+CONNECTION = connect()
+
+
+def test_the_file_may_go_once_it_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n")
+    engine = open_source(path)
+    path.unlink()
+    assert engine.integers("SELECT sum(a)::BIGINT AS s FROM t").to_pylist() == [{"s": 1}]
