@@ -117,7 +117,7 @@ def toss_each(source: Source, powers: Thresholds, x: npt.NDArray[np.int64]) -> C
     bits = len(powers.planes) - 1
     coins = lanes.pack(lanes.draw(source, powers, x.size)).astype(np.int64)
     left = x >> bits
-    heads = (x & ~coins & ((1 << bits) - 1)) == 0
+    heads: Coins = (x & ~coins & ((1 << bits) - 1)) == 0
     above = coins >> bits & 1 == 1
     heads &= (left == 0) | above
     again = np.flatnonzero(heads & (left > 1))

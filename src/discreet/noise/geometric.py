@@ -50,9 +50,9 @@ class Plan:
     thresholds: lanes.Thresholds
 
     def above(self) -> Plan:
-        """The plan of H - 1, given that H >= 1."""
+        """The plan of H - 1, given that H >= 1: one coin at a time, for each is all but never needed."""
         words = self.thresholds
-        return plan(self.scale / (1 << self.bits), False, words.width, words.rest)
+        return plan(self.scale / (1 << self.bits), False, words.width, words.rest, 0)
 
 
 @lru_cache(maxsize=256)

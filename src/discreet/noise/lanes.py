@@ -119,7 +119,8 @@ def _places(ties: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
     eights = ties.view(np.uint64)
     hit = np.flatnonzero(eights != 0)
     inside = np.flatnonzero(eights[hit].view(np.bool_))
-    return hit[inside >> 3] * 8 + (inside & 7)
+    places: npt.NDArray[np.intp] = hit[inside >> 3] * 8 + (inside & 7)
+    return places
 
 
 def _words(values: list[int], width: int) -> Words:
