@@ -1,1 +1,9 @@
-"""Mechanisms: noise matched to a sensitivity, with the guarantee that follows."""
+"""Mechanisms: noise matched to a sensitivity, with the guarantee that follows.
+
+These are building blocks: each says in its docstring what the caller must guarantee, above all the
+sensitivity. `discreet.protect` derives it instead.
+"""
+
+from discreet.mechanisms.laplace import Laplace
+
+__all__ = ["Laplace"]
