@@ -64,7 +64,12 @@ class Session:
         self._accounts = (Account(DATA_SET, Loss(policy.budget.epsilon, policy.budget.delta)),)
 
     def sql(
-        self, query: str, epsilon: Number, *, confidence: float = 0.95, progress: Callable[[str], None] | None = None
+        self,
+        query: str,
+        epsilon: Number,
+        *,
+        confidence: float = 0.95,
+        progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Answer a question.
 
@@ -144,8 +149,7 @@ class Session:
         if (epsilon is None) == (within is None):
             raise InvalidParameter("A preview needs either epsilon or within.",
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
-        if isinstance(group_rows, bool) or not isinstance(group_rows, int) or group_rows < 1:
-            raise InvalidParameter("group_rows must be a positive whole number.", "Write group_rows=1000.")
+        _whole(group_rows, "group_rows")
         self._rehearse(self._plan(query, Fraction(1)))
         public = self._catalog.public
         if epsilon is not None:
@@ -192,7 +196,7 @@ class Session:
         tables = ", ".join(self._policy.tables)
         return f"<Session over {tables}: {self.budget!r}>"
 
-    # Steps ----------------------------------------------------------------------------------------------------
+    # Steps -------------------------------------------------------------------------------------------------
 
     def _plan(self, query: str, epsilon: Fraction) -> Plan:
         return make_plan(query, self._catalog, epsilon)
@@ -223,7 +227,8 @@ class Session:
 
         answered = finish(plan, noisy, self._catalog.public, confidence)
         ends = [
-            {n: pa.array(pair[at], from_pandas=True) for n, pair in answered.intervals.items()} for at in (0, 1)
+            {n: pa.array(pair[at], from_pandas=True) for n, pair in answered.intervals.items()}
+            for at in (0, 1)
         ]
         return Release(
             question=plan.text,
@@ -243,7 +248,9 @@ class Session:
         release, noisy = unpack(kept, plan)
         if release.confidence == confidence:
             return release
-        return replace(self._finish(plan, noisy, confidence), values=release.values, made=release.made, replayed=True)
+        return replace(
+            self._finish(plan, noisy, confidence), values=release.values, made=release.made, replayed=True
+        )
 
     def _notes(self, plan: Plan, without: tuple[str, ...]) -> tuple[str, ...]:
         if not plan.releases:
@@ -325,15 +332,19 @@ def protect(
                  "budget": budget}  # fmt: skip
         extra = [name for name, value in given.items() if value is not None]
         if extra:
-            raise PolicyError(f"{' and '.join(extra)} cannot be given beside a policy.", "Write it into the policy.")
+            raise PolicyError(
+                f"{' and '.join(extra)} cannot be given beside a policy.", "Write it into the policy."
+            )
         source = _sources(declared) if source is None else source
         engine = open_source(source)
         place = ledger or declared.ledger or (home.with_suffix(".ledger.db") if home else _beside(source))
         return _open(engine, declared, place)
     if source is None:
-        raise PolicyError("There is neither a source nor a policy.", "Write protect(\"visits.parquet\", …).")
+        raise PolicyError("There is neither a source nor a policy.", 'Write protect("visits.parquet", …).')
     if privacy_unit is None:
-        raise PolicyError("privacy_unit is missing.", 'Name the column that tells people apart, or write "row".')
+        raise PolicyError(
+            "privacy_unit is missing.", 'Name the column that tells people apart, or write "row".'
+        )
     if budget is None:
         raise PolicyError("budget is missing.", "Write budget=3, the epsilon that may ever be spent.")
     engine = open_source(source, table)
@@ -362,7 +373,9 @@ def _sources(policy: Policy) -> object:
     own = {name: table.url for name, table in policy.tables.items() if table.url is not None}
     if not own:
         if policy.source is None:
-            raise PolicyError("The policy names no data.", 'Write url = "parquet:visits.parquet".', key="source.url")
+            raise PolicyError(
+                "The policy names no data.", 'Write url = "parquet:visits.parquet".', key="source.url"
+            )
         return policy.source
     rest = [name for name in policy.tables if name not in own]
     if rest and policy.source is None:
@@ -388,3 +401,8 @@ def _confidence(confidence: object) -> float:
     if not 0 < value < 1:
         raise InvalidParameter("confidence must be strictly between 0 and 1.", "Write confidence=0.95.")
     return value
+
+
+def _whole(value: object, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidParameter(f"{name} must be a positive whole number.", f"Write {name}=1000.")

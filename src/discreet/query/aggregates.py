@@ -31,14 +31,23 @@ class Request:
     sql: str
 
 
-NUMERIC: dict[type[exp.Expression], str] = {
+NUMERIC: dict[type[exp.Expr], str] = {
     exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "var_samp", exp.VariancePop: "var_pop", exp.Stddev: "stddev_samp",
     exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop",
 }  # fmt: skip
-DEGREE = {"rows": 0, "count": 0, "sum": 1, "avg": 1, "var_pop": 2, "var_samp": 2, "stddev_pop": 2, "stddev_samp": 2}
+DEGREE = {
+    "rows": 0,
+    "count": 0,
+    "sum": 1,
+    "avg": 1,
+    "var_pop": 2,
+    "var_samp": 2,
+    "stddev_pop": 2,
+    "stddev_samp": 2,
+}
 
 
-def read_aggregate(node: exp.Expression, binder: Binder) -> Request:
+def read_aggregate(node: exp.Expr, binder: Binder) -> Request:
     """Read one aggregate function.
 
     Raises:
@@ -65,8 +74,8 @@ def read_aggregate(node: exp.Expression, binder: Binder) -> Request:
             return Request("rows", None, sql) if condition is None else _counted(condition, sql)
         return Request("count", _filtered(argument, condition), sql)
     what = NUMERIC.get(type(node))
+    name = node.name if isinstance(node, exp.AnonymousAggFunc) else node.key.upper()
     if what is None:
-        name = node.name if isinstance(node, exp.AnonymousAggFunc) else node.sql_name()
         raise binder.refuse(node, f"The aggregate {name} is not supported.",
                             "Use COUNT, SUM, AVG, VARIANCE or STDDEV.")  # fmt: skip
     argument = binder.bind(node.this)
@@ -75,11 +84,11 @@ def read_aggregate(node: exp.Expression, binder: Binder) -> Request:
         assert as_number is not None
         argument = as_number
     if argument.type not in (Type.INTEGER, Type.FLOAT):
-        raise binder.refuse(node, f"{node.sql_name()} takes a number.", "Convert it with CAST(… AS DOUBLE).")
+        raise binder.refuse(node, f"{name} takes a number.", "Convert it with CAST(… AS DOUBLE).")
     if not argument.span.bounded or not argument.span.within(-(10**300), 10**300):
         inner = node.this.sql("duckdb")
         raise binder.refuse(node.this, f"{inner} has no bounds, so one person could move the answer without limit.",
-                            f"Declare bounds in the policy, or write {node.sql_name()}(clamp({inner}, 0, 100)) "
+                            f"Declare bounds in the policy, or write {name}(clamp({inner}, 0, 100)) "
                             "with bounds that you choose without looking at the data.")  # fmt: skip
     return Request(what, _filtered(argument, condition), sql)
 

@@ -103,7 +103,8 @@ class Release:
             f"Privacy      epsilon {show(self.epsilon)}, {self.notes[0]}" if self.notes else "",
             f"Intervals    {percent}, of the noise",
             *(f"Not covered  {note}" for note in self.notes[1:]),
-            f"Made         {self.made:%Y-%m-%d %H:%M} UTC" + (" (an earlier answer, free)" if self.replayed else ""),
+            f"Made         {self.made:%Y-%m-%d %H:%M} UTC"
+            + (" (an earlier answer, free)" if self.replayed else ""),
         ]
         return "\n".join(line for line in lines if line)
 
@@ -112,7 +113,9 @@ class Release:
         widths = [max(len(r[i]) for r in rows) for i in range(len(self.columns))]
         number = [name in self.low or _is_number(self.values, name) for name in self.columns]
         lines = [
-            "  ".join(c.rjust(w) if n else c.ljust(w) for c, w, n in zip(r, widths, number, strict=True)).rstrip()
+            "  ".join(
+                c.rjust(w) if n else c.ljust(w) for c, w, n in zip(r, widths, number, strict=True)
+            ).rstrip()
             for r in rows
         ]
         lines.insert(1, "  ".join("─" * w for w in widths))
@@ -160,7 +163,11 @@ class Release:
         table = table.replace_schema_metadata(None)
         names = meta["names"]
         ends = {
-            end: {n: table.column(f"{end}{at}") for at, n in enumerate(names) if f"{end}{at}" in table.column_names}
+            end: {
+                n: table.column(f"{end}{at}")
+                for at, n in enumerate(names)
+                if f"{end}{at}" in table.column_names
+            }
             for end in "lh"
         }
         values = pa.table([table.column(f"v{at}") for at in range(len(names))], names=names)
@@ -186,7 +193,10 @@ class Release:
         more = [f"… {len(self) - SHOWN_ROWS:,} more rows"] if len(self) > SHOWN_ROWS else []
         percent = f"{100 * self.confidence:g}"
         cost = "free: asked before" if self.replayed else f"epsilon {show(self.epsilon)}"
-        return [*more, f"{len(self):,} row{'s' * (len(self) != 1)} · {cost} · ± covers the noise at {percent} %"]
+        return [
+            *more,
+            f"{len(self):,} row{'s' * (len(self) != 1)} · {cost} · ± covers the noise at {percent} %",
+        ]
 
 
 def _is_number(values: pa.Table, name: str) -> bool:

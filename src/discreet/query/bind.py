@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -18,7 +20,7 @@ from discreet.query.refusal import refuse
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
 
-DIRECT: dict[type[exp.Expression], str] = {
+DIRECT: dict[type[exp.Expr], str] = {
     exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide", exp.IntDiv: "integer_divide",
     exp.Mod: "remainder", exp.Neg: "negate", exp.Abs: "abs", exp.Sign: "sign", exp.Sqrt: "sqrt", exp.Exp: "exp",
     exp.Ln: "ln", exp.Pow: "power", exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt",
@@ -32,9 +34,21 @@ BY_NAME = {
     "log2": "log2", "log10": "log10", "isodow": "isodow", "mod": "remainder", "weekday": "dayofweek",
     "weekofyear": "week",
 }  # fmt: skip
-PARTS = {"year", "month", "day", "quarter", "week", "dayofweek", "isodow", "dayofyear", "hour", "minute", "second"}
+PARTS = {
+    "year",
+    "month",
+    "day",
+    "quarter",
+    "week",
+    "dayofweek",
+    "isodow",
+    "dayofyear",
+    "hour",
+    "minute",
+    "second",
+}
 PART_NAMES = {"dow": "dayofweek", "doy": "dayofyear", "years": "year", "months": "month", "days": "day"}
-CASTS: dict[exp.DataType.Type, str] = {
+CASTS: dict[object, str] = {
     exp.DataType.Type.BIGINT: "to_integer", exp.DataType.Type.INT: "to_int32", exp.DataType.Type.DOUBLE: "to_float",
     exp.DataType.Type.FLOAT: "to_float", exp.DataType.Type.DATE: "to_date", exp.DataType.Type.TIMESTAMP: "to_timestamp",
 }  # fmt: skip
@@ -53,11 +67,11 @@ class Binder:
     text: str
     column: Callable[[exp.Column], Expression]
 
-    def refuse(self, node: exp.Expression, cause: str, fix: str) -> QueryRefused:
+    def refuse(self, node: exp.Expr, cause: str, fix: str) -> QueryRefused:
         """The refusal that points at a part of this query."""
         return refuse(node, self.text, cause, fix)
 
-    def condition(self, node: exp.Expression) -> Expression:
+    def condition(self, node: exp.Expr) -> Expression:
         """Read an expression that must be a boolean."""
         bound = self.bind(node)
         if bound.type is not B:
@@ -65,7 +79,7 @@ class Binder:
                               "Compare it with something, for instance <> 0.")  # fmt: skip
         return bound
 
-    def bind(self, node: exp.Expression) -> Expression:
+    def bind(self, node: exp.Expr) -> Expression:
         """Read any expression over the rows."""
         if isinstance(node, exp.Paren):
             return self.bind(node.this)
@@ -76,6 +90,8 @@ class Binder:
         if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
             value = self._literal(node.this)
             return Literal(-value.value, value.type)  # type: ignore[operator]
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "clamp":
+            return self._clamp(node)
         special = _SPECIAL.get(type(node))
         if special is not None:
             return special(self, node)
@@ -89,24 +105,28 @@ class Binder:
             raise self._unknown(node)
         return self.call(node, name, args)
 
-    def call(self, node: exp.Expression, name: str, args: list[exp.Expression]) -> Expression:
+    def call(self, node: exp.Expr, name: str, args: list[exp.Expr]) -> Expression:
         """Apply a function of the table to unbound arguments."""
         bound = self._aligned([self.bind(arg) for arg in args], args)
         result = fn.call(name, *bound)
         if result is None:
             got = " and ".join(TYPE_WORDS[b.type] for b in bound)
             usage = " or ".join(dict.fromkeys(line.usage for line in fn.TABLE[name]))
-            raise self.refuse(node, f"{usage} does not take {got}.", "Convert the arguments with CAST(… AS …).")
+            raise self.refuse(
+                node, f"{usage} does not take {got}.", "Convert the arguments with CAST(… AS …)."
+            )
         return result
 
-    def _literal(self, node: exp.Expression) -> Literal:
+    def _literal(self, node: exp.Expr) -> Literal:
         if isinstance(node, exp.Null):
             return Literal(None, I)
         if isinstance(node, exp.Boolean):
             return Literal(bool(node.this), B)
         if node.args.get("is_string"):
             if "\0" in node.this:
-                raise self.refuse(node, "A text with a NUL character is not allowed.", "Remove the character.")
+                raise self.refuse(
+                    node, "A text with a NUL character is not allowed.", "Remove the character."
+                )
             return Literal(node.this, T)
         try:
             value = Decimal(node.this.replace("_", ""))
@@ -121,7 +141,7 @@ class Binder:
             raise self.refuse(node, "This number is too large.", "Write a number below 1e308.")
         return Literal(number, F)
 
-    def _aligned(self, bound: list[Expression], nodes: list[exp.Expression]) -> list[Expression]:
+    def _aligned(self, bound: list[Expression], nodes: list[exp.Expr]) -> list[Expression]:
         """Read a text literal beside a date as a date, and an untyped NULL as whatever stands beside it."""
         temporal = next((b.type for b in bound if b.type in (D, S)), None)
         typed = next((b.type for b in bound if not (isinstance(b, Literal) and b.value is None)), None)
@@ -135,7 +155,7 @@ class Binder:
                 out.append(one)
         return out
 
-    def _moment(self, node: exp.Expression, text: str, wanted: Type) -> Literal:
+    def _moment(self, node: exp.Expr, text: str, wanted: Type) -> Literal:
         try:
             if wanted is D and len(text) <= 10:
                 return Literal(dt.date.fromisoformat(text), D)
@@ -146,7 +166,7 @@ class Binder:
             moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
         return Literal(moment, S)
 
-    def _unknown(self, node: exp.Expression) -> QueryRefused:
+    def _unknown(self, node: exp.Expr) -> QueryRefused:
         if isinstance(node, exp.Subquery | exp.Select | exp.Exists):
             return self.refuse(node, "A sub-query inside an expression over private rows is not supported.",
                                "Compute it in a statement of its own and write its value here.")  # fmt: skip
@@ -160,11 +180,13 @@ class Binder:
         known = [*fn.TABLE, *fn.VARIADIC]
         near = difflib.get_close_matches(name.lower(), known, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"Use one of: {', '.join(sorted(_usages()))}."
-        return self.refuse(node, f"{name} is not among the functions that may be computed on private rows.", hint)
+        return self.refuse(
+            node, f"{name} is not among the functions that may be computed on private rows.", hint
+        )
 
-    # The forms of SQL that are not plain calls ----------------------------------------------------------------
+    # The forms of SQL that are not plain calls -------------------------------------------------------------
 
-    def _is(self, node: exp.Expression) -> Expression:
+    def _is(self, node: exp.Expr) -> Expression:
         other = node.expression
         if isinstance(other, exp.Null):
             return self.call(node, "is_null", [node.this])
@@ -174,48 +196,58 @@ class Binder:
             return fn.variadic("coalesce", [truth, Literal(False, B)])
         raise self._unknown(node)
 
-    def _between(self, node: exp.Expression) -> Expression:
+    def _between(self, node: exp.Expr) -> Expression:
         low = self.call(node, "ge", [node.this, node.args["low"]])
         high = self.call(node, "le", [node.this, node.args["high"]])
         return _both(low, high)
 
-    def _in(self, node: exp.Expression) -> Expression:
+    def _in(self, node: exp.Expr) -> Expression:
         if node.args.get("query") or node.args.get("unnest") or not node.expressions:
             raise self._unknown(node.args.get("query") or node)
         nodes = [node.this, *node.expressions]
         bound = self._aligned([self.bind(n) for n in nodes], nodes)
         for one, where in zip(bound[1:], nodes[1:], strict=True):
             if not isinstance(one, Literal):
-                raise self.refuse(where, "IN takes a list of literals.", "Write x = a OR x = b for expressions.")
+                raise self.refuse(
+                    where, "IN takes a list of literals.", "Write x = a OR x = b for expressions."
+                )
         return fn.among(bound[0], self._unify(node, bound)[1:]) if len(bound) > 1 else bound[0]
 
-    def _like(self, node: exp.Expression) -> Expression:
+    def _like(self, node: exp.Expr) -> Expression:
         name = "ilike" if isinstance(node, exp.ILike) else "like"
         if not (isinstance(node.expression, exp.Literal) and node.expression.is_string):
-            raise self.refuse(node.expression, "The pattern of LIKE must be a literal.", "Write it out in quotes.")
+            raise self.refuse(
+                node.expression, "The pattern of LIKE must be a literal.", "Write it out in quotes."
+            )
         return self.call(node, name, [node.this, node.expression])
 
-    def _case(self, node: exp.Expression) -> Expression:
+    def _case(self, node: exp.Expr) -> Expression:
         whens, results = [], []
         for branch in node.args["ifs"]:
-            test = branch.this if node.this is None else exp.EQ(this=node.this.copy(), expression=branch.this.copy())
+            test = (
+                branch.this
+                if node.this is None
+                else exp.EQ(this=node.this.copy(), expression=branch.this.copy())
+            )
             whens.append(self.condition(test))
             results.append(branch.args["true"])
         default = node.args.get("default") or exp.null()
-        bound = self._unify(node, self._aligned([self.bind(r) for r in [*results, default]], [*results, default]))
+        bound = self._unify(
+            node, self._aligned([self.bind(r) for r in [*results, default]], [*results, default])
+        )
         return fn.case(list(zip(whens, bound[:-1], strict=True)), bound[-1])
 
-    def _if(self, node: exp.Expression) -> Expression:
+    def _if(self, node: exp.Expr) -> Expression:
         nodes = [node.args["true"], node.args.get("false") or exp.null()]
         then, other = self._unify(node, self._aligned([self.bind(n) for n in nodes], nodes))
         return fn.case([(self.condition(node.this), then)], other)
 
-    def _many(self, node: exp.Expression) -> Expression:
+    def _many(self, node: exp.Expr) -> Expression:
         nodes = [node.this, *node.expressions] if node.this is not None else list(node.expressions)
         bound = self._unify(node, self._aligned([self.bind(n) for n in nodes], nodes))
         return fn.variadic(node.key, bound)
 
-    def _unify(self, node: exp.Expression, bound: list[Expression]) -> list[Expression]:
+    def _unify(self, node: exp.Expr, bound: list[Expression]) -> list[Expression]:
         kinds = [b.type for b in bound if not (isinstance(b, Literal) and b.value is None)]
         kind = fn.common_type(kinds) if kinds else I
         if kind is None:
@@ -225,17 +257,19 @@ class Binder:
         assert all(w is not None for w in widened)
         return [w for w in widened if w is not None]
 
-    def _round(self, node: exp.Expression) -> Expression:
+    def _round(self, node: exp.Expr) -> Expression:
         what = self.bind(node.this)
         digits = node.args.get("decimals") or node.args.get("expression")
         if digits is None or isinstance(node, exp.Floor | exp.Ceil | exp.Trunc):
             return _whole(node.key, what) or self.call(node, node.key, [node.this])
         count = self.bind(digits)
         if not (isinstance(count, Literal) and isinstance(count.value, int) and -15 <= count.value <= 15):
-            raise self.refuse(digits, "The number of digits must be a literal from -15 to 15.", "Write round(x, 2).")
+            raise self.refuse(
+                digits, "The number of digits must be a literal from -15 to 15.", "Write round(x, 2)."
+            )
         return self.call(node, "round_to", [node.this, digits])
 
-    def _extract(self, node: exp.Expression) -> Expression:
+    def _extract(self, node: exp.Expr) -> Expression:
         part = node.name.lower()
         part = PART_NAMES.get(part, part)
         if part not in PARTS:
@@ -243,7 +277,7 @@ class Binder:
                               f"Use one of {', '.join(sorted(PARTS))}.")  # fmt: skip
         return self.call(node, part, [node.expression])
 
-    def _log(self, node: exp.Expression) -> Expression:
+    def _log(self, node: exp.Expr) -> Expression:
         if node.expression is None:
             return self.call(node, "log10", [node.this])
         base = node.this
@@ -251,13 +285,14 @@ class Binder:
             return self.call(node, f"log{base.name}", [node.expression])
         raise self.refuse(node, "The base of a logarithm must be 2 or 10.", "Write ln(x) / ln(base).")
 
-    def _trim(self, node: exp.Expression) -> Expression:
+    def _trim(self, node: exp.Expr) -> Expression:
         if node.expression is not None or node.args.get("position"):
             raise self.refuse(node, "trim takes one text.", "Write trim(x).")
         return self.call(node, "trim", [node.this])
 
-    def _cast(self, node: exp.Expression) -> Expression:
-        kind = node.to.this
+    def _cast(self, node: exp.Expr) -> Expression:
+        to = node.args["to"]
+        kind = to.this
         inner = node.this
         if isinstance(inner, exp.Literal) and inner.is_string and kind in (
             exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP,
@@ -265,17 +300,33 @@ class Binder:
             return self._moment(inner, inner.name, D if kind is exp.DataType.Type.DATE else S)
         name = CASTS.get(kind)
         if name is None:
-            raise self.refuse(node, f"CAST to {node.to.sql('duckdb')} is not supported.",
+            raise self.refuse(node, f"CAST to {to.sql('duckdb')} is not supported.",
                               "Cast to BIGINT, INTEGER, DOUBLE, DATE or TIMESTAMP.")  # fmt: skip
         if name == "to_int32":
             whole = self.call(node, "to_integer", [inner])
-            result = fn.call("to_int32", whole)
-        else:
-            result = self.call(node, name, [inner])
-        assert result is not None
-        return result
+            narrow = fn.call("to_int32", whole)
+            assert narrow is not None
+            return narrow
+        return self.call(node, name, [inner])
 
-    def _subtract(self, node: exp.Expression) -> Expression:
+    def _clamp(self, node: exp.Anonymous) -> Expression:
+        if len(node.expressions) != 3:
+            raise self.refuse(node, "clamp takes a number and two bounds.", "Write clamp(x, 0, 100).")
+        what = self.bind(node.expressions[0])
+        if what.type not in (I, F):
+            raise self.refuse(node, f"clamp takes a number, not {TYPE_WORDS[what.type]}.", "Convert it with CAST.")
+        ends = []
+        for end in node.expressions[1:]:
+            bound = self.bind(end)
+            if not isinstance(bound, Literal) or isinstance(bound.value, bool) or not isinstance(
+                    bound.value, int | float):  # fmt: skip
+                raise self.refuse(end, "The bounds of clamp must be literals.", "Write clamp(x, 0, 100).")
+            ends.append(Fraction(bound.value))
+        if not ends[0] < ends[1] or (what.type is I and math.ceil(ends[0]) > math.floor(ends[1])):
+            raise self.refuse(node, "The lower bound of clamp is not below the upper one.", "Write clamp(x, 0, 100).")
+        return fn.clamp(what, *ends)
+
+    def _subtract(self, node: exp.Expr) -> Expression:
         nodes = [node.this, node.expression]
         bound = self._aligned([self.bind(n) for n in nodes], nodes)
         if bound[0].type is D and bound[1].type is D:
@@ -285,7 +336,7 @@ class Binder:
         return self.call(node, "subtract", nodes)
 
 
-def _arguments(node: exp.Expression) -> list[exp.Expression]:
+def _arguments(node: exp.Expr) -> list[exp.Expr]:
     first = node.this
     # date parts wrap their argument in a cast that only some dialects need
     if isinstance(first, exp.TsOrDsToDate):
@@ -311,7 +362,7 @@ def _usages() -> set[str]:
     }
 
 
-_SPECIAL: dict[type[exp.Expression], Callable[[Binder, exp.Expression], Expression]] = {
+_SPECIAL: dict[type[exp.Expr], Callable[[Binder, exp.Expr], Expression]] = {
     exp.Is: Binder._is, exp.Between: Binder._between, exp.In: Binder._in, exp.Like: Binder._like,
     exp.ILike: Binder._like, exp.Case: Binder._case, exp.If: Binder._if, exp.Coalesce: Binder._many,
     exp.Least: Binder._many, exp.Greatest: Binder._many, exp.Round: Binder._round, exp.Floor: Binder._round,

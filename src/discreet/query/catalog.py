@@ -66,7 +66,9 @@ class Catalog:
     unit_factor: int
 
     @classmethod
-    def build(cls, policy: Policy, schemas: Mapping[str, TableSchema], public: Mapping[str, pa.Table]) -> Catalog:
+    def build(
+        cls, policy: Policy, schemas: Mapping[str, TableSchema], public: Mapping[str, pa.Table]
+    ) -> Catalog:
         """Join the policy with the schema of the data.
 
         Args:
@@ -95,7 +97,7 @@ class Catalog:
                 if column.type is Type.BOOLEAN:
                     span = BOOLEANS
                 if rule is not None and rule.bounds is not None:
-                    ends = [number(end) for end in rule.bounds]
+                    ends = [end if isinstance(end, Fraction) else number(end) for end in rule.bounds]
                     assert ends[0] is not None
                     assert ends[1] is not None
                     bounds = (ends[0], ends[1])

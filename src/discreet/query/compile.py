@@ -1,21 +1,20 @@
 """A release plan -> the one aggregate query that an engine runs, which returns nothing but integers.
 
-    rows      the private rows, scanned with clamps, filtered, with the raw keys and the scaled integers
-    kept      at most max_rows of each unit, chosen by a keyed hash over that unit's rows alone
-    groups    exact sums for every raw group
-    result    the number of the public group, and its sums; a group that is not public is dropped here
+rows      the private rows, scanned with clamps, filtered, with the raw keys and the scaled integers
+kept      at most max_rows of each unit, chosen by a keyed hash over that unit's rows alone
+groups    exact sums for every raw group
+result    the number of the public group, and its sums; a group that is not public is dropped here
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from discreet.engines.schema import Type
-from discreet.query.expression import Expression, leaves, quote, spell
-from discreet.query.measures import SATURATE, group_items, row_items
+from discreet.query.expression import Column, Expression, leaves, quote, spell
+from discreet.query.measures import SATURATE, Measure, group_items, row_items
 from discreet.query.plan import ReleasePlan
-from discreet.query.relation import UNIT, to_sql
+from discreet.query.relation import UNIT, raw_column, to_sql
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,37 +41,47 @@ def compile_release(release: ReleasePlan, dialect: str, salt: int) -> Compiled:
         dialect: of the engine.
         salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
     """
-    items = [(f"k{at}", _key_sql(key.expression, dialect)) for at, key in enumerate(release.keys)]
-    for at, measure in enumerate(release.measures):
+    measures = [_over_raw(release, measure) for measure in release.measures]
+    items = [(f"k{at}", spell(key.expression, dialect)) for at, key in enumerate(release.keys)]
+    for at, measure in enumerate(measures):
         items += row_items(measure, f"t{at}", dialect)
-    tables, numbers, filters, joins = _numbering(release)
-    rows = _rows(release, items, dialect)
+    tables, numbers, filters, joins, ranges = _numbering(release)
+    expressions: list[Expression] = [key.expression for key in release.keys]
+    expressions += [m.argument for m in measures if m.argument is not None]
+    rows = _rows(release, expressions, items, dialect)
     names = [name for name, _ in items]
     if release.rows.per_unit:
         keep = " AND ".join([f"{quote(UNIT)} IS NOT NULL", *filters])
         rows = _kept(rows, keep, names, release.rows.max_rows, salt)
     keys = [f"k{at}" for at in range(len(release.keys))]
     sums = [
-        item for at, measure in enumerate(release.measures) for item in group_items(measure, f"t{at}", dialect)
+        item
+        for at, measure in enumerate(release.measures)
+        for item in group_items(measure, f"t{at}", dialect)
     ]
-    entries = [f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)]
+    entries = [
+        f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)
+    ]
     group_by = f" GROUP BY {', '.join(keys)}" if keys else ""
     groups = f"SELECT {', '.join([*keys, *entries])} FROM ({rows}) AS kept{group_by}"
     outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
     if not keys:
         return Compiled(f"SELECT CAST(0 AS BIGINT) AS cell, {outputs} FROM ({groups}) AS g")
     join = "".join(joins)
-    where = " AND ".join(f"g.{k} IS NOT NULL" for k in keys)
-    return Compiled(f"SELECT {numbers} AS cell, {outputs} FROM ({groups}) AS g{join} WHERE {where}", tables)
+    where = f" WHERE {' AND '.join(ranges)}" if ranges else ""
+    return Compiled(f"SELECT {numbers} AS cell, {outputs} FROM ({groups}) AS g{join}{where}", tables)
 
 
-def _key_sql(expression: Expression, dialect: str) -> str:
-    return spell(expression, dialect)
+def _over_raw(release: ReleasePlan, measure: Measure) -> Measure:
+    """Read a plain column as it is stored where the measure clamps it into the same bounds anyway."""
+    if measure.grid is None or not isinstance(measure.argument, Column):
+        return measure
+    return replace(measure, argument=raw_column(release.rows.relation, measure.argument))
 
 
-def _rows(release: ReleasePlan, items: list[tuple[str, str]], dialect: str) -> str:
-    expressions: list[Expression] = [key.expression for key in release.keys]
-    expressions += [m.argument for m in release.measures if m.argument is not None]
+def _rows(
+    release: ReleasePlan, expressions: list[Expression], items: list[tuple[str, str]], dialect: str
+) -> str:
     needed = {column.name for expression in expressions for column in leaves(expression)}
     source = to_sql(release.rows.relation, needed, dialect)
     listed = [f"{sql} AS {name}" for name, sql in items]
@@ -90,34 +99,36 @@ def _kept(rows: str, keep: str, names: list[str], max_rows: int, salt: int) -> s
     """
     packed = ", ".join([f"h := hash({salt}::UBIGINT, {', '.join([quote(UNIT), *names])})"]
                        + [f"{name} := {name}" for name in names])  # fmt: skip
-    least = f"SELECT unnest(min(struct_pack({packed}), {max_rows})) AS s FROM ({rows}) AS q WHERE {keep} GROUP BY {quote(UNIT)}"
+    least = (
+        f"SELECT unnest(min(struct_pack({packed}), {max_rows})) AS s FROM ({rows}) AS q "
+        f"WHERE {keep} GROUP BY {quote(UNIT)}"
+    )
     return f"SELECT {', '.join(f's.{name} AS {name}' for name in names) or '1 AS one'} FROM ({least}) AS l"
 
 
-def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str]]:
-    """How a group gets its number: key tables, the expression, filters on rows, joins on groups."""
+def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:
+    """How a group gets its number: key tables, the expression, filters on rows, joins and filters on groups."""
     import pyarrow as pa
 
     tables: dict[str, pa.Table] = {}
     terms: list[str] = []
     filters: list[str] = []
     joins: list[str] = []
+    ranges: list[str] = []
     inner = release.cells
     for at, key in enumerate(release.keys):
         inner //= len(key.values)
         run = key.range()
         if run is not None:
             first, count = run
-            terms.append(f"(g.k{at} - {first}) * {inner}")
+            terms.append(f"(g.k{at} - ({first})) * {inner}")
             filters.append(f"k{at} BETWEEN {first} AND {first + count - 1}")
-            joins.append(f" JOIN (SELECT 1) AS r{at} ON g.k{at} BETWEEN {first} AND {first + count - 1}")
+            ranges.append(f"g.k{at} BETWEEN {first} AND {first + count - 1}")
             continue
         name = f"__keys_{at}"
         tables[name] = pa.table({"key": key.arrow(), "at": pa.array(range(len(key.values)), type=pa.int64())})
         terms.append(f"{name}.at * {inner}")
         filters.append(f"k{at} IN (SELECT key FROM {name})")
         joins.append(f" JOIN {name} ON g.k{at} = {name}.key")
-    return tables, f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0", filters, joins
-
-
-__all__ = ["Compiled", "Type", "compile_release"]
+    number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
+    return tables, number, filters, joins, ranges

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from discreet.query.parse import output_name
+
 DRAW = "__draw"
 DRAWS_TABLE = "__draws"
 
@@ -76,7 +78,9 @@ def rewrite(post: exp.Query, noisy: Mapping[str, Shape], public: Mapping[str, Sh
 class _Scope:
     """One query, rewritten in place when it depends on the noise."""
 
-    def __init__(self, node: exp.Expression, tables: Mapping[str, tuple[Shape, bool]], top: bool = False) -> None:
+    def __init__(self, node: exp.Expr, tables: Mapping[str, tuple[Shape, bool]], top: bool = False) -> None:
+        self.outputs: Shape
+        self.drawn: bool
         self.tables = dict(tables)
         self.top = top
         self.node = node
@@ -123,7 +127,7 @@ class _Scope:
             for side, scope in sides.items():
                 # A draw number in front of the columns keeps both sides in step, as set operations go by place.
                 node.set(side, _numbered(scope))
-            wrapped = exp.select("*").from_(exp.alias_(exp.paren(node.copy()), "__u", table=True))
+            wrapped = exp.select("*").from_(_named(node, "__u"))
             clause = wrapped.find(exp.SetOperation)
             assert clause is not None
             if clause.args.get("with_") is not None:
@@ -136,12 +140,15 @@ class _Scope:
         # Which side a row comes from is not known to the reader, so every column may be noisy by its place.
         return tuple(Output(a.name, a.noisy or b.noisy) for a, b in zip(left, right, strict=True)), drawn
 
-    # SELECT ---------------------------------------------------------------------------------------------------
+    # SELECT ------------------------------------------------------------------------------------------------
 
     def _select(self, node: exp.Select) -> tuple[Shape, bool]:
         clause = node.args.get("from_")
         joins = node.args.get("joins") or []
         holders = ([clause] if clause is not None else []) + joins
+        for at, holder in enumerate(holders):
+            if isinstance(holder.this, exp.Subquery) and not holder.this.alias:
+                holder.this.set("alias", exp.TableAlias(this=exp.to_identifier(f"__from{at}")))
         sources = [self._source(h) for h in holders]
         self.sources = {name: (shape, drawn) for name, shape, drawn in sources}
         drawn_names = [name for name, _, drawn in sources if drawn]
@@ -165,11 +172,12 @@ class _Scope:
         self._project(node, draw)
         return outputs, True
 
-    def _source(self, holder: exp.Expression) -> tuple[str, Shape, bool]:
+    def _source(self, holder: exp.Expr) -> tuple[str, Shape, bool]:
         source = holder.this
         name = source.alias_or_name.lower()
-        if source.args.get("joins") or (isinstance(source.args.get("alias"), exp.TableAlias) and source.alias_column_names
-                                        and not isinstance(source, exp.Values)):  # fmt: skip
+        alias = source.args.get("alias")
+        renamed = isinstance(alias, exp.TableAlias) and alias.columns and not isinstance(source, exp.Values)
+        if source.args.get("joins") or renamed:
             raise CannotRewriteError
         if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
             shape, drawn = self.tables[source.name.lower()]
@@ -183,11 +191,11 @@ class _Scope:
 
     def _subqueries(self, node: exp.Select) -> bool:
         """Rewrite the sub-queries inside expressions; whether any depends on the noise."""
-        self.correlated: list[tuple[exp.Expression, _Scope]] = []
+        self.correlated: list[tuple[exp.Expr, _Scope]] = []
         for key in ("expressions", "where", "having", "qualify", "order", "group"):
             value = node.args.get(key)
             for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, exp.Expression):
+                if isinstance(child, exp.Expr):
                     for query in _inner_queries(child):
                         scope = _Scope(query, self.tables)
                         if scope.node is not query:
@@ -203,13 +211,13 @@ class _Scope:
             columns = [exp.column(exp.to_identifier(o.name, quoted=True), table=name) for o in scope.outputs]
             wrapped = (
                 exp.select(*columns)
-                .from_(exp.alias_(exp.paren(inner.copy()), name, table=True))
+                .from_(_named(inner, name))
                 .where(exp.EQ(this=exp.column(DRAW, table=name), expression=draw.copy()))
             )
             query.replace(exp.paren(wrapped) if isinstance(query, exp.Subquery) else wrapped)
 
     def _join_on_draw(
-        self, holders: list[exp.Expression], sources: list[tuple[str, Shape, bool]], draw: exp.Column
+        self, holders: list[exp.Expr], sources: list[tuple[str, Shape, bool]], draw: exp.Column
     ) -> None:
         if not holders:
             return
@@ -218,8 +226,12 @@ class _Scope:
             if not drawn and not outer:
                 continue  # an inner join with a public table: the same in every draw
             if not drawn:
-                lifted = exp.select("*").from_(holder.this.copy()).join(exp.to_table(DRAWS_TABLE), join_type="cross")
-                holder.set("this", exp.alias_(exp.paren(lifted), name, table=True))
+                lifted = (
+                    exp.select("*")
+                    .from_(holder.this.copy())
+                    .join(exp.to_table(DRAWS_TABLE), join_type="cross")
+                )
+                holder.set("this", _named(lifted, name))
             own = exp.column(DRAW, table=exp.to_identifier(name))
             if holder is holders[0]:
                 if not drawn and isinstance(holder, exp.From):
@@ -254,7 +266,7 @@ class _Scope:
         for key in ("expressions", "qualify", "order"):
             value = node.args.get(key)
             for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, exp.Expression):
+                if isinstance(child, exp.Expr):
                     for window in [n for n in _own(child) if isinstance(n, exp.Window)]:
                         window.append("partition_by", draw.copy())
         distinct = node.args.get("distinct")
@@ -273,12 +285,12 @@ class _Scope:
                     if wanted in (None, name):
                         out += shape
                 continue
-            out.append(Output(item.alias_or_name or item.sql("duckdb"), noisy and self._is_noisy(item)))
+            out.append(Output(output_name(item), noisy and self._is_noisy(item)))
         if len({o.name.lower() for o in out}) != len(out):
             raise CannotRewriteError
         return tuple(out)
 
-    def _is_noisy(self, node: exp.Expression) -> bool:
+    def _is_noisy(self, node: exp.Expr) -> bool:
         for inner in _own(node):
             if isinstance(inner, exp.AggFunc | exp.Window | exp.Query):
                 return True
@@ -315,9 +327,9 @@ class _Scope:
     def _numbered_limit(
         self,
         node: exp.Select,
-        limit: exp.Expression | None,
-        offset: exp.Expression | None,
-        order: exp.Expression | None,
+        limit: exp.Expr | None,
+        offset: exp.Expr | None,
+        order: exp.Expr | None,
         draw: exp.Column,
     ) -> None:
         if node.args.get("qualify") is not None or node.args.get("distinct") is not None or order is None:
@@ -337,38 +349,44 @@ class _Scope:
             by.append(copy)
         number = exp.Window(this=exp.RowNumber(), partition_by=[draw.copy()], order=exp.Order(expressions=by))
         start = offset.expression.copy() if offset is not None else exp.Literal.number(0)
-        tests: list[exp.Expression] = [exp.GT(this=number, expression=start)]
+        tests: list[exp.Expr] = [exp.GT(this=number, expression=start)]
         if limit is not None:
             tests.append(exp.LTE(this=number.copy(), expression=exp.Add(this=limit.expression.copy(),
                                                                        expression=start.copy())))  # fmt: skip
         node.set("qualify", exp.Qualify(this=exp.and_(*tests)))
 
     def _project(self, node: exp.Select, draw: exp.Column) -> None:
-        items: list[exp.Expression] = []
+        items: list[exp.Expr] = []
         for item in node.expressions:
             table = item.table.lower() if isinstance(item, exp.Column) and item.is_star else None
             drawn = [name for name, (_, d) in self.sources.items() if d and table in (None, name)]
             if item.is_star and drawn:
                 star = item.this if isinstance(item, exp.Column) else item
                 star.set("except_", [exp.column(DRAW)])
+            elif not isinstance(item, exp.Alias | exp.Column):
+                item = exp.alias_(item, output_name(item), quoted=True)
             items.append(item)
         node.set("expressions", [*items, exp.alias_(draw.copy(), DRAW)])
 
 
-def _numbered(scope: _Scope) -> exp.Expression:
+def _numbered(scope: _Scope) -> exp.Expr:
     """One side of a set operation with `__draw` in front, crossed with all draws when it does not depend on them."""
-    columns: list[exp.Expression] = [exp.column(exp.to_identifier(o.name, quoted=True)) for o in scope.outputs]
+    columns: list[exp.Expr] = [exp.column(exp.to_identifier(o.name, quoted=True)) for o in scope.outputs]
     inner = scope.node.this if isinstance(scope.node, exp.Subquery) else scope.node
-    out = exp.select(exp.column(DRAW), *columns).from_(exp.alias_(exp.paren(inner.copy()), "__side", table=True))
+    out = exp.select(exp.column(DRAW), *columns).from_(_named(inner, "__side"))
     return out if scope.drawn else out.join(exp.to_table(DRAWS_TABLE), join_type="cross")
 
 
-def _own(node: exp.Expression) -> list[exp.Expression]:
+def _named(query: exp.Expr, name: str) -> exp.Subquery:
+    return exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=exp.to_identifier(name)))
+
+
+def _own(node: exp.Expr) -> list[exp.Expr]:
     out = [node]
     for child in node.iter_expressions():
         out += [child] if isinstance(child, exp.Query) else _own(child)
     return out
 
 
-def _inner_queries(node: exp.Expression) -> list[exp.Expression]:
+def _inner_queries(node: exp.Expr) -> list[exp.Expr]:
     return [n for n in _own(node) if isinstance(n, exp.Query)]

@@ -56,10 +56,19 @@ TABLE: dict[str, list[Function]] = {}
 
 
 def _def(
-    name: str, usage: str, takes: str, gives: Type, bounds: Bounds, sql: str, meaning: str = "", **dialects: str
+    name: str,
+    usage: str,
+    takes: str,
+    gives: Type,
+    bounds: Bounds,
+    sql: str,
+    meaning: str = "",
+    **dialects: str,
 ) -> None:
     types = {"b": B, "i": I, "f": F, "t": T, "d": D, "s": S}
-    line = Function(name, usage, tuple(types[c] for c in takes), gives, bounds, {"": sql, **dialects}, meaning)
+    line = Function(
+        name, usage, tuple(types[c] for c in takes), gives, bounds, {"": sql, **dialects}, meaning
+    )
     TABLE.setdefault(name, []).append(line)
 
 
@@ -83,14 +92,22 @@ def _first(a: Span, *rest: Span) -> Span:
     return Span(a.lo, a.hi, True)
 
 
-# Arithmetic ---------------------------------------------------------------------------------------------------
+# Arithmetic -----------------------------------------------------------------------------------------------
 for _t, _g in (("i", I), ("f", F)):
     _def("add", "a + b", _t * 2, _g, sp.add, "({0} + {1})")
     _def("subtract", "a - b", _t * 2, _g, sp.subtract, "({0} - {1})")
     _def("multiply", "a * b", _t * 2, _g, sp.multiply, "({0} * {1})")
     _def("negate", "-a", _t, _g, sp.negate, "(- {0})")
     _def("abs", "abs(a)", _t, _g, sp.absolute, "abs({0})")
-_def("divide", "a / b", "ff", F, sp.divide, "({0} / NULLIF({1}, 0))", "NULL when b is 0; never an integer division")
+_def(
+    "divide",
+    "a / b",
+    "ff",
+    F,
+    sp.divide,
+    "({0} / NULLIF({1}, 0))",
+    "NULL when b is 0; never an integer division",
+)
 _def("integer_divide", "a // b", "ii", I, sp.integer_divide, "({0} // NULLIF({1}, 0))",
      "towards zero; NULL when b is 0", postgres="({0} / NULLIF({1}, 0))", spark="({0} DIV NULLIF({1}, 0))")  # fmt: skip
 _def("integer_divide", "a // b", "ff", F, sp.integer_divide, "trunc({0} / NULLIF({1}, 0))",
@@ -111,7 +128,15 @@ for _name, _f in (("floor", math.floor), ("ceil", math.ceil), ("trunc", math.tru
     _def(_name, f"{_name}(a)", "i", I, lambda a: a.monotone(lambda x: x), "{0}", "an integer as it is")
     _def(f"{_name}_whole", f"{_name}(a)", "f", I, _whole(_f), f"TRY_CAST({_name}({{0}}) AS BIGINT)",
          "an integer, where a is bounded well inside 64 bits")  # fmt: skip
-    _def(_name, f"{_name}(a)", "f", F, _whole(_f), f"{_name}({{0}})", "half away from zero" if _name == "round" else "")
+    _def(
+        _name,
+        f"{_name}(a)",
+        "f",
+        F,
+        _whole(_f),
+        f"{_name}({{0}})",
+        "half away from zero" if _name == "round" else "",
+    )
 
 
 def _round_to(a: Span, digits: Span) -> Span:
@@ -151,10 +176,18 @@ def _power(a: Span, b: Span) -> Span:
 _def("sqrt", "sqrt(a)", "f", F, _sqrt, "sqrt(CASE WHEN {0} >= 0 THEN {0} END)", "NULL when a < 0")
 _def("exp", "exp(a)", "f", F, lambda a: sp.through(math.exp, a), "exp({0})")
 for _name, _f2 in (("ln", math.log), ("log10", math.log10), ("log2", math.log2)):
-    _def(_name, f"{_name}(a)", "f", F, _ln(_f2), f"{_name}(CASE WHEN {{0}} > 0 THEN {{0}} END)", "NULL when a <= 0")
+    _def(
+        _name,
+        f"{_name}(a)",
+        "f",
+        F,
+        _ln(_f2),
+        f"{_name}(CASE WHEN {{0}} > 0 THEN {{0}} END)",
+        "NULL when a <= 0",
+    )
 _def("power", "power(a, b)", "ff", F, _power, "power({0}, {1})", "NULL where it is no real number")
 
-# Comparisons and logic ----------------------------------------------------------------------------------------
+# Comparisons and logic -------------------------------------------------------------------------------------
 for _t in "biftds":
     for _name, _op in (("eq", "="), ("ne", "<>"), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">=")):
         _def(_name, f"a {_op} b", _t * 2, B, _truth, f"({{0}} {_op} {{1}})", "texts compare by code point")
@@ -165,16 +198,23 @@ _def("and", "a AND b", "bb", B, _truth, "({0} AND {1})", "false when either is f
 _def("or", "a OR b", "bb", B, _truth, "({0} OR {1})", "true when either is true, even beside NULL")
 _def("not", "NOT a", "b", B, _truth, "(NOT {0})")
 
-# Texts --------------------------------------------------------------------------------------------------------
+# Texts -----------------------------------------------------------------------------------------------------
 _def("like", "a LIKE b", "tt", B, _truth, "({0} LIKE {1})", "b is a literal; no escape character")
 _def("ilike", "a ILIKE b", "tt", B, _truth, "({0} ILIKE {1})", "b is a literal; no escape character")
 _def("lower", "lower(a)", "t", T, _any, "lower({0})")
 _def("upper", "upper(a)", "t", T, _any, "upper({0})")
 _def("trim", "trim(a)", "t", T, _any, "trim({0})", "spaces at both ends")
-_def("length", "length(a)", "t", I, lambda a: Span(Fraction(0), None, a.nullable), "CAST(length({0}) AS BIGINT)")
+_def(
+    "length",
+    "length(a)",
+    "t",
+    I,
+    lambda a: Span(Fraction(0), None, a.nullable),
+    "CAST(length({0}) AS BIGINT)",
+)
 _def("concat", "a || b", "tt", T, _any, "({0} || {1})")
 
-# Dates --------------------------------------------------------------------------------------------------------
+# Dates -----------------------------------------------------------------------------------------------------
 _YEARS = _fixed(-290_307, 294_247)
 
 
@@ -194,10 +234,22 @@ _PARTS = {
     "dayofyear": (1, 366),
 }  # fmt: skip
 _CLOCK = {"hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
-_SAYS = {"dayofweek": "Sunday is 0", "isodow": "Monday is 1", "week": "ISO 8601 week", "second": "whole seconds"}
+_SAYS = {
+    "dayofweek": "Sunday is 0",
+    "isodow": "Monday is 1",
+    "week": "ISO 8601 week",
+    "second": "whole seconds",
+}
 for _t in "ds":
     # An infinite date has no parts in any engine; DuckDB gives NULL, which the span says by being nullable.
-    _def("year", "extract(year FROM a)", _t, I, _year if _t == "d" else _year_of_stamp, "extract(year FROM {0})")
+    _def(
+        "year",
+        "extract(year FROM a)",
+        _t,
+        I,
+        _year if _t == "d" else _year_of_stamp,
+        "extract(year FROM {0})",
+    )
     for _name, (_lo, _hi) in _PARTS.items():
         _def(_name, f"extract({_name} FROM a)", _t, I, _fixed(_lo, _hi), f"extract({_name} FROM {{0}})",
              _SAYS.get(_name, ""))  # fmt: skip
@@ -206,19 +258,29 @@ for _name, (_lo, _hi) in _CLOCK.items():
          _SAYS.get(_name, ""))  # fmt: skip
 _def("days_between", "a - b", "dd", I, sp.subtract, "CAST({0} - {1} AS BIGINT)", "days from b to a")
 
-# Casts --------------------------------------------------------------------------------------------------------
+# Casts -----------------------------------------------------------------------------------------------------
 _INT32 = (Fraction(-(2**31)), Fraction(2**31 - 1))
 
 
 def _cast_integer(a: Span) -> Span:
     rounded = Span(
-        None if a.lo is None else Fraction(math.floor(a.lo)), None if a.hi is None else Fraction(math.ceil(a.hi))
+        None if a.lo is None else Fraction(math.floor(a.lo)),
+        None if a.hi is None else Fraction(math.ceil(a.hi)),
     )
     return sp.clamp(rounded, Fraction(-INT64 - 1), Fraction(INT64)).null()
 
 
 _FLAG = {"": "CAST({0} AS BIGINT)", "postgres": "CAST(CAST({0} AS INTEGER) AS BIGINT)"}
-_def("to_integer", "CAST(a AS BIGINT)", "b", I, _fixed(0, 1), _FLAG[""], "true is 1", postgres=_FLAG["postgres"])
+_def(
+    "to_integer",
+    "CAST(a AS BIGINT)",
+    "b",
+    I,
+    _fixed(0, 1),
+    _FLAG[""],
+    "true is 1",
+    postgres=_FLAG["postgres"],
+)
 _def("to_integer", "CAST(a AS BIGINT)", "i", I, sp.truncate, "{0}")
 _def("to_integer", "CAST(a AS BIGINT)", "f", I, _cast_integer, "TRY_CAST({0} AS BIGINT)",
      "nearest integer, ties to even; NULL outside 64 bits")  # fmt: skip
@@ -228,7 +290,9 @@ _def("to_int32", "CAST(a AS INTEGER)", "i", I, lambda a: sp.clamp(a, *_INT32).nu
 _def("to_float", "CAST(a AS DOUBLE)", "i", F, lambda a: Span(a.lo, a.hi, a.nullable), "CAST({0} AS DOUBLE)")
 _def("to_float", "CAST(a AS DOUBLE)", "f", F, lambda a: Span(a.lo, a.hi, a.nullable), "{0}")
 _def("to_float", "CAST(a AS DOUBLE)", "t", F, _any, "TRY_CAST({0} AS DOUBLE)", "NULL when it is no number")
-_def("to_float", "CAST(a AS DOUBLE)", "b", F, _fixed(0, 1), "CAST(CAST({0} AS INTEGER) AS DOUBLE)", "true is 1")
+_def(
+    "to_float", "CAST(a AS DOUBLE)", "b", F, _fixed(0, 1), "CAST(CAST({0} AS INTEGER) AS DOUBLE)", "true is 1"
+)
 _def("to_timestamp", "CAST(a AS TIMESTAMP)", "d", S, lambda a: a.monotone(lambda x: x * 86_400_000_000),
      "CAST({0} AS TIMESTAMP)", "midnight")  # fmt: skip
 _def("to_date", "CAST(a AS DATE)", "s", D, lambda a: a.monotone(lambda x: Fraction(math.floor(x / 86_400_000_000))),
@@ -236,7 +300,7 @@ _def("to_date", "CAST(a AS DATE)", "s", D, lambda a: a.monotone(lambda x: Fracti
 _def("to_date", "CAST(a AS DATE)", "d", D, _first, "{0}")
 _def("to_date", "CAST(a AS DATE)", "t", D, _any, "TRY_CAST({0} AS DATE)", "NULL when it is no date")
 
-# Guards that the planner puts in by itself --------------------------------------------------------------------
+# Guards that the planner puts in by itself -----------------------------------------------------------------
 _def("no_nan", "", "f", F, lambda a: a.null(), "NULLIF({0}, CAST('NaN' AS DOUBLE))")
 
 
@@ -313,6 +377,23 @@ def case(branches: list[tuple[Expression, Expression]], otherwise: Expression) -
     kind = next((r.type for r in results if not _is_null(r)), results[0].type)
     span = sp.hull(r.span for r in results)
     return Call("case", {"": f"({text})"}, (*parts, otherwise), kind, span)
+
+
+def clamp(what: Expression, lo: Fraction, hi: Fraction) -> Call:
+    """clamp(a, lo, hi) of a number, with literal bounds: the nearest value in [lo, hi]; NaN is NULL."""
+    if what.type is I:
+        ends = [f"CAST({math.ceil(lo)} AS BIGINT)", f"CAST({math.floor(hi)} AS BIGINT)"]
+        span = sp.clamp(what.span, Fraction(math.ceil(lo)), Fraction(math.floor(hi)))
+        above = f"{{0}} > {ends[1]}"
+    else:
+        ends = [f"CAST('{float(end)!r}' AS DOUBLE)" for end in (lo, hi)]
+        span = sp.clamp(what.span, Fraction(float(lo)), Fraction(float(hi))).null()
+        above = "{0} <= CAST('Infinity' AS DOUBLE)"  # not ELSE: NULL stays NULL, and NaN, greatest of all, is NULL
+    text = (
+        f"(CASE WHEN {{0}} >= {ends[0]} AND {{0}} <= {ends[1]} THEN {{0}} WHEN {{0}} < {ends[0]} THEN {ends[0]} "
+        f"WHEN {above} THEN {ends[1]} END)"
+    )
+    return Call("clamp", {"": text}, (what,), what.type, span)
 
 
 def among(what: Expression, values: list[Expression]) -> Call:

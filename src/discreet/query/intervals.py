@@ -11,6 +11,7 @@ has exactly the stated coverage (Fieller 1954), however few rows there are. Vari
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,7 +75,7 @@ def half_width(weights: Floats, confidence: float) -> Floats:
         middle = (low + high) / 2
         above = tail(w, middle) > 1 - confidence
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return high
+    return np.asarray(high)
 
 
 def linear_half_width(release: ReleasePlan, aggregate: Aggregate, confidence: float) -> float | None:
@@ -120,8 +121,8 @@ def mean_interval(a: Floats, b: Floats, scale: float, confidence: float) -> tupl
     Returns:
         Two float64 arrays (n,) in [0, 1]; the whole of [0, 1] where the noise drowns everything.
     """
-    grid = np.linspace(0, 1, 1025)
-    widths = scale * half_width(np.stack([1 - grid, grid], axis=-1), confidence)
+    grid, unit = _ratio_widths(confidence)
+    widths = scale * unit
 
     def accepted(c: Floats) -> NDArray[np.bool_]:
         return np.abs((1 - c) * b - c * a) <= np.interp(c, grid, widths)
@@ -139,6 +140,13 @@ def mean_interval(a: Floats, b: Floats, scale: float, confidence: float) -> tupl
             inside, outside = np.where(ok, between, inside), np.where(ok, outside, between)
         ends.append(np.where(sure & ~accepted(np.full_like(middle, edge)), inside, edge))
     return ends[0], ends[1]
+
+
+@lru_cache(maxsize=64)
+def _ratio_widths(confidence: float) -> tuple[Floats, Floats]:
+    """Half-widths of (1 - c) L1 - c L2 on a grid of c, for standard Laplace variables."""
+    grid = np.linspace(0, 1, 1025)
+    return grid, half_width(np.stack([1 - grid, grid], axis=-1), confidence)
 
 
 def redraw(release: ReleasePlan, measure: int, entries: Floats, draws: int) -> Floats:

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,6 +65,7 @@ def arrow_type(kind: Type) -> pa.DataType:
     }[kind]
 
 
+@lru_cache(maxsize=256)
 def public_values(expression: Expression) -> tuple[Value, ...] | None:
     """Every value but NULL that an expression can take, when they are public and few; None otherwise.
 
@@ -75,7 +77,9 @@ def public_values(expression: Expression) -> tuple[Value, ...] | None:
     parts = _parts(expression)
     if parts is None:
         return None
-    domains = [(*part_values, None) if part.span.nullable else part_values for part, part_values in parts.items()]
+    domains = [
+        (*part_values, None) if part.span.nullable else part_values for part, part_values in parts.items()
+    ]
     if math.prod(len(d) for d in domains) > MAX_EVALUATED:
         # Too many combinations to try; consecutive integers will do when they are few enough.
         return _consecutive(expression, MAX_CELLS)
@@ -149,7 +153,7 @@ def _ordered(values: Iterable[Value]) -> tuple[Value, ...]:
     """Listed keys keep their order; numbers and dates that were computed are sorted."""
     if isinstance(values, tuple):
         return tuple(dict.fromkeys(values))
-    return tuple(sorted(values))  # type: ignore[type-var]
+    return tuple(sorted(values))
 
 
 def cells(keys: tuple[Key, ...]) -> int:

@@ -12,7 +12,7 @@ t*t + 2t(R - t) = R*R - (R - t)**2 <= R*R) and sum to R exactly, so one row move
 L1. A row where x is NULL adds nothing, or R to one more entry when all rows are counted too; again R in all.
 So count, sum, mean and variance of one expression are a single Laplace release with the sensitivity of a count.
 
-A sum that is asked for alone adds t = floor(x/g + 1/2) and moves it by at most M = ceil(max(|lo|, |hi|)/g).
+A sum that is asked for alone adds t = floor(x/g + 1/2) and moves it by at most M, the larger |t| of lo and hi.
 
 One unit has at most max_rows rows, each in one group, so it moves the vector of all groups by at most
 max_rows * R when it is added or removed, and twice that when it is replaced by another.
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -51,12 +51,14 @@ class Grid:
     """The integers that a bounded expression is scaled to.
 
     Attributes:
-        lo: the value of t = 0, exactly representable as a double.
+        lo: least value, and that of t = 0 but for a sum asked for alone.
+        hi: greatest value.
         step: g, a power of two.
         levels: R; for a sum asked for alone, M.
     """
 
     lo: float
+    hi: float
     step: Fraction
     levels: int
 
@@ -90,7 +92,9 @@ class Measure:
     @property
     def name(self) -> str:
         """The name of what is measured, for people."""
-        return {-1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance"}[self.degree]
+        return {-1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance"}[
+            self.degree
+        ]
 
     def weights(self, what: str) -> Floats | None:
         """The estimate of a linear quantity as weights of the entries; None when it is not linear.
@@ -131,35 +135,48 @@ def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
     lo, hi = float(span.lo), float(span.hi)
     reach = Fraction(max(abs(lo), abs(hi))) if degree < 0 else Fraction(hi) - Fraction(lo)
     if argument.type is Type.INTEGER and degree < 2 and reach < 2**bits:
-        return Grid(lo, Fraction(1), max(1, int(reach)))  # integers are their own grid, and nothing is rounded
+        return Grid(
+            lo, hi, Fraction(1), max(1, int(reach))
+        )  # integers are their own grid; nothing is rounded
     # the least power of two with reach / step <= 2^bits
     step = Fraction(2) ** (math.ceil(math.log2(reach)) - bits) if reach else Fraction(1)
     while reach / step > 2**bits:
         step *= 2
-    return Grid(lo, step, max(1, math.ceil(reach / step)))
+    grid = Grid(lo, hi, step, 1)
+    if degree < 0:
+        return replace(grid, levels=max(1, abs(scaled(grid, lo, 0.0)), abs(scaled(grid, hi, 0.0))))
+    return replace(grid, levels=max(1, scaled(grid, hi, lo)))
 
 
 def scaled_sql(measure: Measure, dialect: str) -> str:
     """The integer t of a row in SQL: 0 <= t <= R (or |t| <= M), NULL where the argument is NULL or NaN.
 
-    The clamp stands here once more, whatever the expression was thought to be bounded by; this is the line
-    that the sensitivity rests on.
+    The clamp stands here, whatever the expression was thought to be bounded by; this is the line that the
+    sensitivity rests on. The first branch holds for values in [lo, hi] only, there x - lo, the product with a power
+    of two, the sum with 1/2 and floor are monotone also in floating point, and R is what they give for x = hi.
     """
     assert measure.argument is not None
     assert measure.grid is not None
     x, grid = spell(measure.argument, dialect), measure.grid
     base = 0.0 if measure.degree < 0 else grid.lo
-    least = -grid.levels if measure.degree < 0 else 0
+    least, most = scaled(grid, grid.lo, base), scaled(grid, grid.hi, base)
     if measure.argument.type is Type.INTEGER and grid.step == 1:
-        t = x if base == 0 else f"({x} - {int(base)})"
+        lo, hi = str(int(grid.lo)), str(int(grid.hi))
+        t = x if base == 0 else f"({x} - ({int(base)}))"
+        above = f"{x} > {hi}"
     else:
-        shifted = f"CAST({x} AS DOUBLE)" if base == 0 else f"(CAST({x} AS DOUBLE) - CAST('{base!r}' AS DOUBLE))"
-        t = f"floor({shifted} * CAST('{float(1 / grid.step)!r}' AS DOUBLE) + 0.5)"
-    # NaN compares as greater than every number, infinity included, so it falls through to NULL.
-    return (
-        f"CASE WHEN {t} BETWEEN {least} AND {grid.levels} THEN CAST({t} AS BIGINT) WHEN {t} < {least} THEN {least} "
-        f"WHEN {t} <= CAST('Infinity' AS DOUBLE) THEN {grid.levels} END"
-    )
+        x = f"CAST({x} AS DOUBLE)"
+        lo, hi = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
+        shifted = x if base == 0 else f"({x} - CAST('{base!r}' AS DOUBLE))"
+        t = f"CAST(floor({shifted} * CAST('{float(1 / grid.step)!r}' AS DOUBLE) + CAST('0.5' AS DOUBLE)) AS BIGINT)"
+        # NaN compares as greater than every number, infinity included, so it falls through to NULL.
+        above = f"{x} <= CAST('Infinity' AS DOUBLE)"
+    return f"CASE WHEN {x} >= {lo} AND {x} <= {hi} THEN {t} WHEN {x} < {lo} THEN {least} WHEN {above} THEN {most} END"
+
+
+def scaled(grid: Grid, x: float, base: float) -> int:
+    """The integer of a value in [lo, hi], by the same operations in the same order as in SQL."""
+    return math.floor((x - base) * float(1 / grid.step) + 0.5)
 
 
 def row_items(measure: Measure, name: str, dialect: str) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
-from discreet.engines.sandbox import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
+from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.errors import QueryRefused
 from discreet.query.refusal import refuse
 
@@ -27,9 +27,13 @@ def parse(text: str) -> exp.Query:
             reads files, settings or the environment.
     """
     if not isinstance(text, str):
-        raise QueryRefused(f"The query is of type {type(text).__name__}, not a text.", "Pass the SQL as a string.")
+        raise QueryRefused(
+            f"The query is of type {type(text).__name__}, not a text.", "Pass the SQL as a string."
+        )
     if len(text) > MAX_TEXT:
-        raise QueryRefused(f"The query is longer than {MAX_TEXT} characters.", "Put long lists into a public table.")
+        raise QueryRefused(
+            f"The query is longer than {MAX_TEXT} characters.", "Put long lists into a public table."
+        )
     try:
         statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
     except (ParseError, TokenError) as error:
@@ -45,9 +49,18 @@ def parse(text: str) -> exp.Query:
         statement = statement.unnest()
     if not isinstance(statement, exp.Query):
         kind = type(statement).__name__.upper()
-        raise refuse(statement, text, f"This is a {kind} statement; only SELECT can be answered.", "Write a SELECT.")
+        raise refuse(
+            statement, text, f"This is a {kind} statement; only SELECT can be answered.", "Write a SELECT."
+        )
     _check(statement, text)
     return statement
+
+
+def output_name(item: exp.Expr) -> str:
+    """The name of a column of a result: its alias, the column that it is, or its text."""
+    if isinstance(item, exp.Alias | exp.Column):
+        return item.alias_or_name
+    return item.sql("duckdb", comments=False).lower()
 
 
 def _check(statement: exp.Query, text: str) -> None:
@@ -64,17 +77,21 @@ def _check(statement: exp.Query, text: str) -> None:
                 raise refuse(node, text, "A table is named by one word, without schema or database.",
                              f"Write {node.name}.")  # fmt: skip
         if isinstance(node, exp.Identifier) and node.name.startswith(RESERVED):
-            raise refuse(node, text, "Names that begin with two underscores are reserved.", "Choose another name.")
+            raise refuse(
+                node, text, "Names that begin with two underscores are reserved.", "Choose another name."
+            )
         if isinstance(node, exp.Func) and _function_name(node) in FORBIDDEN_FUNCTIONS:
             raise refuse(node, text, f"The function {_function_name(node)} is not allowed in a query.",
                          "Remove it: a query reads the tables of the session and nothing else.")  # fmt: skip
         if isinstance(node, exp.Parameter | exp.Placeholder | exp.SessionParameter):
             raise refuse(node, text, "Parameters are not supported.", "Write the value into the query.")
-        if isinstance(node, exp.Into | exp.Lock | exp.Command | exp.DML | exp.DDL) and not isinstance(node, exp.Query):
+        if isinstance(node, exp.Into | exp.Lock | exp.Command | exp.DML | exp.DDL) and not isinstance(
+            node, exp.Query
+        ):
             raise refuse(node, text, "A query can only read.", "Write a plain SELECT.")
 
 
-def _function_name(node: exp.Expression) -> str:
+def _function_name(node: exp.Expr) -> str:
     if isinstance(node, exp.Anonymous):
         return node.name.lower()
     if isinstance(node, exp.Func):

@@ -61,7 +61,7 @@ def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], c
         cells = values.column(CELL).to_numpy()
         values = values.drop_columns([CELL])
     intervals: dict[str, Interval] = {}
-    if has_cell:
+    if cells is not None:
         intervals = _direct(plan, noisy[0], cells, confidence)
     rest = [name for name in values.column_names if name not in intervals]
     drawn, without = _drawn(plan, noisy, public, values, cells, rest, confidence)
@@ -111,7 +111,9 @@ def _direct(plan: Plan, noisy: Noisy, cells: NDArray[np.int64], confidence: floa
         if isinstance(inner, exp.Column) and inner.name.startswith("a") and inner.table == noisy.plan.name:
             aggregate = noisy.plan.aggregates[int(inner.name[1:])]
             values = noisy.values(aggregate)[cells]
-            out[item.alias_or_name] = direct(noisy.plan, aggregate, noisy.of(aggregate)[cells], values, confidence)
+            out[item.alias_or_name] = direct(
+                noisy.plan, aggregate, noisy.of(aggregate)[cells], values, confidence
+            )
     return out
 
 
@@ -173,10 +175,14 @@ def _percentile_sql(
 ) -> str:
     """Percentiles per row of the answer; a draw in which the value is missing may lie anywhere."""
     tail = max(0, int((1 - confidence) / 2 * draws))
-    match = " AND ".join(f"a.{_quote(name)} IS NOT DISTINCT FROM d.{_quote(name)}" for name in fixed) or "TRUE"
+    match = (
+        " AND ".join(f"a.{_quote(name)} IS NOT DISTINCT FROM d.{_quote(name)}" for name in fixed) or "TRUE"
+    )
     items = []
     for at, name in enumerate(wanted):
-        values = f"list_sort(list(CAST(d.{_quote(name)} AS DOUBLE)) FILTER (WHERE d.{_quote(name)} IS NOT NULL))"
+        values = (
+            f"list_sort(list(CAST(d.{_quote(name)} AS DOUBLE)) FILTER (WHERE d.{_quote(name)} IS NOT NULL))"
+        )
         missing = f"({draws} - count(d.{_quote(name)}))"
         items.append(
             f"CASE WHEN {missing} > {tail} THEN CAST('-Infinity' AS DOUBLE) ELSE {values}[{tail} - {missing} + 1] END "
@@ -261,7 +267,10 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
     tables = {
         release.name: pa.table(
             {CELL: pa.array([], pa.int64())}
-            | {f"k{at}": pa.array([], ks.arrow_type(key.expression.type)) for at, key in enumerate(release.keys)}
+            | {
+                f"k{at}": pa.array([], ks.arrow_type(key.expression.type))
+                for at, key in enumerate(release.keys)
+            }
             | {
                 f"a{at}": pa.array([], pa.int64() if aggregate.whole else pa.float64())
                 for at, aggregate in enumerate(release.aggregates)
@@ -275,4 +284,6 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
     except PostProcessingError as error:
         raise QueryRefused(error.cause, error.fix) from None
     if len(set(map(str.lower, result.column_names))) != len(result.column_names):
-        raise QueryRefused("Two columns of the answer have the same name.", "Give one of them another name with AS.")
+        raise QueryRefused(
+            "Two columns of the answer have the same name.", "Give one of them another name with AS."
+        )

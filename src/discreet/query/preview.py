@@ -66,7 +66,9 @@ class Preview:
         for name, error in self.errors.items():
             shown = f"± {error:,.4g}" if math.isfinite(error) else "unknown: the noise drowns it"
             lines.append(f"  {name.ljust(width)}  {shown}")
-        lines.append(f"  expected at {100 * self.confidence:g} %" + (f", {self.assumed}" if self.assumed else ""))
+        lines.append(
+            f"  expected at {100 * self.confidence:g} %" + (f", {self.assumed}" if self.assumed else "")
+        )
         return "\n".join(lines)
 
 
@@ -88,7 +90,9 @@ def _plain(plan: Plan) -> bool:
     return all(isinstance(item.unalias(), exp.Column) for item in plan.post.selects)
 
 
-def _errors(plan: Plan, public: Mapping[str, pa.Table], confidence: float, group_rows: int) -> dict[str, float]:
+def _errors(
+    plan: Plan, public: Mapping[str, pa.Table], confidence: float, group_rows: int
+) -> dict[str, float]:
     noisy = [Noisy(release, _invented(release, group_rows)) for release in plan.releases]
     answered = finish(plan, noisy, public, confidence)
     out: dict[str, float] = {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from discreet.errors import QueryRefused
-
 from sqlglot import exp
 
+from discreet.errors import QueryRefused
 
-def refuse(node: exp.Expression | None, text: str, cause: str, fix: str) -> QueryRefused:
+
+def refuse(node: exp.Expr | None, text: str, cause: str, fix: str) -> QueryRefused:
     """The error for a query that cannot be answered; raise what this returns.
 
     Args:
@@ -27,10 +27,12 @@ def refuse(node: exp.Expression | None, text: str, cause: str, fix: str) -> Quer
     width = max(1, min(end, head + len(shown)) - start)
     pad = "".join("\t" if c == "\t" else " " for c in shown[: start - head])
     picture = f"  {shown}\n  {pad}{'^' * width}"
-    return QueryRefused(cause, fix, place=text[start:end], line=line, column=start - head + 1, picture=picture)
+    return QueryRefused(
+        cause, fix, place=text[start:end], line=line, column=start - head + 1, picture=picture
+    )
 
 
-def place(node: exp.Expression | None, text: str) -> tuple[int, int] | None:
+def place(node: exp.Expr | None, text: str) -> tuple[int, int] | None:
     """Start and end in the text of what a node was parsed from, as far as the parser noted it."""
     if node is None:
         return None

@@ -10,6 +10,8 @@ from typing import TypeAlias
 from discreet.query.catalog import PrivateTable
 from discreet.query.expression import Column, Expression, leaves, quote, spell
 
+RAW = "__raw_"
+"""Before the name of a scanned column: its value as it is stored, for a measure that clamps it anyway."""
 UNIT = "__unit"
 """The name under which every relation carries its privacy unit, when that is a column."""
 
@@ -94,6 +96,13 @@ def unit_of(relation: Relation) -> bool:
     return relation.table.unit is not None if isinstance(relation, Scan) else unit_of(relation.source)
 
 
+def raw_column(relation: Relation, column: Column) -> Column:
+    """The stored value behind a column that was scanned and only filtered since; else the column itself."""
+    while isinstance(relation, Select) and relation.items is None:
+        relation = relation.source
+    return Column(RAW + column.name, column.type, column.span) if isinstance(relation, Scan) else column
+
+
 def to_sql(relation: Relation, needed: set[str], dialect: str) -> str:
     """A SELECT that yields the needed columns of a relation, and the unit column when it has one."""
     unit = unit_of(relation)
@@ -102,6 +111,11 @@ def to_sql(relation: Relation, needed: set[str], dialect: str) -> str:
             f"{spell(column.scan, dialect)} AS {quote(name)}"
             for name, column in relation.table.columns.items()
             if name in needed
+        ]
+        items += [
+            f"{quote(column.name)} AS {quote(RAW + name)}"
+            for name, column in relation.table.columns.items()
+            if RAW + name in needed
         ]
         if relation.table.unit is not None:
             items.append(f"{quote(relation.table.unit.name)} AS {quote(UNIT)}")

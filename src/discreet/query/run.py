@@ -48,7 +48,7 @@ class Noisy:
         return np.rint(exact) if aggregate.whole else exact
 
     def table(self) -> pa.Table:
-        """The noisy table that post-processing reads: `__cell`, keys k0, k1, … and aggregates a0, a1, …"""
+        """The noisy table that post-processing reads: `__cell`, keys k0, k1 and so on, aggregates a0, a1 and so on."""
         import pyarrow as pa
 
         data: dict[str, pa.Array] = {CELL: pa.array(np.arange(self.plan.cells))}

@@ -23,6 +23,7 @@ from discreet.query.bind import Binder
 from discreet.query.catalog import Catalog
 from discreet.query.expression import Column, Expression
 from discreet.query.keys import MAX_CELLS, Key, cells, public_values
+from discreet.query.parse import output_name
 from discreet.query.refusal import refuse
 from discreet.query.relation import Rows
 
@@ -31,7 +32,7 @@ from discreet.query.relation import Rows
 class Public:
     """A scope without private rows: what is left in the statement."""
 
-    node: exp.Expression
+    node: exp.Expr
 
 
 @dataclass
@@ -79,13 +80,13 @@ class Splitter:
         assert isinstance(scope.node, exp.Query)
         return scope.node
 
-    def refuse(self, node: exp.Expression | None, cause: str, fix: str) -> QueryRefused:
+    def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
         """The refusal that points at a part of this statement."""
         return refuse(node, self.text, cause, fix)
 
-    # Queries --------------------------------------------------------------------------------------------------
+    # Queries -----------------------------------------------------------------------------------------------
 
-    def query(self, node: exp.Expression, outer: Env) -> Scope:
+    def query(self, node: exp.Expr, outer: Env) -> Scope:
         """Split a query; what is public in it is rewritten in place."""
         env = self._ctes(node, outer)
         if isinstance(node, exp.Subquery):
@@ -109,7 +110,7 @@ class Splitter:
             return self._source(node, env)
         raise self.refuse(node, f"{node.key.upper()} is not supported.", "Write it as a SELECT.")
 
-    def _ctes(self, node: exp.Expression, outer: Env) -> Env:
+    def _ctes(self, node: exp.Expr, outer: Env) -> Env:
         clause = node.args.get("with_")
         if clause is None:
             return outer
@@ -132,7 +133,7 @@ class Splitter:
             node.set("with_", None)
         return env
 
-    def _source(self, node: exp.Expression, env: Env) -> Scope:
+    def _source(self, node: exp.Expr, env: Env) -> Scope:
         """Split what stands in FROM."""
         if node.args.get("joins"):
             for join in node.args["joins"]:
@@ -144,7 +145,11 @@ class Splitter:
             name = node.name.lower()
             if name in env:
                 scope = env[name]
-                return self._renamed(scope, node.args.get("alias"), node) if isinstance(scope, Rows) else Public(node)
+                return (
+                    self._renamed(scope, node.args.get("alias"), node)
+                    if isinstance(scope, Rows)
+                    else Public(node)
+                )
             if name in self.catalog.private:
                 return self._renamed(rel.scan(self.catalog.private[name]), node.args.get("alias"), node)
             if name in self.catalog.public:
@@ -159,14 +164,18 @@ class Splitter:
         if isinstance(node, exp.Lateral):
             inner = self.query(node.this, env) if isinstance(node.this, exp.Query) else Public(node)
             if isinstance(inner, Rows):
-                raise self.refuse(node, "LATERAL over private rows is not supported.", "Write a plain sub-query.")
+                raise self.refuse(
+                    node, "LATERAL over private rows is not supported.", "Write a plain sub-query."
+                )
             return Public(node)
         if isinstance(node, exp.Table | exp.Values | exp.Unnest):
             self._expressions(node, env, skip=set())
             return Public(node)
-        raise self.refuse(node, f"{node.key.upper()} is not supported in FROM.", "Name a table or a sub-query.")
+        raise self.refuse(
+            node, f"{node.key.upper()} is not supported in FROM.", "Name a table or a sub-query."
+        )
 
-    def _renamed(self, rows: Rows, alias: exp.Expression | None, node: exp.Expression) -> Rows:
+    def _renamed(self, rows: Rows, alias: exp.Expr | None, node: exp.Expr) -> Rows:
         """Apply the column list of an alias, as in `t(a, b)`."""
         listed = [] if not isinstance(alias, exp.TableAlias) else alias.columns
         if not listed:
@@ -179,12 +188,12 @@ class Splitter:
         ]
         return rel.select(rows, items, None)
 
-    # SELECT ---------------------------------------------------------------------------------------------------
+    # SELECT ------------------------------------------------------------------------------------------------
 
     def _select(self, node: exp.Select, env: Env) -> Scope:
         clause = node.args.get("from_")
         joins = node.args.get("joins") or []
-        sources: list[tuple[exp.Expression, Scope]] = []
+        sources: list[tuple[exp.Expr, Scope]] = []
         for holder in ([clause] if clause is not None else []) + joins:
             scope = self._source(holder.this, env)
             if isinstance(scope, Public):
@@ -200,26 +209,30 @@ class Splitter:
         assert isinstance(rows, Rows)
         return _PrivateSelect(self, node, env, source.alias_or_name.lower(), rows).scope()
 
-    def _no_join(self, join: exp.Expression) -> QueryRefused:
+    def _no_join(self, join: exp.Expr) -> QueryRefused:
         return self.refuse(join, "A join with private rows is not supported.",
                            "Join after the aggregation: put it into a sub-query and join its result.")  # fmt: skip
 
-    def _expressions(self, node: exp.Expression, env: Env, skip: set[str]) -> None:
+    def _expressions(self, node: exp.Expr, env: Env, skip: set[str]) -> None:
         """Split the sub-queries inside the expressions of a public scope."""
         for key, value in node.args.items():
-            if key in skip or (key == "joins" and isinstance(node, exp.Select) and not isinstance(value, list)):
+            if key in skip or (
+                key == "joins" and isinstance(node, exp.Select) and not isinstance(value, list)
+            ):
                 continue
             for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, exp.Expression):
+                if isinstance(child, exp.Expr):
                     self._inner(child, env)
 
-    def _inner(self, node: exp.Expression, env: Env) -> None:
+    def _inner(self, node: exp.Expr, env: Env) -> None:
         if isinstance(node, exp.Query):
             if node.parent is not None and node.parent.key == "join":
                 return  # a source, which was split already
             scope = self.query(node, env)
             if isinstance(scope, Rows):
-                raise self.refuse(node, "This sub-query returns rows of a private table.", "Aggregate them in it.")
+                raise self.refuse(
+                    node, "This sub-query returns rows of a private table.", "Aggregate them in it."
+                )
             if scope.node is not node:
                 node.replace(scope.node)
             return
@@ -250,7 +263,9 @@ class _PrivateSelect:
         where = self.node.args.get("where")
         if where is not None:
             if any(is_aggregate(n) for n in own_nodes(where.this)):
-                raise self.refuse(where, "WHERE is read before the aggregation.", "Put aggregates into HAVING.")
+                raise self.refuse(
+                    where, "WHERE is read before the aggregation.", "Put aggregates into HAVING."
+                )
             self.rows = rel.select(self.rows, None, self.binder.condition(where.this))
         clauses = [*self.node.expressions, *(self.node.args.get(k) for k in ("having", "order", "qualify"))]
         grouped = self.node.args.get("group") is not None or self.node.args.get("having") is not None
@@ -261,7 +276,9 @@ class _PrivateSelect:
     def column(self, node: exp.Column) -> Expression:
         """What a column of the query stands for."""
         if node.table and node.table.lower() != self.name:
-            raise self.refuse(node, f"There is no table {node.table} here.", f"Write {self.name}.{node.name}.")
+            raise self.refuse(
+                node, f"There is no table {node.table} here.", f"Write {self.name}.{node.name}."
+            )
         found = self.rows.columns.get(node.name.lower())
         if found is None:
             near = difflib.get_close_matches(node.name.lower(), list(self.rows.columns), n=1)
@@ -269,7 +286,7 @@ class _PrivateSelect:
             raise self.refuse(node, f"There is no column {node.name}.", hint)
         return found
 
-    # rows -----------------------------------------------------------------------------------------------------
+    # rows --------------------------------------------------------------------------------------------------
 
     def _rows(self) -> Rows:
         for part, why in (
@@ -285,26 +302,24 @@ class _PrivateSelect:
             if item.is_star:
                 items += self._star(item)
             else:
-                items.append((self.output_name(item), self.binder.bind(item.unalias())))
+                items.append((output_name(item), self.binder.bind(item.unalias())))
         seen: set[str] = set()
         for (name, _), where in zip(items, self.node.expressions, strict=False):
             if name.lower() in seen:
-                raise self.refuse(where, f"Two columns are named {name}.", "Give one of them another name with AS.")
+                raise self.refuse(
+                    where, f"Two columns are named {name}.", "Give one of them another name with AS."
+                )
             seen.add(name.lower())
         return rel.select(self.rows, items, None)
 
-    def _star(self, item: exp.Expression) -> list[tuple[str, Expression]]:
+    def _star(self, item: exp.Expr) -> list[tuple[str, Expression]]:
         star = item.this if isinstance(item, exp.Column) else item
         if star.args.get("replace") or star.args.get("rename"):
             raise self.refuse(item, "REPLACE and RENAME of * are not supported here.", "List the columns.")
         left_out = {c.name.lower() for c in star.args.get("except_") or []}
         return [(n, self.rows.columns[n.lower()]) for n in self.rows.names if n.lower() not in left_out]
 
-    def output_name(self, item: exp.Expression) -> str:
-        """The name of a column of the result: its alias, or what it is as text."""
-        return item.alias_or_name or item.sql("duckdb").lower()
-
-    # release --------------------------------------------------------------------------------------------------
+    # release -----------------------------------------------------------------------------------------------
 
     def _release(self) -> Public:
         group_nodes = self._group_nodes()
@@ -318,8 +333,10 @@ class _PrivateSelect:
         out = exp.Select()
         for item in self.node.expressions:
             if item.is_star:
-                raise self.refuse(item, "* stands for columns of single rows.", "Name the keys and aggregates.")
-            name = exp.to_identifier(self.output_name(item), quoted=True)
+                raise self.refuse(
+                    item, "* stands for columns of single rows.", "Name the keys and aggregates."
+                )
+            name = exp.to_identifier(output_name(item), quoted=True)
             out.append("expressions", exp.alias_(self.lift(item.unalias()), name))
         out.set("from_", exp.From(this=exp.to_table(self.draft.name)))
         having = self.node.args.get("having")
@@ -339,7 +356,7 @@ class _PrivateSelect:
                 out.set(part, value)
         return Public(out)
 
-    def _group_nodes(self) -> list[exp.Expression]:
+    def _group_nodes(self) -> list[exp.Expr]:
         group = self.node.args.get("group")
         if group is None:
             return []
@@ -352,27 +369,31 @@ class _PrivateSelect:
         out = []
         for node in group.expressions:
             if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
-                raise self.refuse(node, f"{node.key.upper()} is not supported.", "Ask one GROUP BY at a time.")
+                raise self.refuse(
+                    node, f"{node.key.upper()} is not supported.", "Ask one GROUP BY at a time."
+                )
             out.append(self._dereferenced(node))
         for part in ("rollup", "cube", "grouping_sets", "totals"):
             if group.args.get(part):
                 raise self.refuse(group, f"{part.upper()} is not supported.", "Ask one GROUP BY at a time.")
         return out
 
-    def _dereferenced(self, node: exp.Expression) -> exp.Expression:
+    def _dereferenced(self, node: exp.Expr) -> exp.Expr:
         """A number in GROUP BY is a place in the SELECT list; a name may be an alias of it."""
         if isinstance(node, exp.Literal) and not node.is_string:
             at = int(node.name) if node.name.isdigit() else 0
             if not 1 <= at <= len(self.node.expressions):
-                raise self.refuse(node, f"There is no column number {node.name}.", "Count from 1 in the SELECT list.")
-            return self.node.expressions[at - 1].unalias()
+                raise self.refuse(
+                    node, f"There is no column number {node.name}.", "Count from 1 in the SELECT list."
+                )
+            return _unaliased(self.node.expressions[at - 1])
         if isinstance(node, exp.Column) and not node.table and node.name.lower() not in self.rows.columns:
             for item in self.node.expressions:
                 if item.alias.lower() == node.name.lower():
-                    return item.unalias()
+                    return _unaliased(item)
         return node
 
-    def _key(self, node: exp.Expression) -> Key:
+    def _key(self, node: exp.Expr) -> Key:
         if any(is_aggregate(n) for n in own_nodes(node)):
             raise self.refuse(node, "An aggregate cannot be grouped by.", "Group by columns of the rows.")
         bound = self.binder.bind(node)
@@ -390,7 +411,7 @@ class _PrivateSelect:
                               "Group by a coarser key.")  # fmt: skip
         return Key(bound, values)
 
-    def _ordered(self, node: exp.Expression) -> exp.Expression:
+    def _ordered(self, node: exp.Expr) -> exp.Expr:
         target = node.this
         if isinstance(target, exp.Literal | exp.Var):
             return node.copy()
@@ -400,7 +421,7 @@ class _PrivateSelect:
         moved.set("this", self.lift(target))
         return moved
 
-    def lift(self, node: exp.Expression) -> exp.Expression:
+    def lift(self, node: exp.Expr) -> exp.Expr:
         """Rewrite an expression of the release as one over its noisy table."""
         if is_aggregate(node):
             request = read_aggregate(node, self.binder)
@@ -408,7 +429,9 @@ class _PrivateSelect:
         if isinstance(node, exp.Query):
             scope = self.splitter.query(node.copy(), self.env)
             if isinstance(scope, Rows):
-                raise self.refuse(node, "This sub-query returns rows of a private table.", "Aggregate them in it.")
+                raise self.refuse(
+                    node, "This sub-query returns rows of a private table.", "Aggregate them in it."
+                )
             return scope.node
         key = self._as_key(node)
         if key is not None:
@@ -423,24 +446,26 @@ class _PrivateSelect:
         out = node.copy()
         for key_name, value in node.args.items():
             if isinstance(value, list):
-                out.set(key_name, [self.lift(v) if isinstance(v, exp.Expression) else v for v in value])
-            elif isinstance(value, exp.Expression) and not isinstance(value, exp.DataType | exp.Identifier | exp.Var):
+                out.set(key_name, [self.lift(v) if isinstance(v, exp.Expr) else v for v in value])
+            elif isinstance(value, exp.Expr) and not isinstance(
+                value, exp.DataType | exp.Identifier | exp.Var
+            ):
                 out.set(key_name, self._lift_function(node, key_name, value))
         return out
 
-    def _lift_function(self, parent: exp.Expression, key: str, value: exp.Expression) -> exp.Expression:
+    def _lift_function(self, parent: exp.Expr, key: str, value: exp.Expr) -> exp.Expr:
         if isinstance(parent, exp.Window) and key == "this":
             # The function of a window runs over the groups, not over the rows; its arguments are lifted.
             out = value.copy()
             for name, arg in value.args.items():
                 if isinstance(arg, list):
-                    out.set(name, [self.lift(a) if isinstance(a, exp.Expression) else a for a in arg])
-                elif isinstance(arg, exp.Expression) and not isinstance(arg, exp.Star):
+                    out.set(name, [self.lift(a) if isinstance(a, exp.Expr) else a for a in arg])
+                elif isinstance(arg, exp.Expr) and not isinstance(arg, exp.Star):
                     out.set(name, self.lift(arg))
             return out
         return self.lift(value)
 
-    def _as_key(self, node: exp.Expression) -> int | None:
+    def _as_key(self, node: exp.Expr) -> int | None:
         if isinstance(node, exp.Literal) or not any(isinstance(n, exp.Column) for n in node.walk()):
             return None
         if any(is_aggregate(n) or isinstance(n, exp.Query | exp.Window) for n in own_nodes(node)):
@@ -452,7 +477,11 @@ class _PrivateSelect:
         return next((at for at, key in enumerate(self.draft.keys) if key.expression == bound), None)
 
 
-def is_aggregate(node: exp.Expression) -> bool:
+def _unaliased(item: exp.Expr) -> exp.Expr:
+    return item.this if isinstance(item, exp.Alias) else item
+
+
+def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node aggregates the rows of its own scope, not the groups in a window."""
     if isinstance(node, exp.Filter):
         return isinstance(node.this, exp.AggFunc)
@@ -464,14 +493,14 @@ def is_aggregate(node: exp.Expression) -> bool:
     return not (isinstance(parent, exp.Window) and _is_function_of(parent, node))
 
 
-def _is_function_of(window: exp.Window, node: exp.Expression) -> bool:
+def _is_function_of(window: exp.Window, node: exp.Expr) -> bool:
     this = window.this
     while isinstance(this, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         this = this.this
     return this is node
 
 
-def own_nodes(node: exp.Expression) -> Iterator[exp.Expression]:
+def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes of an expression, without those of the sub-queries in it."""
     yield node
     for child in node.iter_expressions():

@@ -45,7 +45,7 @@ class Span:
 
     @property
     def width(self) -> Fraction:
-        """hi - lo of a bounded span."""
+        """The difference of the ends of a bounded span."""
         assert self.lo is not None
         assert self.hi is not None
         return self.hi - self.lo
@@ -64,7 +64,9 @@ class Span:
 
     def monotone(self, f: Callable[[Fraction], Fraction]) -> Span:
         """The span of an increasing function of the values."""
-        return Span(None if self.lo is None else f(self.lo), None if self.hi is None else f(self.hi), self.nullable)
+        return Span(
+            None if self.lo is None else f(self.lo), None if self.hi is None else f(self.hi), self.nullable
+        )
 
 
 ANY = Span()
@@ -76,7 +78,11 @@ def number(value: Value) -> Fraction | None:
     if isinstance(value, bool | str):
         return None
     if isinstance(value, dt.datetime):
-        naive = value.replace(tzinfo=None) if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
+        naive = (
+            value.replace(tzinfo=None)
+            if value.tzinfo is None
+            else value.astimezone(dt.UTC).replace(tzinfo=None)
+        )
         return Fraction((naive - dt.datetime(1970, 1, 1)) // MICROSECOND)
     if isinstance(value, dt.date):
         return Fraction((value - EPOCH).days)
@@ -100,7 +106,11 @@ def of_values(values: Iterable[Value], nullable: bool = True) -> Span:
 
 def hull(spans: Iterable[Span]) -> Span:
     """The least span that holds all of these: the result of a CASE."""
-    several = list(spans)
+    everything = list(spans)
+    nullable = any(s.nullable for s in everything)
+    several = [s for s in everything if s.domain != ()]  # a NULL adds no value
+    if not several:
+        return Span(nullable=nullable, domain=())
     los, his = [s.lo for s in several], [s.hi for s in several]
     domain: tuple[Value, ...] | None = None
     if all(s.domain is not None for s in several):
@@ -108,7 +118,7 @@ def hull(spans: Iterable[Span]) -> Span:
     return Span(
         None if None in los else min(lo for lo in los if lo is not None),
         None if None in his else max(hi for hi in his if hi is not None),
-        any(s.nullable for s in several),
+        nullable,
         domain,
     )
 

@@ -1,0 +1,249 @@
+"""Neighbouring tables and random questions: whatever is supported must keep to its derived sensitivity.
+
+A case is a policy, a question from the grammar below, a table, and several neighbours of that table: one unit
+added, removed or replaced, with the worst values that the types allow, in another physical order. `violations`
+plans the question once (from text and policy alone) and runs the compiled query on all of them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from discreet.engines.connection import connect, make_total
+from discreet.engines.schema import ColumnSchema, Type
+from discreet.policy import Policy
+from discreet.query.catalog import Catalog
+from discreet.query.measures import columns
+from discreet.query.plan import Plan
+from discreet.query.planner import plan
+from discreet.query.run import exact_integers
+
+NAN, INF = float("nan"), float("inf")
+SCHEMA: Mapping[str, ColumnSchema] = {
+    "u": ColumnSchema("u", Type.INTEGER, -(2**63), 2**63 - 1),
+    "a": ColumnSchema("a", Type.INTEGER, -(2**63), 2**63 - 1),
+    "b": ColumnSchema("b", Type.FLOAT),
+    "c": ColumnSchema("c", Type.TEXT),
+    "d": ColumnSchema("d", Type.BOOLEAN),
+    "e": ColumnSchema("e", Type.FLOAT),
+    "f": ColumnSchema("f", Type.DATE),
+    "g": ColumnSchema("g", Type.INTEGER, -(2**63), 2**63 - 1),
+}
+ARROW = pa.schema([("u", pa.int64()), ("a", pa.int64()), ("b", pa.float64()), ("c", pa.string()), ("d", pa.bool_()),
+                   ("e", pa.float64()), ("f", pa.date32()), ("g", pa.int64())])  # fmt: skip
+BIG = 2**63 - 1
+INTEGERS = st.one_of(st.none(), st.integers(-10, 30), st.sampled_from([-BIG - 1, BIG, 2**31, -(2**53)]))
+FLOATS = st.one_of(
+    st.none(),
+    st.floats(-5, 5),
+    st.sampled_from([NAN, INF, -INF, -0.0, 1e308, -1e308, 5e-324, 0.1, 1.5, 2.5, -2.5]),
+)
+TEXTS = st.one_of(
+    st.none(), st.sampled_from(["x", "y", "z", "w", "", "X", "12", "nan", "é\u0301", "x' OR 1=1 --"])
+)
+DATES = st.one_of(
+    st.none(), st.dates(dt.date(2019, 12, 1), dt.date(2021, 2, 1)),
+    st.sampled_from([dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(2020, 2, 29)]),
+)  # fmt: skip
+ROW = st.tuples(INTEGERS, FLOATS, TEXTS, st.one_of(st.none(), st.booleans()), FLOATS, DATES, INTEGERS)
+
+NUMBERS = [
+    "a", "b", "a + b", "a * a", "a - 2 * b", "-a", "abs(b)", "b / 2", "a // 3", "a % 7", "floor(b)", "round(b)",
+    "ceil(b * 10)", "CASE WHEN d THEN a ELSE b END", "coalesce(a, 0)", "coalesce(b, 1)", "clamp(e, -1, 1)",
+    "clamp(a / b, 0, 10)", "clamp(g, 0, 100)", "clamp(exp(e), 0, 5)", "clamp(ln(e), -3, 3)", "clamp(g * g, -50, 50)",
+    "least(greatest(e, -2), 2)", "sign(e)", "d", "a > b", "month(f)", "year(f)", "extract(dow FROM f)", "sqrt(abs(b))",
+    "clamp(CAST(c AS DOUBLE), 0, 20)", "clamp(length(c), 0, 4)", "CAST(b AS INTEGER)", "clamp(g - a, -9, 9)",
+    "round(b, 1)", "power(b, 2)", "trunc(b)", "clamp(g % a, -3, 3)", "clamp(g // a, -3, 3)",
+]  # fmt: skip
+TESTS = [
+    "a > 3", "b < e", "c = 'x'", "c LIKE '%x%'", "d", "NOT d", "f >= '2020-03-01'", "a BETWEEN 2 AND 9", "b IS NULL",
+    "c IN ('x', 'w')", "e / b > 1", "g * g > a", "g + 1 > 0", "CAST(c AS BIGINT) = 12", "a IS NOT NULL OR d",
+    "ln(e) > 0", "upper(c) = 'X'", "e > 1 AND e < 3", "trim(c) <> ''", "d IS TRUE", "g % b > 1", "f = '2020-02-29'",
+]  # fmt: skip
+KEYS = [
+    "c", "d", "a", "a // 4", "a % 3", "upper(c)", "month(f)", "a > 5", "CASE WHEN b > 1 THEN 'hi' ELSE 'lo' END",
+    "floor(b)", "coalesce(c, 'none')", "year(f)", "floor(b * 2) * 10", "c = 'x'", "CASE WHEN e > 0 THEN 1 END",
+]  # fmt: skip
+AGGREGATES = ["SUM", "AVG", "COUNT", "VAR_SAMP", "STDDEV_POP", "STDDEV"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One policy, one question, one table and its neighbours."""
+
+    policy: Policy
+    sql: str
+    base: tuple[tuple[Any, ...], ...]
+    neighbours: tuple[tuple[tuple[Any, ...], ...], ...]
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> str:
+    """A question of the grammar."""
+    aggregates = ["COUNT(*)"] if draw(st.booleans()) else []
+    for _ in range(draw(st.integers(0 if aggregates else 1, 3))):
+        name, number = draw(st.sampled_from(AGGREGATES)), draw(st.sampled_from(NUMBERS))
+        condition = f" FILTER (WHERE {draw(st.sampled_from(TESTS))})" if draw(st.integers(0, 4)) == 0 else ""
+        aggregates.append(f"{name}({number}){condition}")
+    keys = draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
+    source = "t"
+    if draw(st.integers(0, 3)) == 0:
+        source = f"(SELECT *, a + 1 AS h FROM t WHERE {draw(st.sampled_from(TESTS))}) AS t"
+    where = f" WHERE {draw(st.sampled_from(TESTS))}" if draw(st.booleans()) else ""
+    items = [
+        *(f"{key} AS k{at}" for at, key in enumerate(keys)),
+        *(f"{x} AS v{at}" for at, x in enumerate(aggregates)),
+    ]
+    group = f" GROUP BY {', '.join(keys)}" if keys else ""
+    return f"SELECT {', '.join(items)} FROM {source}{where}{group}"
+
+
+@st.composite
+def cases(draw: st.DrawFn, per_table: int = 6) -> Case:
+    """A case with `per_table` neighbours."""
+    by_unit, replace_one = draw(st.booleans()), draw(st.booleans())
+    max_rows = draw(st.integers(1, 3))
+    policy = make_policy(by_unit, max_rows, replace_one)
+    rng = random.Random(draw(st.integers(0, 2**32)))  # noqa: S311
+    units = draw(st.lists(st.lists(ROW, min_size=1, max_size=5 if by_unit else 1), max_size=5))
+    extra = draw(
+        st.lists(st.lists(ROW, min_size=1, max_size=6 if by_unit else 1), min_size=1, max_size=per_table)
+    )
+    base = [(at, rows) for at, rows in enumerate(units)]
+    neighbours = []
+    for rows in extra:
+        kept = list(base)
+        if replace_one:
+            if not kept:
+                continue
+            kept[rng.randrange(len(kept))] = (100, rows)
+        elif kept and rng.random() < 0.3:
+            kept.pop(rng.randrange(len(kept)))
+        else:
+            kept.append((100, rows))
+        neighbours.append(flat(kept, rng))
+    return Case(policy, draw(questions()), flat(base, rng), tuple(neighbours))
+
+
+def flat(
+    units: Sequence[tuple[int, list[tuple[Any, ...]]]], rng: random.Random
+) -> tuple[tuple[Any, ...], ...]:
+    """The rows of some units, in a random physical order."""
+    rows = [(unit, *row) for unit, several in units for row in several]
+    rng.shuffle(rows)
+    return tuple(rows)
+
+
+def make_policy(by_unit: bool, max_rows: int, replace_one: bool) -> Policy:
+    """The policy of the harness."""
+    return Policy.for_table(
+        "t",
+        privacy_unit="u" if by_unit else "row",
+        max_rows=max_rows if by_unit else None,
+        bounds={"a": (-5, 20), "b": (-2.5, 4), "f": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))},
+        keys={"c": ["x", "y", "z"]},
+        budget=1,
+        neighbours="replace_one" if replace_one else "add_remove",
+    )
+
+
+def catalog(policy: Policy) -> Catalog:
+    """The catalog of the harness: from policy and schema alone."""
+    return Catalog.build(policy, {"t": SCHEMA}, {})
+
+
+class Versions:
+    """An engine that holds several versions of one table."""
+
+    dialect = "duckdb"
+
+    def __init__(self) -> None:
+        self.connection: duckdb.DuckDBPyConnection = connect()
+        make_total(self.connection)
+
+    def load(self, versions: Sequence[Sequence[tuple[Any, ...]]]) -> None:
+        """Replace all versions."""
+        rows = [(at, *row) for at, version in enumerate(versions) for row in version]
+        lists = list(zip(*rows, strict=True)) if rows else [()] * (len(ARROW) + 1)
+        data = {"version": pa.array(lists[0], pa.int64())}
+        for field, values in zip(ARROW, lists[1:], strict=True):
+            data[field.name] = pa.array(values, field.type, from_pandas=False)
+        self.connection.register("all_versions", pa.table(data))
+
+    def use(self, version: int) -> None:
+        """Make a version the table `t`."""
+        self.connection.execute(
+            f"CREATE OR REPLACE TEMP VIEW t AS SELECT * EXCLUDE version FROM all_versions WHERE version = {version}"
+        )
+
+    def integers(self, sql: str, tables: Mapping[str, pa.Table] = {}) -> pa.Table:  # noqa: B006
+        """Run an aggregate query on the version in use; errors surface as they are."""
+        for name, table in tables.items():
+            self.connection.register(name, table)
+        try:
+            return self.connection.sql(sql).to_arrow_table()
+        finally:
+            for name in tables:
+                self.connection.unregister(name)
+
+
+@cache
+def default_engine() -> Versions:
+    """One engine for all cases of a process: opening one takes longer than a case."""
+    return Versions()
+
+
+def violations(case: Case, salt: int = 7, engine: Any = None) -> list[str]:
+    """What a case shows to be broken; empty when nothing is."""
+    planned = plan(case.sql, catalog(case.policy), Fraction(1))
+    engine = engine or default_engine()
+    engine.load([case.base, *case.neighbours])
+    exact = []
+    for at in range(1 + len(case.neighbours)):
+        engine.use(at)
+        exact.append([exact_integers(release, engine, salt) for release in planned.releases])
+    return [
+        problem
+        for at, other in enumerate(exact[1:])
+        for problem in compare(planned, exact[0], other, f"neighbour {at}")
+    ]
+
+
+def compare(planned: Plan, one: Sequence[Any], other: Sequence[Any], name: str) -> list[str]:
+    """Compare the integers of two neighbouring tables with what the plan allows."""
+    problems = []
+    for release, x, y in zip(planned.releases, one, other, strict=True):
+        if x.shape != y.shape:
+            problems.append(f"{name}: shapes {x.shape} and {y.shape}")
+            continue
+        for measure, part in zip(release.measures, columns(release.measures), strict=True):
+            moved = sum(abs(int(p) - int(q)) for p, q in zip(x[:, part].flat, y[:, part].flat, strict=True))
+            allowed = release.sensitivity(measure)
+            if moved > allowed:
+                problems.append(f"{name}: {measure.name} moved by {moved}, allowed {allowed}")
+    return problems
+
+
+def order_matters(case: Case) -> list[str]:
+    """Whether the integers of a table change when its rows lie in another order; empty when they do not."""
+    rows = list(case.base)
+    random.Random(len(rows)).shuffle(rows)  # noqa: S311
+    planned = plan(case.sql, catalog(case.policy), Fraction(1))
+    engine = default_engine()
+    engine.load([case.base, rows, rows[::-1]])
+    exact = []
+    for at in range(3):
+        engine.use(at)
+        exact.append([exact_integers(release, engine, 7) for release in planned.releases])
+    same = all((x == y).all() for other in exact[1:] for x, y in zip(exact[0], other, strict=True))
+    return [] if same else ["the integers depend on the physical order"]

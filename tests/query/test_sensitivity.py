@@ -1,0 +1,96 @@
+"""The integers of neighbouring tables differ by at most the derived sensitivity, whatever is asked.
+
+Power: each planted fault below is found with the same harness within a few hundred cases. There is no chance of
+a false alarm: a violation is a pair of tables on which the guarantee is broken.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from discreet.query import compile as compiling
+from discreet.query import measures
+from discreet.query.expression import quote
+from discreet.query.relation import UNIT
+from tests.query import harness
+
+EXAMPLES = int(os.environ.get("DISCREET_EXAMPLES", "1200"))
+RELAXED = settings(
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+    max_examples=EXAMPLES,
+)
+
+
+@RELAXED
+@given(case=harness.cases())
+def test_neighbours_stay_within_the_sensitivity(case: harness.Case) -> None:
+    assert harness.violations(case) == []
+
+
+@settings(RELAXED, max_examples=EXAMPLES // 4)
+@given(case=harness.cases(per_table=1))
+def test_integers_do_not_depend_on_the_physical_order(case: harness.Case) -> None:
+    assert harness.order_matters(case) == []
+
+
+def _no_clamp(measure: measures.Measure, dialect: str) -> str:
+    """A clamp dropped: the integer of a value outside its bounds lies outside [0, R]."""
+    assert measure.argument is not None
+    assert measure.grid is not None
+    x = measures.spell(measure.argument, dialect)
+    return f"TRY_CAST(floor(({x} - {measure.grid.lo!r}::DOUBLE) * {float(1 / measure.grid.step)!r}::DOUBLE) AS BIGINT)"
+
+
+def _physical_order(rows: str, keep: str, names: list[str], max_rows: int, salt: int) -> str:
+    """Rows of a unit kept by where they happen to lie, over all units."""
+    listed = ", ".join(names) or "1 AS one"
+    return (
+        f"SELECT {listed} FROM (SELECT *, row_number() OVER () AS physical FROM ({rows}) AS q WHERE {keep}) AS o "
+        f"QUALIFY row_number() OVER (PARTITION BY {quote(UNIT)} ORDER BY physical % 3) <= {max_rows}"
+    )
+
+
+_kept = compiling._kept
+
+
+def _one_too_many(rows: str, keep: str, names: list[str], max_rows: int, salt: int) -> str:
+    """max_rows off by one."""
+    return _kept(rows, keep, names, max_rows + 1, salt)
+
+
+Check = Callable[[harness.Case], list[str]]
+FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
+    (measures, "scaled_sql", _no_clamp, harness.violations),
+    (compiling, "_kept", _physical_order, harness.order_matters),
+    (compiling, "_kept", _one_too_many, harness.violations),
+]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "fault", "check"), FAULTS, ids=["clamp dropped", "physical order", "one too many"]
+)
+def test_planted_faults_are_found(
+    module: object,
+    name: str,
+    fault: Callable[..., object],
+    check: Check,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, name, fault)
+    found: list[str] = []
+
+    @settings(RELAXED, phases=[Phase.generate], max_examples=600, derandomize=True)
+    @given(case=harness.cases())
+    def search(case: harness.Case) -> None:
+        if not found:
+            found.extend(check(case))
+
+    search()
+    assert found
