@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import os
 import threading
 import time
@@ -429,6 +430,20 @@ def test_a_closed_engine() -> None:
     engine.close()
     refused(lambda: count(engine, "data"))
     refused(lambda: engine.public("data"))
+
+
+@pytest.mark.parametrize("end", [DuckDBEngine.close, lambda engine: None], ids=["closed", "forgotten"])
+def test_the_folder_for_spilling_is_private_and_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[DuckDBEngine], None]
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    engine = open_source(pa.table(FRAME))
+    (folder,) = tmp_path.iterdir()
+    assert folder.stat().st_mode & 0o077 == 0
+    end(engine)
+    del engine
+    gc.collect()
+    assert not folder.exists()
 
 
 def test_columns_of_one_name() -> None:

@@ -74,6 +74,7 @@ class DuckDBEngine:
     def __init__(self, connection: duckdb.DuckDBPyConnection, origins: Mapping[str, Origin]) -> None:
         self._connection: Final = connection
         self._lock: Final = threading.Lock()
+        self._clear: weakref.finalize[..., DuckDBEngine] | None = None
         self._schema: Final = MappingProxyType(
             {table: _make_view(connection, table, origin.relation) for table, origin in origins.items()}
         )
@@ -130,7 +131,7 @@ class DuckDBEngine:
             connection.close()
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        weakref.finalize(engine, _clear, connection, folder)
+        engine._clear = weakref.finalize(engine, _clear, connection, folder)
         return engine
 
     def schema(self) -> Mapping[str, TableSchema]:
@@ -182,6 +183,8 @@ class DuckDBEngine:
         self._connection.interrupt()
         with self._lock:
             self._connection.close()
+            if self._clear is not None:
+                self._clear()
 
     def _run(self, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         clash = next((name for name in tables if name.lower() in self._versions), None)
