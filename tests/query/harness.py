@@ -114,7 +114,7 @@ def cases(draw: st.DrawFn, per_table: int = 6) -> Case:
     by_unit, replace_one = draw(st.booleans()), draw(st.booleans())
     max_rows = draw(st.integers(1, 3))
     policy = make_policy(by_unit, max_rows, replace_one)
-    rng = random.Random(draw(st.integers(0, 2**32)))  # noqa: S311
+    rng = random.Random(draw(st.integers(0, 2**32)))
     units = draw(st.lists(st.lists(ROW, min_size=1, max_size=5 if by_unit else 1), max_size=5))
     extra = draw(
         st.lists(st.lists(ROW, min_size=1, max_size=6 if by_unit else 1), min_size=1, max_size=per_table)
@@ -186,7 +186,7 @@ class Versions:
             f"CREATE OR REPLACE TEMP VIEW t AS SELECT * EXCLUDE version FROM all_versions WHERE version = {version}"
         )
 
-    def integers(self, sql: str, tables: Mapping[str, pa.Table] = {}) -> pa.Table:  # noqa: B006
+    def integers(self, sql: str, tables: Mapping[str, pa.Table] = {}) -> pa.Table:
         """Run an aggregate query on the version in use; errors surface as they are."""
         for name, table in tables.items():
             self.connection.register(name, table)
@@ -237,7 +237,7 @@ def compare(planned: Plan, one: Sequence[Any], other: Sequence[Any], name: str) 
 def order_matters(case: Case) -> list[str]:
     """Whether the integers of a table change when its rows lie in another order; empty when they do not."""
     rows = list(case.base)
-    random.Random(len(rows)).shuffle(rows)  # noqa: S311
+    random.Random(len(rows)).shuffle(rows)
     planned = plan(case.sql, catalog(case.policy), Fraction(1))
     engine = default_engine()
     engine.load([case.base, rows, rows[::-1]])
