@@ -1,0 +1,75 @@
+"""The commands, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from discreet import __version__
+from discreet.cli import budget, demo, init, preview, query
+from discreet.cli.failure import exit_code, explain
+from discreet.errors import DiscreetError
+
+
+class Commands(TyperGroup):
+    """Turns every error that discreet raises on purpose into words on stderr and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except (DiscreetError, OSError, KeyboardInterrupt) as error:
+            if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
+                raise
+            explain(error)
+            raise typer.Exit(exit_code(error)) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Private answers to questions about people.
+
+    Every answer is noisy by a known amount, and every question is charged to a budget that cannot be
+    overdrawn.
+
+    \b
+    Start here:
+      discreet demo
+      discreet init visits.parquet -o policy.toml     (then decide what it asks you)
+      discreet preview "SELECT COUNT(*) FROM visits" --epsilon 0.1
+      discreet query   "SELECT COUNT(*) FROM visits" --epsilon 0.1
+      discreet budget
+
+    \b
+    Exit codes: 0 answered; 2 bad usage, bad policy or refused query; 3 refused budget;
+    130 interrupted; 1 anything else.
+    """  # noqa: D301
+
+
+app.command("demo")(demo.command)
+app.command("init")(init.command)
+app.command("query")(query.command)
+app.command("preview")(preview.command)
+app.add_typer(budget.app, name="budget")

@@ -1,0 +1,221 @@
+"""`discreet init`: a policy to be finished by the steward, made from names and types of columns alone."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.options import Usage
+from discreet.errors import SourceError
+
+_HEAD = 1 << 20
+"""How many bytes of a CSV file may be its header line."""
+
+_PEOPLE = (
+    "patient", "person", "people", "user", "visitor", "customer", "client", "member", "student", "pupil",
+    "employee", "worker", "subject", "participant", "respondent", "citizen", "resident", "household", "account",
+    "device", "subscriber", "donor", "driver", "guest", "player", "voter", "taxpayer", "passenger", "tenant",
+)  # fmt: skip
+_NUMBERS = ("ssn", "nhs", "nino", "email", "mail", "phone", "uid", "pid", "id")
+
+_RULES = {
+    "INTEGER": "bounds = [0, 100]",
+    "FLOAT": "bounds = [0.0, 100.0]",
+    "BOOLEAN": "",
+    "TEXT": 'keys = ["A", "B"]',
+    "DATE": "bounds = [2024-01-01, 2024-12-31]",
+    "TIMESTAMP": "bounds = [2024-01-01T00:00:00, 2024-12-31T23:59:59]",
+    "OTHER": "",
+    "": 'bounds = [0, 100], keys = ["A", "B"]',
+}
+"""What can be declared about a column, by its type; the empty type is that of CSV."""
+
+
+def command(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="Parquet, CSV or DuckDB.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it there, not to stdout.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write a policy for a file, to be finished by you.
+
+    Only the names and types of the columns are looked at, never a value: nothing in the text depends on the
+    people in the file. The lines marked DECIDE are yours; until they are decided, the policy does not load.
+
+    \b
+    Examples:
+      discreet init visits.parquet
+      discreet init visits.parquet -o policy.toml
+    """  # noqa: D301
+    if output is not None and output.exists() and not force:
+        raise Usage(f"{output} exists; --force overwrites it")
+    url, tables = read_schema(source)
+    home = output.absolute().parent if output is not None else Path.cwd()
+    text = scaffold(_beside(url, home), tables)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    output.write_text(text, "utf-8")
+    decisions = text.count("# DECIDE")
+    typer.echo(f"wrote {output}; decide its {decisions} lines marked DECIDE, then ask", err=True)
+
+
+Columns = Sequence[tuple[str, str]]
+"""Name and type of each column; the type of a column of a CSV file is empty."""
+
+
+def read_schema(source: str) -> tuple[str, dict[str, Columns]]:
+    """The url of a source and the columns of its tables, by name.
+
+    A CSV file has no types but in its values, so of one only the header line is read.
+
+    Raises:
+        SourceError: the source cannot be opened.
+    """
+    from discreet.engines.attach import _identifier, _kind, _read_url
+
+    kind, path, inner = _read_url(source)
+    kind = kind or _kind(path)
+    url = f"{kind}:{path}" + (f"#{inner}" if inner else "")
+    if kind == "csv":
+        return url, {_identifier(path): [(name, "") for name in header(path)]}
+    from discreet.engines.sources import open_source
+
+    engine = open_source(url)
+    try:
+        tables = engine.schema()
+        return url, {t: [(c.name, c.type.name) for c in cs.values()] for t, cs in tables.items()}
+    finally:
+        engine.close()
+
+
+def header(path: str) -> list[str]:
+    """The names in the header line of a CSV file, whatever its line ends and its delimiter."""
+    if not os.path.isfile(path):
+        raise SourceError(f"There is no file {path}.", "Check the path.")
+    with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
+        block = file.read(_HEAD)
+    wide = block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = block.decode("utf-16" if wide else "utf-8-sig", errors="replace")
+    line = re.split(r"\r\n|\r|\n", text, maxsplit=1)[0]
+    delimiter = max(",;\t|", key=line.count)
+    names = next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
+    if not any(names):
+        raise SourceError(
+            f"{path} has no header line.", "Write the names of the columns into the first line."
+        )
+    return names
+
+
+def scaffold(url: str, tables: Mapping[str, Columns]) -> str:
+    """The text of a policy whose decisions are still open.
+
+    Example:
+        >>> text = scaffold("csv:visits.csv", {"visits": [("patient_id", ""), ("age", "")]})
+        >>> '# privacy_unit = "patient_id"' in text
+        True
+    """
+    parts = [_PREFACE, _BUDGET, f"[source]\nurl = {_text(url)}\n"]
+    parts += [_table(name, columns, several=len(tables) > 1) for name, columns in tables.items()]
+    return "\n".join(parts)
+
+
+_PREFACE = """\
+# A policy, made from the names and types of the columns; no value was read.
+# The lines marked DECIDE are yours: remove the "# " in front and write what you decided. Decide from what you
+# know of the subject, never by looking at this data: what stands here is as good as public.
+"""
+_BUDGET = """\
+[budget]
+# epsilon = 1   # DECIDE: all that may ever be spent; smaller protects more
+"""
+
+
+def _table(name: str, columns: Columns, several: bool) -> str:
+    decide = []
+    if several:
+        decide.append(("public = true", "only if nothing in it is about people; then leave out the rest"))
+    guesses = [column for column, _ in columns if is_unit(column)]
+    decide += [
+        (f"privacy_unit = {_text(guess)}", "a guess from its name: who is to be protected?")
+        for guess in guesses
+    ]
+    if not guesses:
+        decide.append(
+            ('privacy_unit = "COLUMN"', "the column that tells the people apart who are to be protected")
+        )
+    decide += [
+        ('privacy_unit = "row"', "instead, if nobody has more than one row; without max_rows"),
+        ("max_rows = 3", "how many rows of one unit count; more rows need more noise"),
+    ]
+    width = max(len(line) for line, _ in decide)
+    lines = [
+        f"[tables.{_key(name)}]",
+        *(f"# {line.ljust(width)}   # DECIDE: {words}" for line, words in decide),
+        "",
+        f"[tables.{_key(name)}.columns]",
+        "# bounds: what lies outside is clamped. Needed to sum and average; whole numbers can be grouped by them, too.",
+        "# keys: the public groups, spelled as in the data. Needed to group by a text.",
+    ]
+    if any(not kind for _, kind in columns):
+        lines.append("# A CSV file has no types: take bounds for numbers and dates, keys for texts.")
+    lines.append("# Nobody can sum or group by a column that is left as it is.")
+    rules = [_rule(*column) for column in columns]
+    width = max(len(rule) for rule, _ in rules)
+    return "\n".join([*lines, *(f"# {rule.ljust(width)}   {words}".rstrip() for rule, words in rules)]) + "\n"
+
+
+def _rule(name: str, kind: str) -> tuple[str, str]:
+    """The line about a column, and the words beside it."""
+    words = f"# {kind.lower()}" if kind else ""
+    if is_unit(name):
+        return f"{_key(name)} = {{}}", f"{words or '#'} tells people apart, perhaps"
+    if kind == "OTHER":
+        words = "# of a type that cannot be asked about"
+    return f"{_key(name)} = {{ {_RULES[kind]} }}".replace("{  }", "{}"), words
+
+
+def is_unit(name: str) -> bool:
+    """Whether a column may tell people apart, by its name.
+
+    Example:
+        >>> [n for n in ("patient_id", "VisitorId", "age", "paid", "userName", "uid") if is_unit(n)]
+        ['patient_id', 'VisitorId', 'userName', 'uid']
+    """
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
+    return any(
+        word in _NUMBERS or word.removesuffix("s") in _PEOPLE
+        for word in re.split(r"[^a-z0-9]+", words)
+        if word
+    )
+
+
+def _beside(url: str, home: Path) -> str:
+    """The url with its path from the folder of the policy, when it lies in there."""
+    kind, _, path = url.partition(":")
+    try:
+        return f"{kind}:{Path(path).relative_to(home).as_posix()}"
+    except ValueError:
+        return url
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _text(value: str) -> str:
+    """A TOML basic string: JSON's escapes are a subset of TOML's, but for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

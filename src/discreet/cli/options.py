@@ -1,0 +1,182 @@
+"""The options that several commands share, and the session that they stand for."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from discreet.session import Session
+
+MAX_RANGE = 10_000_000
+DEFAULT_POLICY = Path("policy.toml")
+
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option("-p", "--policy", metavar="FILE",
+                 help="The policy; by default $DISCREET_POLICY, or policy.toml in this folder."),
+]  # fmt: skip
+Sql = Annotated[
+    str | None, typer.Argument(metavar="SQL", show_default=False, help="The question; - reads it from stdin.")
+]
+SqlFile = Annotated[
+    Path | None, typer.Option("-f", "--file", metavar="FILE", help="Read the question from a file.")
+]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--source", metavar="FILE", help="Ask this file without a policy; with --unit and --budget."
+    ),
+]
+Table = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="The name of its table; by default that of the file."),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option("--unit", metavar="COLUMN", help='The column that tells people apart, or "row".'),
+]
+MaxRows = Annotated[
+    int | None, typer.Option("--max-rows", metavar="N", help="How many rows of a unit count.")
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option("--bounds", metavar="COLUMN=LO:HI", help="Least and greatest value; may be repeated."),
+]
+Keys = Annotated[
+    list[str] | None,
+    typer.Option("--keys", metavar="COLUMN=A,B,…", help="The public groups, also 1..16; may be repeated."),
+]
+BudgetEpsilon = Annotated[
+    str | None, typer.Option("--budget", metavar="EPSILON", help="All that may ever be spent on the file.")
+]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option("--ledger", metavar="FILE", help="Where the budget is kept, instead of beside it."),
+]
+Confidence = Annotated[float, typer.Option("--confidence", metavar="P", help="Of the intervals.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+class Usage(typer.BadParameter):
+    """Bad usage, said in whole words: exit code 2."""
+
+    def format_message(self) -> str:
+        """Return the words without a preface."""
+        return self.message
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the data is and what was declared about it: a policy file, or options that stand for one."""
+
+    policy: Path | None = None
+    source: str | None = None
+    table: str | None = None
+    unit: str | None = None
+    max_rows: int | None = None
+    bounds: list[str] | None = None
+    keys: list[str] | None = None
+    budget: str | None = None
+    ledger: Path | None = None
+
+    def open(self) -> Session:
+        """Open the session; what is missing is bad usage.
+
+        Raises:
+            DiscreetError: as for `protect`.
+        """
+        if self.source is None:
+            self._only_with_source()
+            from discreet.session import protect
+
+            return protect(policy=policy_file(self.policy), ledger=self.ledger)
+        if self.policy is not None:
+            raise Usage("give either --policy or --source")
+        for option, value in (("--unit", self.unit), ("--budget", self.budget)):
+            if value is None:
+                raise Usage(f"--source needs {option}, for there is no policy")
+        bounds = dict(read_bounds(text) for text in self.bounds or ())
+        keys = dict(read_keys(text) for text in self.keys or ())
+        from discreet.session import protect
+
+        return protect(
+            self.source, table=self.table, privacy_unit=self.unit, max_rows=self.max_rows, bounds=bounds or None,
+            keys=keys or None, budget=self.budget, ledger=self.ledger,
+        )  # fmt: skip
+
+    def _only_with_source(self) -> None:
+        given = {"--table": self.table, "--unit": self.unit, "--max-rows": self.max_rows, "--bounds": self.bounds,
+                 "--keys": self.keys, "--budget": self.budget}  # fmt: skip
+        for option, value in given.items():
+            if value:
+                raise Usage(f"{option} goes with --source; a policy file says it itself")
+
+
+def policy_file(given: Path | None) -> Path:
+    """The policy file: the one given, else that of the environment, else the one in this folder."""
+    named = given or (Path(os.environ["DISCREET_POLICY"]) if os.environ.get("DISCREET_POLICY") else None)
+    path = named or DEFAULT_POLICY
+    if path.is_file():
+        return path
+    if named is not None:
+        raise Usage(f"there is no policy file {path}")
+    raise Usage(
+        "there is no policy.toml in this folder; name one with --policy, make one with `discreet init FILE`, "
+        "or ask a file directly with --source"
+    )
+
+
+def question(sql: str | None, file: Path | None) -> str:
+    """The text of the question, from the argument, a file or stdin."""
+    if (sql is None) == (file is None):
+        raise Usage("give the question as SQL, or as --file, or - to read it from stdin")
+    if file is not None:
+        return file.read_text("utf-8")
+    assert sql is not None
+    return sys.stdin.read() if sql == "-" else sql
+
+
+def read_bounds(text: str) -> tuple[str, tuple[str, str]]:
+    """Read `age=0:120`; a date-time, which has colons of its own, belongs into a policy.
+
+    Example:
+        >>> read_bounds("Money spent (euros)=0:100")
+        ('Money spent (euros)', ('0', '100'))
+    """
+    column, equals, ends = text.rpartition("=")
+    lo, colon, hi = ends.partition(":")
+    if not (column and equals and lo and colon and hi) or ":" in hi:
+        raise Usage(f'--bounds {text}: write it like "age=0:120"')
+    return column, (lo, hi)
+
+
+def read_keys(text: str) -> tuple[str, list[str] | list[int]]:
+    """Read `county=A,B,C` or `educ=1..16`; keys that are all written as whole numbers are numbers.
+
+    Example:
+        >>> read_keys('county=Kent,"Tyne, Wear"'), read_keys("day=1..3"), read_keys("code=01,02")
+        (('county', ['Kent', 'Tyne, Wear']), ('day', [1, 2, 3]), ('code', ['01', '02']))
+    """
+    column, equals, listed = text.partition("=")
+    if not (column and equals and listed):
+        raise Usage(f'--keys {text}: write it like "county=A,B,C"')
+    first, dots, last = listed.partition("..")
+    if dots and _whole([first, last]):
+        if not 0 <= int(last) - int(first) < MAX_RANGE:
+            raise Usage(f"--keys {text}: the range is empty or too long")
+        return column, list(range(int(first), int(last) + 1))
+    values = next(csv.reader([listed], skipinitialspace=True))
+    return column, [int(value) for value in values] if _whole(values) else values
+
+
+def _whole(values: Iterable[str]) -> bool:
+    # 01 is a code and no number, so only what Python would print the same way counts.
+    return all(value.removeprefix("-").isdecimal() and str(int(value)) == value for value in values)

@@ -1,0 +1,183 @@
+"""Answers as text for people, as JSON for programs, and as files."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import sys
+from collections.abc import Container
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from discreet.cli.options import Usage
+from discreet.rational import show
+
+if TYPE_CHECKING:
+    from discreet.query.answer import Release
+    from discreet.session import BudgetState
+
+SUFFIXES = (".csv", ".parquet", ".json")
+_INTERVAL = r"± [\d,.∞e+-]+$|\[-?[\d,.∞e+-]+, -?[\d,.∞e+-]+\]$"
+
+
+def exact(value: Fraction) -> str:
+    """Write a rational exactly and so that `--epsilon` reads it back.
+
+    Example:
+        >>> exact(Fraction(3, 10)), exact(Fraction(2)), exact(Fraction(1, 3))
+        ('0.3', '2', '1/3')
+    """
+    rest, places = value.denominator, 0
+    while rest % 10 == 0 or rest % 5 == 0 or rest % 2 == 0:
+        rest //= 10 if rest % 10 == 0 else 5 if rest % 5 == 0 else 2
+        places += 1
+    if rest != 1 or places > 18:
+        return str(value)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    whole, fraction = (digits[:-places], digits[-places:].rstrip("0")) if places else (digits, "")
+    return ("-" if value < 0 else "") + whole + (f".{fraction}" if fraction else "")
+
+
+def dump(document: object) -> str:
+    """Write JSON that every reader accepts: no NaN, dates as text."""
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=str)
+
+
+def rows(release: Release) -> list[dict[str, Any]]:
+    """The rows of an answer with their intervals, ready for JSON."""
+    return [{name: _plain(value) for name, value in row.items()} for row in release.to_arrow().to_pylist()]
+
+
+def document(release: Release, budget: BudgetState) -> dict[str, Any]:
+    """An answer and all that belongs to it, for `--json`."""
+    return {
+        "question": release.question,
+        "epsilon": exact(release.epsilon),
+        "confidence": release.confidence,
+        "replayed": release.replayed,
+        "made": release.made.isoformat(),
+        "notes": list(release.notes),
+        "rows": rows(release),
+        "budget": state(budget),
+    }
+
+
+def state(budget: BudgetState) -> dict[str, str]:
+    """A budget for JSON."""
+    return {"epsilon": exact(budget.epsilon), "spent": exact(budget.spent), "left": exact(budget.left)}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value.isoformat() if isinstance(value, dt.date | dt.datetime) else value
+
+
+def print_csv(release: Release) -> None:
+    """Print an answer as CSV."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    sink = pa.BufferOutputStream()
+    csv.write_csv(release.to_arrow(), sink)
+    typer.echo(sink.getvalue().to_pybytes().decode(), nl=False)
+
+
+def check_output(path: Path | None) -> None:
+    """See that an answer can be written there, before anything is charged."""
+    if path is None:
+        return
+    if path.suffix.lower() not in SUFFIXES:
+        raise Usage(f"--output {path}: the name must end in {', '.join(SUFFIXES)}")
+    if not path.absolute().parent.is_dir():
+        raise Usage(f"--output {path}: there is no such folder")
+
+
+def write(release: Release, budget: BudgetState, path: Path) -> None:
+    """Write an answer to a file of the kind that its name says."""
+    kind = path.suffix.lower()
+    if kind == ".json":
+        path.write_text(dump(document(release, budget)) + "\n", "utf-8")
+        return
+    table = release.to_arrow()
+    if kind == ".csv":
+        from pyarrow import csv
+
+        csv.write_csv(table, path)
+        return
+    from pyarrow import parquet
+
+    about = {key: value for key, value in document(release, budget).items() if key not in ("rows", "budget")}
+    parquet.write_table(table.replace_schema_metadata({"discreet": json.dumps(about)}), path)
+
+
+def print_table(
+    header: list[str], body: list[list[str]], right: list[bool], back: Container[int] = ()
+) -> None:
+    """Print aligned text; on a terminal the header stands out, and intervals and some columns stand back.
+
+    Args:
+        header: the names of the columns.
+        body: the rows.
+        right: whether a column is aligned to the right.
+        back: the numbers of the columns that stand back.
+    """
+    widths = [max(len(line[at]) for line in [header, *body]) for at in range(len(header))]
+
+    def aligned(line: list[str]) -> list[str]:
+        padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)]
+        return [*padded[:-1], padded[-1].rstrip()]
+
+    rule = "  ".join("─" * width for width in widths)
+    if not sys.stdout.isatty():
+        typer.echo(
+            "\n".join(["  ".join(aligned(header)), rule, *("  ".join(aligned(line)) for line in body)])
+        )
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(Text("  ".join(aligned(header)), "bold"))
+    console.print(Text(rule, "dim"))
+    for line in body:
+        shown = [Text(cell, "dim" if at in back else "") for at, cell in enumerate(aligned(line))]
+        for cell in shown:
+            cell.highlight_regex(_INTERVAL, "dim")
+        console.print(Text("  ").join(shown))
+
+
+def print_release(release: Release) -> None:
+    """Print an answer whole, and what its intervals mean."""
+    body, right = cells(release)
+    print_table(release.columns, body, right)
+    plural = "s" * (len(release) != 1)
+    cost = "free: asked before" if release.replayed else f"epsilon {show(release.epsilon)}"
+    if not release.epsilon:
+        cost = "free: nothing private was read"
+    covers = f" · ± covers the noise at {100 * release.confidence:g} %" if release.low else ""
+    typer.echo(f"{len(release):,} row{plural} · {cost}{covers}")
+
+
+def cells(release: Release) -> tuple[list[list[str]], list[bool]]:
+    """The rows of an answer as text, and which columns are numbers."""
+    from discreet.query.answer import _is_number, _with_interval
+
+    columns = []
+    for name in release.columns:
+        values = release.values.column(name).to_pylist()
+        ends = ([False] * len(values),) * 2
+        if name in release.low:
+            ends = (release.low[name].to_pylist(), release.high[name].to_pylist())
+        columns.append([_with_interval(*cell) for cell in zip(values, *ends, strict=True)])
+    right = [name in release.low or _is_number(release.values, name) for name in release.columns]
+    return [list(row) for row in zip(*columns, strict=True)], right
+
+
+def say(words: str) -> None:
+    """Say something beside the answer: on stderr, dimmed on a terminal."""
+    typer.secho(words, err=True, dim=sys.stderr.isatty())

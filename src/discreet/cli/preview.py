@@ -1,0 +1,69 @@
+"""`discreet preview`: what a question would cost and how exact it would be, before asking."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli import options as opt
+from discreet.cli.progress import Progress
+
+
+def command(
+    sql: opt.Sql = None,
+    epsilon: Annotated[
+        str | None, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")
+    ] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option("--within", metavar="COLUMN=ERROR", help="Find the least epsilon; may be repeated."),
+    ] = None,
+    policy: opt.PolicyFile = None,
+    file: opt.SqlFile = None,
+    confidence: opt.Confidence = 0.95,
+    group_rows: Annotated[
+        int, typer.Option("--group-rows", metavar="N", help="Rows of a group, where an error depends on it.")
+    ] = 1000,
+    as_json: opt.Json = False,
+    source: opt.Source = None,
+    table: opt.Table = None,
+    unit: opt.Unit = None,
+    max_rows: opt.MaxRows = None,
+    bounds: opt.Bounds = None,
+    keys: opt.Keys = None,
+    budget: opt.BudgetEpsilon = None,
+    ledger: opt.LedgerFile = None,
+) -> None:
+    """Say what a question would cost and how exact it would be.
+
+    It is free: it looks at the question and the policy, not at the data.
+
+    \b
+    Examples:
+      discreet preview "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --epsilon 0.1
+      discreet preview "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --within n=50
+    """  # noqa: D301
+    from discreet.cli.output import dump, exact
+
+    if (epsilon is None) == (not within):
+        raise opt.Usage("give either --epsilon 0.1 or --within n=50")
+    text = opt.question(sql, file)
+    errors = dict(_read(one) for one in within or ())
+    place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
+    with Progress("looking at the question"), place.open() as session:
+        seen = session.preview(
+            text, epsilon, within=errors or None, confidence=confidence, group_rows=group_rows
+        )
+    if as_json:
+        left = {} if seen.left is None else {"left": exact(seen.left)}
+        typer.echo(dump({**seen.to_dict(), "epsilon": exact(seen.epsilon), **left}))
+    else:
+        typer.echo(repr(seen))
+
+
+def _read(text: str) -> tuple[str, str]:
+    column, equals, error = text.rpartition("=")
+    if not (column and equals and error):
+        raise opt.Usage(f'--within {text}: write it like "n=50"')
+    return column, error

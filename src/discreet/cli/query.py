@@ -1,0 +1,121 @@
+"""`discreet query`: answers a question and charges its epsilon."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import options as opt
+from discreet.cli.progress import Progress
+from discreet.errors import EngineError, PostProcessingError
+
+if TYPE_CHECKING:
+    from discreet.query.answer import Release
+    from discreet.session import Session
+
+
+def command(
+    sql: opt.Sql = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option("-e", "--epsilon", metavar="EPSILON", help="What the whole question may cost."),
+    ] = None,
+    policy: opt.PolicyFile = None,
+    file: opt.SqlFile = None,
+    confidence: opt.Confidence = 0.95,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write a .csv, .parquet or .json file instead."),
+    ] = None,
+    as_json: opt.Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing beside the answer.")] = False,
+    source: opt.Source = None,
+    table: opt.Table = None,
+    unit: opt.Unit = None,
+    max_rows: opt.MaxRows = None,
+    bounds: opt.Bounds = None,
+    keys: opt.Keys = None,
+    budget: opt.BudgetEpsilon = None,
+    ledger: opt.LedgerFile = None,
+) -> None:
+    """Answer a question, and charge its epsilon.
+
+    The charge is durable before any data is read, and stays whatever happens then. The same question with
+    the same epsilon on the same data is answered again for nothing.
+
+    \b
+    Examples:
+      discreet query "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --epsilon 0.1
+      discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.csv
+      echo "SELECT AVG(age) AS age FROM visits" | discreet query - --epsilon 0.1 --json
+      discreet query --source visits.csv --unit patient_id --max-rows 3 --budget 2 \\
+          --bounds age=0:120 --keys county=Kent,Surrey \\
+          "SELECT county, AVG(age) AS age FROM visits GROUP BY county" --epsilon 0.1
+    """  # noqa: D301
+    from discreet.cli import output as out
+
+    if epsilon is None:
+        raise opt.Usage("name the cost with --epsilon; `discreet preview` helps to choose it")
+    if (as_json, as_csv, output is not None).count(True) > 1:
+        raise opt.Usage("give one of --json, --csv and --output")
+    out.check_output(output)
+    text = opt.question(sql, file)
+    place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
+    with Progress("opening the data") as progress, place.open() as session:
+        release = _ask(session, text, epsilon, confidence, progress)
+        left = session.budget
+        where = session.ledger.where
+    if output is not None:
+        try:
+            out.write(release, left, output)
+        except OSError as error:
+            error.add_note("The answer is kept; the same question again is free.")
+            raise
+    elif as_json:
+        typer.echo(out.dump(out.document(release, left)))
+    elif as_csv:
+        out.print_csv(release)
+    else:
+        out.print_release(release)
+    if quiet:
+        return
+    if output is not None:
+        out.say(f"wrote {output}")
+    for note in release.notes[1:]:
+        out.say(f"not covered: {note}")
+    out.say(f"budget: {left}" + (f", kept in {where}" if source is not None else ""))
+
+
+def _ask(session: Session, text: str, epsilon: str, confidence: float, progress: Progress) -> Release:
+    """Ask; when it is interrupted or fails, add to the error what became of the charge."""
+    charged = interrupted = False
+
+    def say(words: str) -> None:
+        nonlocal charged
+        charged = True  # a session says something only after the charge
+        progress.say(words)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        # The engine turns the interrupt that it notices into an error of its own, so it is noted here.
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        return session.sql(text, epsilon, confidence=confidence, progress=say)
+    except (KeyboardInterrupt, EngineError, PostProcessingError) as error:
+        failure = KeyboardInterrupt() if interrupted else error
+        failure.add_note(
+            f"The charge of epsilon {epsilon} stays, and no answer was given."
+            if charged
+            else "No answer was given; `discreet budget` shows whether the charge was written."
+        )
+        raise failure from None
+    finally:
+        signal.signal(signal.SIGINT, before)
