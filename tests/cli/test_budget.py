@@ -1,0 +1,86 @@
+"""`discreet budget` and `budget verify`: state, entries, and what tampering looks like."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+
+def _ask(run: Run, times: int = 2) -> None:
+    for at in range(times):
+        assert run("query", f"SELECT COUNT(*) AS n{at} FROM visits", "-e", "0.25").exit_code == 0
+
+
+def test_looking_at_a_budget_makes_no_ledger(folder: Path, run: Run) -> None:
+    assert run("budget").stdout == "epsilon 1 left of 1 (0 spent)\n"
+    assert not (folder / "policy.ledger.db").exists()
+    assert run("budget", "verify").exit_code == 1
+    assert not (folder / "policy.ledger.db").exists()
+
+
+def test_it_needs_no_data(folder: Path, run: Run) -> None:
+    _ask(run)
+    (folder / "visits.parquet").unlink()
+    state, header, _, *charges = run("budget").stdout.splitlines()
+    assert state == "epsilon 0.5 left of 1 (0.5 spent)"
+    assert header.split()[0] == "entry"
+    assert [line.split()[3:6] for line in charges] == [["0.25", "0.25", "yes"], ["0.25", "0.5", "yes"]]
+
+
+def test_a_ledger_can_be_looked_at_alone(folder: Path, run: Run) -> None:
+    _ask(run)
+    seen = json.loads(run("budget", "--ledger", "policy.ledger.db", "--json").stdout)
+    assert (seen["epsilon"], seen["spent"], seen["left"]) == ("1", "0.5", "0.5")
+    assert run("budget", "--ledger", "none.db").exit_code == 1
+
+
+def test_verify_gives_a_head_that_shows_what_is_cut_off_later(folder: Path, run: Run) -> None:
+    _ask(run, 1)
+    early = (folder / "policy.ledger.db").read_bytes()
+    assert not (folder / "policy.ledger.db-wal").exists()
+    _ask(run)
+    said = json.loads(run("budget", "verify", "--json").stdout)
+    assert said["entries"] == 4
+    head = run("budget", "verify").stdout.splitlines()[1].removeprefix("head ")
+    assert head == said["head"]
+    assert run("budget", "verify", "--noted", head).exit_code == 0
+    (folder / "policy.ledger.db").write_bytes(early)
+    assert run("budget", "verify").exit_code == 0
+    result = run("budget", "verify", "--noted", head)
+    assert (result.exit_code, result.stdout) == (1, "")
+
+
+def test_verify_finds_a_tampered_entry(folder: Path, run: Run) -> None:
+    _ask(run)
+    with sqlite3.connect(folder / "policy.ledger.db") as database:
+        for (trigger,) in database.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall():
+            database.execute(f"DROP TRIGGER {trigger}")
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        changed = 0
+        for table in tables:
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            if "question" in columns:
+                changed += database.execute(
+                    f"UPDATE {table} SET question = 'another' WHERE rowid = 1"
+                ).rowcount
+    database.close()
+    assert changed
+    result = run("budget", "verify")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: ")
+    assert "1" in result.stderr
+
+
+@pytest.mark.parametrize("at", ["before", "after"])
+def test_the_policy_may_stand_before_or_after_verify(folder: Path, run: Run, at: str) -> None:
+    _ask(run, 1)
+    (folder / "policy.toml").rename(folder / "p.toml")
+    (folder / "policy.ledger.db").rename(folder / "p.ledger.db")
+    given = ["budget", "-p", "p.toml", "verify"] if at == "before" else ["budget", "verify", "-p", "p.toml"]
+    assert run(*given).exit_code == 0

@@ -1,0 +1,130 @@
+"""`discreet init`: names and types, never a value."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from tests.cli.conftest import Run, make_visits
+
+from discreet.cli.init import header, scaffold
+from discreet.errors import PolicyError
+from discreet.policy import Policy
+
+
+def _csv(table: pa.Table) -> str:
+    lines = [",".join(map(str, row.values())) for row in table.to_pylist()]
+    return "\n".join([",".join(table.column_names), *lines]) + "\n"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_files_of_one_schema_give_one_text_whatever_their_values(folder: Path, run: Run, kind: str) -> None:
+    texts = []
+    other = pa.table({"patient_id": [7], "age": [99], "county": ["Secret"], "cost": [1e300]})
+    for table in (make_visits(1), make_visits(2, rows=10), other):
+        path = folder / f"stays.{kind}"
+        if kind == "parquet":
+            parquet.write_table(table, path)
+        else:
+            path.write_text(_csv(table))
+        result = run("init", path.name)
+        assert result.exit_code == 0
+        texts.append(result.stdout)
+    assert texts[0] == texts[1] == texts[2]
+    assert "Secret" not in texts[2]
+
+
+def test_values_of_other_types_change_nothing_in_a_csv_file(folder: Path, run: Run) -> None:
+    # If the types of a CSV file were written down, one value could change the text.
+    texts = []
+    for value in ("12", "twelve", "2024-01-01", ""):
+        (folder / "a.csv").write_text(f"patient_id,what\n1,{value}\n")
+        texts.append(run("init", "a.csv").stdout)
+    assert len(set(texts)) == 1
+
+
+def test_every_column_and_type_is_listed(folder: Path, run: Run) -> None:
+    text = run("init", "visits.parquet").stdout
+    assert 'url = "parquet:visits.parquet"' in text
+    for words in (
+        '# privacy_unit = "patient_id"',
+        "# patient_id = {}",
+        "# age = { bounds = [0, 100] }",
+        '# county = { keys = ["A", "B"] }',
+        "# cost = { bounds = [0.0, 100.0] }",
+        "# integer",
+        "# text",
+        "# float",
+    ):
+        assert words in text
+
+
+def test_it_does_not_load_before_the_steward_decides_and_loads_after(folder: Path, run: Run) -> None:
+    assert run("init", "visits.parquet", "-o", "new.toml").exit_code == 0
+    path = folder / "new.toml"
+    with pytest.raises(PolicyError):
+        Policy.from_toml(path)
+    decided = []
+    for line in path.read_text().splitlines():
+        wanted = ("# epsilon", '# privacy_unit = "patient_id"', "# max_rows", "# age", "# county", "# cost")
+        decided.append(line.removeprefix("# ") if line.startswith(wanted) else line)
+    path.write_text("\n".join(decided))
+    policy = Policy.from_toml(path)
+    assert policy.tables["visits"].privacy_unit == "patient_id"
+    assert policy.tables["visits"].max_rows == 3
+    result = run("query", "-p", "new.toml", "SELECT SUM(cost) AS c FROM visits", "-e", "0.5")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_it_does_not_overwrite_unless_told(folder: Path, run: Run) -> None:
+    before = (folder / "policy.toml").read_text()
+    result = run("init", "visits.parquet", "-o", "policy.toml")
+    assert result.exit_code == 2
+    assert "--force" in result.stderr
+    assert (folder / "policy.toml").read_text() == before
+    assert run("init", "visits.parquet", "-o", "policy.toml", "--force").exit_code == 0
+    assert (folder / "policy.toml").read_text() != before
+
+
+def test_a_database_lists_all_its_tables(folder: Path, run: Run) -> None:
+    with duckdb.connect(str(folder / "h.duckdb")) as database:
+        database.execute("CREATE TABLE stays (PatientId INTEGER, start DATE, ward VARCHAR)")
+        database.execute("CREATE TABLE wards (name VARCHAR)")
+    text = run("init", "h.duckdb").stdout
+    assert text.count("# public = true") == 2
+    assert '# privacy_unit = "PatientId"' in text
+    assert "# start = { bounds = [2024-01-01, 2024-12-31] }" in text
+
+
+def test_odd_names_are_quoted_so_that_toml_reads_them(folder: Path) -> None:
+    names = ['Money "spent" (euros)', "a.b", "naïve", "tab\tbed", "\x7f"]
+    text = scaffold("csv:odd.csv", {"my table": [(name, "FLOAT") for name in names]})
+    rules = "\n".join(line.removeprefix("# ") for line in text.splitlines() if "= {" in line)
+    assert list(tomllib.loads(rules)) == names
+    assert tomllib.loads(text)["source"] == {"url": "csv:odd.csv"}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"a,b c,d\n1,2,3\n",
+        b"a,b c,d\r1,2,3\r",
+        b"a;b c;d\r\n1;2;3\r\n",
+        b"\xef\xbb\xbfa\tb c\td\n",
+        b'"a","b c","d"\n',
+        "a,b c,d\n1,2,3\n".encode("utf-16"),
+    ],
+)
+def test_the_header_of_a_csv_file_is_read_however_it_is_written(tmp_path: Path, raw: bytes) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(raw)
+    assert header(str(path)) == ["a", "b c", "d"]
+
+
+def test_a_file_that_is_not_there_is_exit_code_1(folder: Path, run: Run) -> None:
+    for name in ("none.parquet", "none.csv", "none.duckdb"):
+        assert run("init", name).exit_code == 1
