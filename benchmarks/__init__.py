@@ -1,0 +1,1 @@
+"""Speed and accuracy, each as a ratio against a reference measured in the same run."""
