@@ -9,8 +9,11 @@ in should run the sandbox in a process of its own.
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
 from collections.abc import Mapping
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -30,8 +33,8 @@ class Sandbox:
     """Runs SQL over the tables that it was given, and over nothing else."""
 
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
-        self._connection = connect(memory_limit="2GB", temp_directory="")
-        seal(self._connection)
+        # A cursor has a temporary schema of its own, so sandboxes do not see each other's tables.
+        self._connection = _database(os.getpid()).cursor()
         for name, table in tables.items():
             self._connection.register(name, table)
 
@@ -83,6 +86,24 @@ class Sandbox:
     ) -> None:
         """Release the tables."""
         self.close()
+
+
+@cache
+def _database(process: int) -> duckdb.DuckDBPyConnection:
+    """The sealed database that all sandboxes of a process share; opening one takes longer than most queries.
+
+    It is empty, and stays so: a sandbox can run nothing but a SELECT. A forked child opens its own, because the
+    threads of the parent's are not there.
+    """
+    connection = connect(memory_limit="2GB", temp_directory="")
+    seal(connection)
+    atexit.register(_forget)
+    return connection
+
+
+def _forget() -> None:
+    """Let go of the database before the interpreter tears down the module that it belongs to."""
+    _database.cache_clear()
 
 
 def sandbox(tables: Mapping[str, pa.Table]) -> Sandbox:
