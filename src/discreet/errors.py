@@ -62,7 +62,9 @@ class QueryRefused(DiscreetError, ValueError):
     def __init__(
         self, cause: str, fix: str = "", *, place: str = "", line: int = 0, column: int = 0, picture: str = ""
     ) -> None:
-        super().__init__(f"{cause}\n{picture}\n" if picture else cause, fix)
+        super().__init__(cause, fix)
+        if picture:
+            self.args = (f"{cause}\n{picture}\n{fix}".rstrip(),)
         self.reason = cause
         self.place = place
         self.line = line

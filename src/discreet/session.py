@@ -336,7 +336,8 @@ def protect(
                 f"{' and '.join(extra)} cannot be given beside a policy.", "Write it into the policy."
             )
         source = _sources(declared) if source is None else source
-        engine = open_source(source)
+        named = [name for name, one in declared.tables.items() if not one.public]
+        engine = open_source(source, named[0] if len(declared.tables) == 1 else None)
         place = ledger or declared.ledger or (home.with_suffix(".ledger.db") if home else _beside(source))
         return _open(engine, declared, place)
     if source is None:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+NARROW = 2**16
+"""A type with no more values than this bounds its column; the range of a wider one says nothing of the data."""
+
+
 @dataclass(frozen=True, slots=True)
 class PrivateColumn:
     """A column of a private table, as it is scanned.
@@ -89,10 +93,9 @@ class Catalog:
             rules = {c.lower(): rule for c, rule in declared.columns.items()}
             for column in schema.values():
                 rule = rules.get(column.name.lower())
-                span = Span(
-                    None if column.lo is None else Fraction(column.lo),
-                    None if column.hi is None else Fraction(column.hi),
-                )
+                span = Span()
+                if column.lo is not None and column.hi is not None and column.hi - column.lo < NARROW:
+                    span = Span(Fraction(column.lo), Fraction(column.hi))
                 bounds = None
                 if column.type is Type.BOOLEAN:
                     span = BOOLEANS

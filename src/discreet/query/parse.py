@@ -60,7 +60,7 @@ def output_name(item: exp.Expr) -> str:
     """The name of a column of a result: its alias, the column that it is, or its text."""
     if isinstance(item, exp.Alias | exp.Column):
         return item.alias_or_name
-    return item.sql("duckdb", comments=False).lower()
+    return item.sql("duckdb", comments=False)
 
 
 def _check(statement: exp.Query, text: str) -> None:

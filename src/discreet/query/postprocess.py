@@ -185,11 +185,12 @@ def _percentile_sql(
         )
         missing = f"({draws} - count(d.{_quote(name)}))"
         items.append(
-            f"CASE WHEN {missing} > {tail} THEN CAST('-Infinity' AS DOUBLE) ELSE {values}[{tail} - {missing} + 1] END "
+            f"CASE WHEN {missing} = {draws} THEN NULL WHEN {missing} > {tail} THEN CAST('-Infinity' AS DOUBLE) "
+            f"ELSE {values}[{tail} - {missing} + 1] END "
             f"AS l{at}"
         )
         items.append(
-            f"CASE WHEN {missing} > {tail} THEN CAST('Infinity' AS DOUBLE) "
+            f"CASE WHEN {missing} = {draws} THEN NULL WHEN {missing} > {tail} THEN CAST('Infinity' AS DOUBLE) "
             f"ELSE {values}[{draws} - {tail}] END AS h{at}"
         )
     return (
