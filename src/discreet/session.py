@@ -257,13 +257,12 @@ class Session:
             return ("nothing private was read",)
         change = "adding or removing" if self._catalog.unit_factor == 1 else "replacing"
         units, notes = [], []
-        for release in plan.releases:
-            if not release.rows.per_unit:
+        for part in (part for release in plan.releases for part in release.parts):
+            if not part.rows.per_unit:
                 units.append(f"hides {change} one row")
                 continue
-            rows = f"{release.rows.max_rows} row{'s' * (release.rows.max_rows != 1)}"
             units.append(f"hides {change} all rows of one unit")
-            notes.append(f"rows of a unit beyond its first {rows}, which are dropped before counting")
+            notes.append(f"rows of a unit beyond {part.cap} of them, which are dropped before counting")
         if any(m.grid is not None for release in plan.releases for m in release.measures):
             notes.append("values outside their bounds, which are clamped before adding up")
         if any(release.keys for release in plan.releases):

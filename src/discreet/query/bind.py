@@ -314,7 +314,9 @@ class Binder:
             raise self.refuse(node, "clamp takes a number and two bounds.", "Write clamp(x, 0, 100).")
         what = self.bind(node.expressions[0])
         if what.type not in (I, F):
-            raise self.refuse(node, f"clamp takes a number, not {TYPE_WORDS[what.type]}.", "Convert it with CAST.")
+            raise self.refuse(
+                node, f"clamp takes a number, not {TYPE_WORDS[what.type]}.", "Convert it with CAST."
+            )
         ends = []
         for end in node.expressions[1:]:
             bound = self.bind(end)
@@ -323,7 +325,9 @@ class Binder:
                 raise self.refuse(end, "The bounds of clamp must be literals.", "Write clamp(x, 0, 100).")
             ends.append(Fraction(bound.value))
         if not ends[0] < ends[1] or (what.type is I and math.ceil(ends[0]) > math.floor(ends[1])):
-            raise self.refuse(node, "The lower bound of clamp is not below the upper one.", "Write clamp(x, 0, 100).")
+            raise self.refuse(
+                node, "The lower bound of clamp is not below the upper one.", "Write clamp(x, 0, 100)."
+            )
         return fn.clamp(what, *ends)
 
     def _subtract(self, node: exp.Expr) -> Expression:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from discreet.query.expression import Column, Expression, leaves, quote, spell
 from discreet.query.measures import SATURATE, Measure, group_items, row_items
-from discreet.query.plan import ReleasePlan
-from discreet.query.relation import UNIT, raw_column, to_sql
+from discreet.query.plan import Part, ReleasePlan
+from discreet.query.relation import UNIT, public_tables, raw_column, to_sql
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,32 +33,30 @@ class Compiled:
     tables: dict[str, pa.Table] = field(default_factory=dict)
 
 
-def compile_release(release: ReleasePlan, dialect: str, salt: int) -> Compiled:
-    """Write the aggregate query of a release.
+def compile_part(release: ReleasePlan, number: int, dialect: str, salt: int) -> Compiled:
+    """Write the aggregate query of one part of a release.
 
     Args:
         release: the plan.
+        number: of the part.
         dialect: of the engine.
         salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
     """
-    measures = [_over_raw(release, measure) for measure in release.measures]
-    items = [(f"k{at}", spell(key.expression, dialect)) for at, key in enumerate(release.keys)]
+    part = release.parts[number]
+    measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
+    items = [(f"k{at}", spell(key, dialect)) for at, key in enumerate(part.keys)]
     for at, measure in enumerate(measures):
         items += row_items(measure, f"t{at}", dialect)
     tables, numbers, filters, joins, ranges = _numbering(release)
-    expressions: list[Expression] = [key.expression for key in release.keys]
-    expressions += [m.argument for m in measures if m.argument is not None]
-    rows = _rows(release, expressions, items, dialect)
+    tables.update(public_tables(part.rows.relation))
+    used = [*part.keys, *(m.argument for m in measures if m.argument is not None)]
+    rows = _rows(part, used, items, dialect)
     names = [name for name, _ in items]
-    if release.rows.per_unit:
+    if part.rows.per_unit:
         keep = " AND ".join([f"{quote(UNIT)} IS NOT NULL", *filters])
-        rows = _kept(rows, keep, names, release.rows.max_rows, salt)
-    keys = [f"k{at}" for at in range(len(release.keys))]
-    sums = [
-        item
-        for at, measure in enumerate(release.measures)
-        for item in group_items(measure, f"t{at}", dialect)
-    ]
+        rows = _kept(rows, keep, names, part.cap, salt)
+    keys = [f"k{at}" for at in range(len(part.keys))]
+    sums = [item for at, measure in enumerate(measures) for item in group_items(measure, f"t{at}", dialect)]
     entries = [
         f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)
     ]
@@ -66,26 +64,25 @@ def compile_release(release: ReleasePlan, dialect: str, salt: int) -> Compiled:
     groups = f"SELECT {', '.join([*keys, *entries])} FROM ({rows}) AS kept{group_by}"
     outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
     if not keys:
-        return Compiled(f"SELECT CAST(0 AS BIGINT) AS cell, {outputs} FROM ({groups}) AS g")
-    join = "".join(joins)
+        return Compiled(f"SELECT CAST(0 AS BIGINT) AS cell, {outputs} FROM ({groups}) AS g", tables)
     where = f" WHERE {' AND '.join(ranges)}" if ranges else ""
-    return Compiled(f"SELECT {numbers} AS cell, {outputs} FROM ({groups}) AS g{join}{where}", tables)
+    return Compiled(
+        f"SELECT {numbers} AS cell, {outputs} FROM ({groups}) AS g{''.join(joins)}{where}", tables
+    )
 
 
-def _over_raw(release: ReleasePlan, measure: Measure) -> Measure:
+def _over_raw(part: Part, measure: Measure) -> Measure:
     """Read a plain column as it is stored where the measure clamps it into the same bounds anyway."""
     if measure.grid is None or not isinstance(measure.argument, Column):
         return measure
-    return replace(measure, argument=raw_column(release.rows.relation, measure.argument))
+    return replace(measure, argument=raw_column(part.rows.relation, measure.argument))
 
 
-def _rows(
-    release: ReleasePlan, expressions: list[Expression], items: list[tuple[str, str]], dialect: str
-) -> str:
-    needed = {column.name for expression in expressions for column in leaves(expression)}
-    source = to_sql(release.rows.relation, needed, dialect)
+def _rows(part: Part, used: list[Expression], items: list[tuple[str, str]], dialect: str) -> str:
+    needed = {column.name for expression in used for column in leaves(expression)}
+    source = to_sql(part.rows.relation, needed, dialect)
     listed = [f"{sql} AS {name}" for name, sql in items]
-    if release.rows.per_unit:
+    if part.rows.per_unit:
         listed.append(quote(UNIT))
     return f"SELECT {', '.join(listed) or '1 AS one'} FROM ({source}) AS r"
 

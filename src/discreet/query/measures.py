@@ -72,12 +72,17 @@ class Measure:
         argument: the expression; None when every row counts.
         grid: how the argument is scaled; None for degree 0.
         with_null: whether one more entry holds the rows where the argument is NULL, so that all rows are counted.
+        part: the number of the part of the release whose rows are measured.
+        distinct: for degree 0, whether equal values of the argument count once; one row more or fewer changes
+            the number of distinct values by at most one, so the sensitivity is that of a count.
     """
 
     degree: int
     argument: Expression | None
     grid: Grid | None
     with_null: bool
+    part: int = 0
+    distinct: bool = False
 
     @property
     def entries(self) -> int:
@@ -92,6 +97,8 @@ class Measure:
     @property
     def name(self) -> str:
         """The name of what is measured, for people."""
+        if self.distinct:
+            return "count of distinct values"
         return {-1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance"}[
             self.degree
         ]
@@ -183,6 +190,8 @@ def row_items(measure: Measure, name: str, dialect: str) -> list[tuple[str, str]
     """Name and SQL of what a row must carry for this measure."""
     if measure.argument is None:
         return []
+    if measure.distinct:
+        return [(name, spell(measure.argument, dialect))]
     if measure.degree == 0:
         return [(name, f"CASE WHEN {spell(measure.argument, dialect)} IS NOT NULL THEN 1 END")]
     return [(name, scaled_sql(measure, dialect))]
@@ -195,6 +204,8 @@ def group_items(measure: Measure, name: str, dialect: str) -> list[str]:
     null = [f"{r} * CAST(COUNT(*) - COUNT({name}) AS {wide})"] if measure.with_null else []
     if measure.argument is None:
         return ["COUNT(*)"]
+    if measure.distinct:
+        return [f"COUNT(DISTINCT {name})"]
     if measure.degree == 0:
         return [f"COUNT({name})", *null]
     total = f"COALESCE(SUM({name}), 0)"

@@ -9,6 +9,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from discreet.query import keys as ks
+from discreet.query.expression import Expression
 from discreet.query.measures import Measure
 from discreet.query.relation import Rows
 
@@ -31,21 +32,36 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Private rows that some measures of a release are taken over.
+
+    Attributes:
+        rows: the private rows.
+        keys: the expressions over them that tell the groups apart.
+        cap: how many rows of one unit are counted; 1 when each row is one unit.
+    """
+
+    rows: Rows
+    keys: tuple[Expression, ...]
+    cap: int
+
+
+@dataclass(frozen=True)
 class ReleasePlan:
     """One release: the only place where private rows turn into numbers.
 
     Attributes:
         name: of the noisy table that post-processing reads.
-        rows: the private rows.
-        keys: of the groups.
-        measures: the integers that are summed per group.
+        parts: the private rows; most releases have one part.
+        keys: the public values of the groups, the same for all parts.
+        measures: the integers that are summed per group, each over one part.
         shares: the epsilon of each measure; they sum to the epsilon of the release.
         aggregates: what is estimated from the measures; column a0, a1, … of the noisy table.
         unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
     """
 
     name: str
-    rows: Rows
+    parts: tuple[Part, ...]
     keys: tuple[ks.Key, ...]
     measures: tuple[Measure, ...]
     shares: tuple[Fraction, ...]
@@ -64,7 +80,7 @@ class ReleasePlan:
 
     def sensitivity(self, measure: Measure) -> int:
         """By how much one neighbour step moves the integers of a measure over all groups, in L1."""
-        return self.unit_factor * self.rows.max_rows * measure.levels
+        return self.unit_factor * self.parts[measure.part].cap * measure.levels
 
     def scale(self, measure: int) -> Fraction:
         """The scale of the Laplace noise on each integer of a measure."""

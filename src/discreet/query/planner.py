@@ -8,7 +8,7 @@ from discreet.errors import QueryRefused
 from discreet.query.aggregates import aggregate, choose, measure
 from discreet.query.catalog import Catalog
 from discreet.query.parse import parse
-from discreet.query.plan import Plan, ReleasePlan
+from discreet.query.plan import Part, Plan, ReleasePlan
 from discreet.query.scopes import Draft, Splitter
 
 
@@ -38,10 +38,11 @@ def plan(text: str, catalog: Catalog, epsilon: Fraction) -> Plan:
 def _release(draft: Draft, epsilon: Fraction, unit_factor: int) -> ReleasePlan:
     choices, answered_by = choose(draft.requests)
     share = epsilon / len(choices)
-    contribution = Fraction(unit_factor * draft.rows.max_rows) / share
+    part = Part(draft.rows, tuple(key.expression for key in draft.keys), draft.rows.max_rows)
+    contribution = Fraction(unit_factor * part.cap) / share
     return ReleasePlan(
         name=draft.name,
-        rows=draft.rows,
+        parts=(part,),
         keys=draft.keys,
         measures=tuple(measure(choice, contribution) for choice in choices),
         shares=(share,) * len(choices),

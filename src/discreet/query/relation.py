@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.query.catalog import PrivateTable
 from discreet.query.expression import Column, Expression, leaves, quote, spell
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RAW = "__raw_"
 """Before the name of a scanned column: its value as it is stored, for a measure that clamps it anyway."""
@@ -94,6 +97,11 @@ def select(rows: Rows, items: list[tuple[str, Expression]] | None, where: Expres
 def unit_of(relation: Relation) -> bool:
     """Whether the rows of a relation carry a unit column."""
     return relation.table.unit is not None if isinstance(relation, Scan) else unit_of(relation.source)
+
+
+def public_tables(relation: Relation) -> dict[str, pa.Table]:
+    """The public tables that a relation is joined with, by the name that its SQL uses."""
+    return {} if isinstance(relation, Scan) else public_tables(relation.source)
 
 
 def raw_column(relation: Relation, column: Column) -> Column:

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.engines.engine import Engine
 from discreet.noise import laplace, saturating_add
 from discreet.query import keys as ks
-from discreet.query.compile import compile_release
+from discreet.query.compile import compile_part
 from discreet.query.measures import columns, estimate
 from discreet.query.plan import Aggregate, ReleasePlan
 
@@ -74,13 +74,20 @@ def exact_integers(release: ReleasePlan, engine: Engine, salt: int) -> Integers:
     Raises:
         EngineError: the engine failed.
     """
-    compiled = compile_release(release, engine.dialect, salt)
-    result = engine.integers(compiled.sql, compiled.tables)
-    entries = sum(measure.entries for measure in release.measures)
-    out = np.zeros((release.cells, entries), dtype=np.int64)
-    cell = result.column("cell").to_numpy()
-    for at in range(entries):
-        out[cell, at] = result.column(f"m{at}").to_numpy()
+    out = np.zeros((release.cells, sum(measure.entries for measure in release.measures)), dtype=np.int64)
+    places = columns(release.measures)
+    for number in range(len(release.parts)):
+        compiled = compile_part(release, number, engine.dialect, salt)
+        result = engine.integers(compiled.sql, compiled.tables)
+        cell = result.column("cell").to_numpy()
+        own = [
+            at
+            for measure, place in zip(release.measures, places, strict=True)
+            if measure.part == number
+            for at in range(place.start, place.stop)
+        ]
+        for at, place_of_entry in enumerate(own):
+            out[cell, place_of_entry] = result.column(f"m{at}").to_numpy()
     return out
 
 
