@@ -40,6 +40,8 @@ GRID_BITS = 30
 """R is at most 2^30, so that t*t and 2t(R - t) fit 64 bits on every engine."""
 SCALE_BITS = 56
 """The largest scale of noise, which leaves seven bits before a 64-bit integer saturates."""
+FINEST = Fraction(1, 2**1000)
+"""The least step: its inverse is still a double."""
 SATURATE = 2**62
 """Sums are clamped into +-2^62 before they leave the engine: 1-Lipschitz, so the sensitivity stands."""
 WIDE = {"": "DECIMAL(38, 0)", "duckdb": "HUGEINT"}
@@ -140,6 +142,9 @@ def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
     assert span.hi is not None
     bits = max(1, min(GRID_BITS, SCALE_BITS - max(0, math.ceil(math.log2(contribution)))))
     lo, hi = float(span.lo), float(span.hi)
+    if argument.type is Type.INTEGER:
+        lo = float(math.ceil(span.lo))
+        hi = max(lo, float(math.floor(span.hi)))  # integers only: the clamp in SQL is at integers, too
     reach = Fraction(max(abs(lo), abs(hi))) if degree < 0 else Fraction(hi) - Fraction(lo)
     if argument.type is Type.INTEGER and degree < 2 and reach < 2**bits:
         return Grid(
@@ -149,6 +154,7 @@ def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
     step = Fraction(2) ** (math.ceil(math.log2(reach)) - bits) if reach else Fraction(1)
     while reach / step > 2**bits:
         step *= 2
+    step = max(step, FINEST)
     grid = Grid(lo, hi, step, 1)
     if degree < 0:
         return replace(grid, levels=max(1, abs(scaled(grid, lo, 0.0)), abs(scaled(grid, hi, 0.0))))
