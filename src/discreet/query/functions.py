@@ -215,7 +215,8 @@ _def(
 _def("concat", "a || b", "tt", T, _any, "({0} || {1})")
 
 # Dates -----------------------------------------------------------------------------------------------------
-_YEARS = _fixed(-290_307, 294_247)
+_YEARS = _fixed(-5_877_641, 5_881_580)
+_YEARS_OF_STAMPS = _fixed(-290_309, 294_247)
 
 
 def _year(a: Span) -> Span:
@@ -226,7 +227,8 @@ def _year(a: Span) -> Span:
 
 
 def _year_of_stamp(a: Span) -> Span:
-    return _year(a.monotone(lambda x: Fraction(math.floor(x / 86_400_000_000))))
+    days = a.monotone(lambda x: Fraction(math.floor(x / 86_400_000_000)))
+    return _year(days) if days.bounded else _YEARS_OF_STAMPS(a)
 
 
 _PARTS = {
@@ -293,8 +295,9 @@ _def("to_float", "CAST(a AS DOUBLE)", "t", F, _any, "TRY_CAST({0} AS DOUBLE)", "
 _def(
     "to_float", "CAST(a AS DOUBLE)", "b", F, _fixed(0, 1), "CAST(CAST({0} AS INTEGER) AS DOUBLE)", "true is 1"
 )
-_def("to_timestamp", "CAST(a AS TIMESTAMP)", "d", S, lambda a: a.monotone(lambda x: x * 86_400_000_000),
-     "CAST({0} AS TIMESTAMP)", "midnight")  # fmt: skip
+_def("to_timestamp", "CAST(a AS TIMESTAMP)", "d", S,
+     lambda a: a.monotone(lambda x: x * 86_400_000_000).null(), "TRY_CAST({0} AS TIMESTAMP)",
+     "midnight; NULL beyond the year 294247")  # fmt: skip
 _def("to_date", "CAST(a AS DATE)", "s", D, lambda a: a.monotone(lambda x: Fraction(math.floor(x / 86_400_000_000))),
      "CAST({0} AS DATE)")  # fmt: skip
 _def("to_date", "CAST(a AS DATE)", "d", D, _first, "{0}")
@@ -399,7 +402,7 @@ def clamp(what: Expression, lo: Fraction, hi: Fraction) -> Call:
 def among(what: Expression, values: list[Expression]) -> Call:
     """`a IN (b, c, …)` with literals."""
     text = "({0} IN (" + ", ".join(f"{{{at + 1}}}" for at in range(len(values))) + "))"
-    return Call("in", {"": text}, (what, *values), B, _truth(what.span))
+    return Call("in", {"": text}, (what, *values), B, _truth(what.span, *(v.span for v in values)))
 
 
 def widen(arg: Expression, wanted: Type) -> Expression | None:
