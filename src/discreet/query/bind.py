@@ -15,7 +15,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.query import functions as fn
-from discreet.query.expression import Call, Expression, Literal
+from discreet.query.expression import Call, Expression, Literal, weight
 from discreet.query.refusal import refuse
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
@@ -51,7 +51,10 @@ PART_NAMES = {"dow": "dayofweek", "doy": "dayofyear", "years": "year", "months":
 CASTS: dict[object, str] = {
     exp.DataType.Type.BIGINT: "to_integer", exp.DataType.Type.INT: "to_int32", exp.DataType.Type.DOUBLE: "to_float",
     exp.DataType.Type.FLOAT: "to_float", exp.DataType.Type.DATE: "to_date", exp.DataType.Type.TIMESTAMP: "to_timestamp",
+    exp.DataType.Type.TIMESTAMPNTZ: "to_timestamp",
 }  # fmt: skip
+MOST_WEIGHT = 2000
+"""A clamp within a clamp is written 25 times, so what few characters ask for could keep an engine busy for ever."""
 TYPE_WORDS = {B: "a boolean", I: "an integer", F: "a number", T: "a text", D: "a date", S: "a time stamp"}
 
 
@@ -81,6 +84,12 @@ class Binder:
 
     def bind(self, node: exp.Expr) -> Expression:
         """Read any expression over the rows."""
+        bound = self._read(node)
+        if weight(bound) > MOST_WEIGHT:
+            raise self.refuse(node, "This expression is too large.", "Compute parts of it in a sub-query.")
+        return bound
+
+    def _read(self, node: exp.Expr) -> Expression:
         if isinstance(node, exp.Paren):
             return self.bind(node.this)
         if isinstance(node, exp.Column):
@@ -107,7 +116,11 @@ class Binder:
 
     def call(self, node: exp.Expr, name: str, args: list[exp.Expr]) -> Expression:
         """Apply a function of the table to unbound arguments."""
-        bound = self._aligned([self.bind(arg) for arg in args], args)
+        return self.apply(node, name, [self.bind(arg) for arg in args], args)
+
+    def apply(self, node: exp.Expr, name: str, args: list[Expression], nodes: list[exp.Expr]) -> Expression:
+        """Apply a function of the table to arguments that were bound, each once: twice would double at every level."""
+        bound = self._aligned(args, nodes)
         result = fn.call(name, *bound)
         if result is None:
             got = " and ".join(TYPE_WORDS[b.type] for b in bound)
@@ -160,10 +173,10 @@ class Binder:
             if wanted is D and len(text) <= 10:
                 return Literal(dt.date.fromisoformat(text), D)
             moment = dt.datetime.fromisoformat(text)
-        except ValueError:
+            if moment.tzinfo is not None:
+                moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
+        except (ValueError, OverflowError):
             raise self.refuse(node, "This text is not a date.", "Write it like '2024-01-31'.") from None
-        if moment.tzinfo is not None:
-            moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
         return Literal(moment, S)
 
     def _unknown(self, node: exp.Expr) -> QueryRefused:
@@ -197,9 +210,12 @@ class Binder:
         raise self._unknown(node)
 
     def _between(self, node: exp.Expr) -> Expression:
-        low = self.call(node, "ge", [node.this, node.args["low"]])
-        high = self.call(node, "le", [node.this, node.args["high"]])
-        return _both(low, high)
+        if node.args.get("symmetric"):
+            raise self.refuse(node, "BETWEEN SYMMETRIC is not supported.", "Write the smaller bound first.")
+        what, (low, high) = self.bind(node.this), (node.args["low"], node.args["high"])
+        above = self.apply(node, "ge", [what, self.bind(low)], [node.this, low])
+        below = self.apply(node, "le", [what, self.bind(high)], [node.this, high])
+        return _both(above, below)
 
     def _in(self, node: exp.Expr) -> Expression:
         if node.args.get("query") or node.args.get("unnest") or not node.expressions:
@@ -223,13 +239,13 @@ class Binder:
 
     def _case(self, node: exp.Expr) -> Expression:
         whens, results = [], []
+        compared = None if node.this is None else self.bind(node.this)
         for branch in node.args["ifs"]:
-            test = (
-                branch.this
-                if node.this is None
-                else exp.EQ(this=node.this.copy(), expression=branch.this.copy())
-            )
-            whens.append(self.condition(test))
+            if compared is None:
+                whens.append(self.condition(branch.this))
+            else:
+                pair = [compared, self.bind(branch.this)]
+                whens.append(self.apply(branch.this, "eq", pair, [node.this, branch.this]))
             results.append(branch.args["true"])
         default = node.args.get("default") or exp.null()
         bound = self._unify(
@@ -261,13 +277,13 @@ class Binder:
         what = self.bind(node.this)
         digits = node.args.get("decimals") or node.args.get("expression")
         if digits is None or isinstance(node, exp.Floor | exp.Ceil | exp.Trunc):
-            return _whole(node.key, what) or self.call(node, node.key, [node.this])
+            return _whole(node.key, what) or self.apply(node, node.key, [what], [node.this])
         count = self.bind(digits)
         if not (isinstance(count, Literal) and isinstance(count.value, int) and -15 <= count.value <= 15):
             raise self.refuse(
                 digits, "The number of digits must be a literal from -15 to 15.", "Write round(x, 2)."
             )
-        return self.call(node, "round_to", [node.this, digits])
+        return self.apply(node, "round_to", [what, count], [node.this, digits])
 
     def _extract(self, node: exp.Expr) -> Expression:
         part = node.name.lower()
@@ -295,7 +311,7 @@ class Binder:
         kind = to.this
         inner = node.this
         if isinstance(inner, exp.Literal) and inner.is_string and kind in (
-            exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP,
+            exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ,
         ):  # fmt: skip
             return self._moment(inner, inner.name, D if kind is exp.DataType.Type.DATE else S)
         name = CASTS.get(kind)
@@ -333,11 +349,8 @@ class Binder:
     def _subtract(self, node: exp.Expr) -> Expression:
         nodes = [node.this, node.expression]
         bound = self._aligned([self.bind(n) for n in nodes], nodes)
-        if bound[0].type is D and bound[1].type is D:
-            result = fn.call("days_between", *bound)
-            assert result is not None
-            return result
-        return self.call(node, "subtract", nodes)
+        both_dates = bound[0].type is D and bound[1].type is D
+        return self.apply(node, "days_between" if both_dates else "subtract", bound, nodes)
 
 
 def _arguments(node: exp.Expr) -> list[exp.Expr]:

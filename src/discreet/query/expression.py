@@ -75,6 +75,18 @@ def replace(expression: Expression, columns: Mapping[Expression, Expression]) ->
     return expression
 
 
+def weight(expression: Expression) -> int:
+    """How many columns and operations the SQL of an expression holds: a spelling may repeat its arguments."""
+    if not isinstance(expression, Call):
+        return int(isinstance(expression, Column))
+    sql = expression.spelling[""]
+    total = 1
+    for at, arg in enumerate(expression.args):
+        if not isinstance(arg, Literal):
+            total += weight(arg) * (1 if "{*}" in sql else sql.count(f"{{{at}}}"))
+    return total
+
+
 def spell(expression: Expression, dialect: str) -> str:
     """Write an expression in the SQL of an engine; every column by its quoted name."""
     if isinstance(expression, Column):
