@@ -9,12 +9,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from discreet.engines.engine import Engine
-from discreet.errors import InvalidParameter, PolicyError
+from discreet.errors import InvalidParameter, PolicyError, QueryRefused
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.query.answer import Release
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 DATA_SET = "the data set"
 """The account of the whole data set: a ledger is the ledger of one data set."""
+LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
+"""Beyond these no question has noise that can be drawn, and floats of planning would overflow."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +112,11 @@ class Session:
         kept = self._ledger.replay(question)
         if kept is not None:
             return self._settled(plan, kept, level)
+        self._rehearse(plan)
         if not plan.releases:
             return self._finish(plan, [], level)
         from discreet.query.settled import pack
 
-        self._rehearse(plan)
         charge = self._ledger.charge(question, Loss(plan.epsilon), self._accounts)
         say("reading the data")
         noisy = self._run(plan)
@@ -199,7 +202,19 @@ class Session:
     # Steps -------------------------------------------------------------------------------------------------
 
     def _plan(self, query: str, epsilon: Fraction) -> Plan:
-        return make_plan(query, self._catalog, epsilon)
+        if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+            raise _no_noise()
+        from discreet.noise.parameters import LARGEST, SMALLEST
+
+        try:
+            plan = make_plan(query, self._catalog, epsilon)
+        except RecursionError:
+            raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+        # A scale that cannot be drawn must show here: once the question is charged it is too late.
+        scales = [release.scale(at) for release in plan.releases for at in range(len(release.measures))]
+        if not all(SMALLEST <= scale <= LARGEST for scale in scales):
+            raise _no_noise()
+        return plan
 
     def _rehearse(self, plan: Plan) -> None:
         """Run the post-processing on empty tables, so that what is wrong with it is said before the charge."""
@@ -211,8 +226,21 @@ class Session:
         """The canonical question on this version of the data."""
         tables = sorted(name for name, table in self._policy.tables.items() if not table.public)
         parts = [plan.statement, str(plan.epsilon), self._policy.digest(),
-                 *(f"{name} {self._engine.version(name)}" for name in tables)]  # fmt: skip
+                 self._public_digest, *(f"{name} {self._engine.version(name)}" for name in tables)]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @cached_property
+    def _public_digest(self) -> str:
+        """What the public tables hold: keys and joins depend on it, so another content is another question."""
+        import pyarrow as pa
+
+        state = hashlib.sha256()
+        for name, table in sorted(self._catalog.public.items()):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table.combine_chunks())
+            state.update(f"{name} {sink.tell()} ".encode() + sink.getvalue())
+        return state.hexdigest()
 
     def _run(self, plan: Plan) -> list[Noisy]:
         from discreet.query.run import run_release
@@ -394,6 +422,12 @@ def _beside(source: object) -> Path | None:
     path = Path(text.partition(":")[2] if text.startswith(("parquet:", "csv:", "duckdb:")) else text)
     name = path.name.partition("#")[0].replace("*", "all")
     return path.with_name(f"{name}.ledger.db")
+
+
+def _no_noise() -> InvalidParameter:
+    return InvalidParameter(
+        "This epsilon needs noise of a scale outside 2^-10 to 2^56.", "Choose an epsilon nearer to 1."
+    )
 
 
 def _confidence(confidence: object) -> float:
