@@ -53,10 +53,11 @@ class QueryRefused(DiscreetError, ValueError):
     """The query cannot be answered with a privacy guarantee. It cost nothing and touched no data.
 
     Attributes:
-        reason: the cause without the picture of the place.
+        reason: the cause, which is that of every error here.
         place: the part of the query that is at fault; may be empty.
         line: 1-based line of the place; 0 when unknown.
         column: 1-based column of the place; 0 when unknown.
+        picture: the line of the query with a caret under the place; may be empty.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class QueryRefused(DiscreetError, ValueError):
         self.place = place
         self.line = line
         self.column = column
+        self.picture = picture
 
 
 class EngineError(DiscreetError, RuntimeError):

@@ -62,6 +62,8 @@ def words(error: BaseException) -> list[tuple[str, str]]:
 
 
 def _cause(error: BaseException) -> str:
+    if isinstance(error, QueryRefused) and error.picture:
+        return f"{error.cause}\n{error.picture}"
     if isinstance(error, DiscreetError):
         return error.cause.rstrip("\n")
     if isinstance(error, KeyboardInterrupt):
