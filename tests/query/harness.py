@@ -39,6 +39,12 @@ SCHEMA: Mapping[str, ColumnSchema] = {
     "f": ColumnSchema("f", Type.DATE),
     "g": ColumnSchema("g", Type.INTEGER, -(2**63), 2**63 - 1),
 }
+OTHER: Mapping[str, ColumnSchema] = {  # a second private table of the same units: some rows of the first
+    "u": SCHEMA["u"],
+    "p": ColumnSchema("p", Type.INTEGER, -(2**63), 2**63 - 1),
+    "q": ColumnSchema("q", Type.FLOAT),
+}
+PUBLIC = pa.table({"name": ["x", "y", "z"], "region": ["n", "n", "s"], "weight": [1, 2, None]})
 ARROW = pa.schema([("u", pa.int64()), ("a", pa.int64()), ("b", pa.float64()), ("c", pa.string()), ("d", pa.bool_()),
                    ("e", pa.float64()), ("f", pa.date32()), ("g", pa.int64())])  # fmt: skip
 BIG = 2**63 - 1
@@ -74,6 +80,27 @@ KEYS = [
     "c", "d", "a", "a // 4", "a % 3", "upper(c)", "month(f)", "a > 5", "CASE WHEN b > 1 THEN 'hi' ELSE 'lo' END",
     "floor(b)", "coalesce(c, 'none')", "year(f)", "floor(b * 2) * 10", "c = 'x'", "CASE WHEN e > 0 THEN 1 END",
 ]  # fmt: skip
+SOURCES = [
+    "t", "t", "(SELECT *, a + 1 AS h FROM t WHERE {test}) AS t", "t JOIN pub ON t.c = pub.name",
+    "t LEFT JOIN pub ON t.c = pub.name AND pub.weight > 1",
+]  # fmt: skip
+UNIT_SOURCES = [
+    "t JOIN s ON t.u = s.u", "t LEFT JOIN s ON t.u = s.u AND s.p > 2", "t SEMI JOIN s USING (u)",
+    "t ANTI JOIN s ON s.u = t.u", "(SELECT * FROM t WHERE u IN (SELECT u FROM s WHERE p > 1)) AS t",
+    "(SELECT * FROM t WHERE NOT EXISTS (SELECT 1 FROM s WHERE s.u = t.u AND p > 5)) AS t",
+    "(SELECT * FROM t UNION ALL SELECT * FROM t WHERE {test}) AS t",
+    "(SELECT DISTINCT u, a, b, c, d, e, f, g FROM t) AS t",
+    "(SELECT u, MAX(a) AS a, AVG(b) AS b, MIN(c) AS c, BOOL_OR(d) AS d, CAST(COUNT(*) AS DOUBLE) AS e, MAX(f) AS f, "
+    "SUM(g) AS g FROM t GROUP BY u) AS t",
+    "(SELECT u, c, clamp(COUNT(b), 0, 3) AS a, clamp(SUM(b), -4, 4) AS b, BOOL_AND(d) AS d, MIN(e) AS e, MIN(f) AS f, "
+    "COUNT(DISTINCT a) AS g FROM t GROUP BY u, c HAVING COUNT(*) > 1) AS t",
+    "(SELECT u, clamp(row_number() OVER (PARTITION BY u ORDER BY a, f DESC), 0, 4) AS a, "
+    "clamp(SUM(b) OVER (PARTITION BY u), -3, 3) AS b, c, d, e, "
+    "lag(f) OVER (PARTITION BY u ORDER BY a, f DESC) AS f, g FROM t) AS t",
+    "(SELECT * FROM t QUALIFY row_number() OVER (PARTITION BY u ORDER BY f) <= 2) AS t", "t, pub WHERE t.a > pub.weight",
+    "(SELECT u, a, AVG(b) OVER (PARTITION BY u ORDER BY f ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS b, c, d, e, f, g "
+    "FROM t) AS t",
+]  # fmt: skip
 AGGREGATES = ["SUM", "AVG", "COUNT", "VAR_SAMP", "STDDEV_POP", "STDDEV"]
 
 
@@ -88,7 +115,7 @@ class Case:
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> str:
+def questions(draw: st.DrawFn, by_unit: bool) -> str:
     """A question of the grammar."""
     aggregates = ["COUNT(*)"] if draw(st.booleans()) else []
     for _ in range(draw(st.integers(0 if aggregates else 1, 3))):
@@ -96,10 +123,15 @@ def questions(draw: st.DrawFn) -> str:
         condition = f" FILTER (WHERE {draw(st.sampled_from(TESTS))})" if draw(st.integers(0, 4)) == 0 else ""
         aggregates.append(f"{name}({number}){condition}")
     keys = draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
-    source = "t"
-    if draw(st.integers(0, 3)) == 0:
-        source = f"(SELECT *, a + 1 AS h FROM t WHERE {draw(st.sampled_from(TESTS))}) AS t"
-    where = f" WHERE {draw(st.sampled_from(TESTS))}" if draw(st.booleans()) else ""
+    source = draw(st.sampled_from(SOURCES + UNIT_SOURCES if by_unit else SOURCES))
+    source = source.replace("{test}", draw(st.sampled_from(TESTS)))
+    if by_unit and draw(st.integers(0, 3)) == 0:
+        aggregates.append("COUNT(DISTINCT t.u)")
+    if draw(st.integers(0, 5)) == 0:
+        aggregates.append("COUNT(DISTINCT a)")
+    where = ""
+    if draw(st.booleans()):
+        where = f" {'AND' if ' WHERE t.a' in source else 'WHERE'} {draw(st.sampled_from(TESTS))}"
     items = [
         *(f"{key} AS k{at}" for at, key in enumerate(keys)),
         *(f"{x} AS v{at}" for at, x in enumerate(aggregates)),
@@ -132,7 +164,7 @@ def cases(draw: st.DrawFn, per_table: int = 6) -> Case:
         else:
             kept.append((100, rows))
         neighbours.append(flat(kept, rng))
-    return Case(policy, draw(questions()), flat(base, rng), tuple(neighbours))
+    return Case(policy, draw(questions(by_unit)), flat(base, rng), tuple(neighbours))
 
 
 def flat(
@@ -146,20 +178,24 @@ def flat(
 
 def make_policy(by_unit: bool, max_rows: int, replace_one: bool) -> Policy:
     """The policy of the harness."""
-    return Policy.for_table(
-        "t",
-        privacy_unit="u" if by_unit else "row",
-        max_rows=max_rows if by_unit else None,
-        bounds={"a": (-5, 20), "b": (-2.5, 4), "f": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))},
-        keys={"c": ["x", "y", "z"]},
-        budget=1,
-        neighbours="replace_one" if replace_one else "add_remove",
-    )
+    table = {"privacy_unit": "u", "max_rows": max_rows} if by_unit else {"privacy_unit": "row"}
+    columns = {
+        "a": {"bounds": (-5, 20)},
+        "b": {"bounds": (-2.5, 4)},
+        "c": {"keys": ["x", "y", "z"]},
+        "f": {"bounds": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))},
+    }
+    tables = {
+        "t": {**table, "columns": columns},
+        "s": {**table, "columns": {"p": {"bounds": (0, 9)}}},
+        "pub": {"public": True},
+    }
+    return Policy(budget=1, tables=tables, neighbours="replace_one" if replace_one else "add_remove")  # type: ignore[arg-type]
 
 
 def catalog(policy: Policy) -> Catalog:
     """The catalog of the harness: from policy and schema alone."""
-    return Catalog.build(policy, {"t": SCHEMA}, {})
+    return Catalog.build(policy, {"t": SCHEMA, "s": OTHER}, {"pub": PUBLIC})
 
 
 class Versions:
@@ -182,9 +218,9 @@ class Versions:
 
     def use(self, version: int) -> None:
         """Make a version the table `t`."""
-        self.connection.execute(
-            f"CREATE OR REPLACE TEMP VIEW t AS SELECT * EXCLUDE version FROM all_versions WHERE version = {version}"
-        )
+        here = f"FROM all_versions WHERE version = {version}"
+        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW t AS SELECT * EXCLUDE version {here}")
+        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW s AS SELECT u, a AS p, e AS q {here} AND d")
 
     def integers(self, sql: str, tables: Mapping[str, pa.Table] = {}) -> pa.Table:
         """Run an aggregate query on the version in use; errors surface as they are."""

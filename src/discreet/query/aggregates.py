@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.query import functions as fn
 from discreet.query.bind import Binder
-from discreet.query.expression import Expression, Literal
+from discreet.query.expression import Column, Expression, Literal
 from discreet.query.measures import Measure, constant, grid_of
 from discreet.query.plan import Aggregate
 
@@ -21,8 +21,8 @@ class Request:
     """An aggregate that a query asks for.
 
     Attributes:
-        what: `rows`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop` or `stddev_samp`.
-        argument: over the rows; None for `rows`.
+        what: `rows`, `units`, `distinct`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop` or `stddev_samp`.
+        argument: over the rows; None for `rows`, and for `units` unless only some rows are looked at.
         sql: the aggregate in canonical spelling.
     """
 
@@ -35,6 +35,7 @@ NUMERIC: dict[type[exp.Expr], str] = {
     exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "var_samp", exp.VariancePop: "var_pop", exp.Stddev: "stddev_samp",
     exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop",
 }  # fmt: skip
+COUNTS = frozenset({"rows", "units", "distinct", "count"})
 DEGREE = {
     "rows": 0,
     "count": 0,
@@ -47,8 +48,13 @@ DEGREE = {
 }
 
 
-def read_aggregate(node: exp.Expr, binder: Binder) -> Request:
+def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str]) -> Request:
     """Read one aggregate function.
+
+    Args:
+        node: the aggregate, perhaps with FILTER.
+        binder: reads its arguments.
+        units: the columns that hold the privacy unit.
 
     Raises:
         QueryRefused: it is not supported, or its argument has no bounds.
@@ -59,7 +65,7 @@ def read_aggregate(node: exp.Expr, binder: Binder) -> Request:
         condition = binder.condition(node.expression.this)
         node = node.this
     if isinstance(node.this, exp.Distinct):
-        raise binder.refuse(node, f"{node.key.upper()}(DISTINCT …) is not supported.", "Leave DISTINCT out.")
+        return _distinct(node, binder, units, condition, sql)
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
         raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
     if isinstance(node, exp.CountIf):
@@ -93,6 +99,19 @@ def read_aggregate(node: exp.Expr, binder: Binder) -> Request:
     return Request(what, _filtered(argument, condition), sql)
 
 
+def _distinct(
+    node: exp.Expr, binder: Binder, units: Set[str], condition: Expression | None, sql: str
+) -> Request:
+    if not isinstance(node, exp.Count) or len(node.this.expressions) != 1:
+        raise binder.refuse(node, f"{node.key.upper()}(DISTINCT …) is not supported.",
+                            "Leave DISTINCT out, or count one column.")  # fmt: skip
+    argument = binder.bind(node.this.expressions[0])
+    if isinstance(argument, Column) and argument.name in units:
+        some = None if condition is None else _filtered(Literal(1, Type.INTEGER), condition)
+        return Request("units", some, sql)
+    return Request("distinct", _filtered(argument, condition), sql)
+
+
 def _counted(condition: Expression, sql: str) -> Request:
     one = fn.case([(condition, Literal(1, Type.INTEGER))], Literal(None, Type.INTEGER))
     return Request("count", one, sql)
@@ -116,11 +135,14 @@ class Choice:
         degree: of the measure.
         argument: of the measure.
         with_null: whether all rows are counted too.
+        counts: `rows`; `units` when units are counted, each once in a group; `distinct` when equal values of the
+            argument count once.
     """
 
     degree: int
     argument: Expression | None
     with_null: bool
+    counts: str = "rows"
 
 
 def choose(requests: Sequence[Request]) -> tuple[list[Choice], list[int]]:
@@ -132,40 +154,57 @@ def choose(requests: Sequence[Request]) -> tuple[list[Choice], list[int]]:
     Returns:
         The choices, and for each request the number of the choice that answers it.
     """
-    wanted: dict[Expression | None, set[str]] = {}
+    wanted: dict[tuple[str, Expression | None], set[str]] = {}
     for request in requests:
-        wanted.setdefault(request.argument, set()).add(request.what)
-    counting = wanted.pop(None, set())
+        wanted.setdefault(_family(request), set()).add(request.what)
+    counting = wanted.pop(("rows", None), set())
     choices: list[Choice] = []
-    for argument, whats in wanted.items():
-        degree = max(DEGREE[what] for what in whats)
+    order: list[tuple[str, Expression | None]] = []
+    # Plain measures come first, so that the number of all rows can be had from one of them.
+    for family in sorted(wanted, key=lambda f: f[0] != "rows"):
+        counts, argument = family
+        order.append(family)
+        if counts != "rows":
+            choices.append(Choice(0, argument, False, counts))
+            continue
+        degree = max(DEGREE[what] for what in wanted[family])
         with_null = bool(counting) and not choices and argument is not None and argument.span.nullable
-        if whats == {"sum"} and not (counting and not choices):
+        if wanted[family] == {"sum"} and not (counting and not choices):
             degree = -1
         choices.append(Choice(degree, argument, with_null))
-    if not choices:
+    if counting and (not choices or choices[0].counts != "rows"):
         choices.append(Choice(0, None, False))
-    order = list(wanted)
-    return choices, [0 if r.argument is None else order.index(r.argument) for r in requests]
+        order.append(("rows", None))
+    free = 0 if ("rows", None) not in order else order.index(("rows", None))
+    return choices, [free if r.what == "rows" else order.index(_family(r)) for r in requests]
 
 
-def measure(choice: Choice, contribution: Fraction) -> Measure:
+def _family(request: Request) -> tuple[str, Expression | None]:
+    """Requests of one family are answered by one measure."""
+    return (request.what if request.what in ("units", "distinct") else "rows", request.argument)
+
+
+def measure(choice: Choice, contribution: Fraction, part: int) -> Measure:
     """Give a chosen measure its grid.
 
     Args:
         choice: the measure.
-        contribution: max_rows times the unit factor, divided by the epsilon of this measure.
+        contribution: rows counted per unit times the unit factor, divided by the epsilon of this measure.
+        part: the number of the part that it is taken over.
     """
+    if choice.counts == "units":
+        return Measure(0, None, None, False, part)
     grid = None
     if choice.degree != 0:
         assert choice.argument is not None
         grid = grid_of(choice.argument, choice.degree, contribution)
-    return Measure(choice.degree, choice.argument, grid, choice.with_null)
+    return Measure(choice.degree, choice.argument, grid, choice.with_null, part, choice.counts == "distinct")
 
 
 def aggregate(request: Request, at: int) -> Aggregate:
     """The column of the noisy table that answers a request."""
-    whole = request.what in ("rows", "count") or (
+    whole = request.what in COUNTS or (
         request.what == "sum" and request.argument is not None and request.argument.type is Type.INTEGER
     )
-    return Aggregate(at, request.what, whole, request.sql)
+    what = "rows" if request.what in ("units", "distinct") else request.what
+    return Aggregate(at, what, whole, request.sql)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from discreet.query.expression import Column, Expression, leaves, quote, spell
 from discreet.query.measures import SATURATE, Measure, group_items, row_items
 from discreet.query.plan import Part, ReleasePlan
-from discreet.query.relation import UNIT, public_tables, raw_column, to_sql
+from discreet.query.relation import UNIT, public_tables, raw_column
+from discreet.query.relation_sql import to_sql
 
 if TYPE_CHECKING:
     import pyarrow as pa

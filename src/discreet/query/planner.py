@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import QueryRefused
-from discreet.query.aggregates import aggregate, choose, measure
+from discreet.query import relation as rel
+from discreet.query.aggregates import Choice, aggregate, choose, measure
 from discreet.query.catalog import Catalog
+from discreet.query.expression import Column, Expression
+from discreet.query.functions import call
+from discreet.query.measures import Measure
 from discreet.query.parse import parse
 from discreet.query.plan import Part, Plan, ReleasePlan
-from discreet.query.scopes import Draft, Splitter
+from discreet.query.relation import Rows
+from discreet.query.release_scope import Draft
+from discreet.query.scopes import Splitter
 
 
-def plan(text: str, catalog: Catalog, epsilon: Fraction) -> Plan:
+@dataclass(frozen=True)
+class Limits:
+    """How much of one unit counts in this question; None leaves it to the policy.
+
+    Attributes:
+        max_rows: rows of a unit that are kept.
+        max_groups: groups of a unit in which it is counted by COUNT(DISTINCT unit).
+    """
+
+    max_rows: int | None = None
+    max_groups: int | None = None
+
+
+NO_LIMITS = Limits()
+
+
+def plan(text: str, catalog: Catalog, epsilon: Fraction, limits: Limits = NO_LIMITS) -> Plan:
     """Plan a question.
 
     Args:
         text: one SELECT in DuckDB's dialect.
         catalog: what it may refer to.
         epsilon: for the whole statement, however many releases and aggregates it has; they share it equally.
+        limits: how much of one unit counts.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
@@ -31,21 +55,54 @@ def plan(text: str, catalog: Catalog, epsilon: Fraction) -> Plan:
         if not draft.requests:
             raise QueryRefused("This GROUP BY asks for no aggregate, and its groups are public already.",
                                "Add COUNT(*), or read the keys from the policy.")  # fmt: skip
-    releases = tuple(_release(draft, epsilon / len(drafts), catalog.unit_factor) for draft in drafts)
-    return Plan(text, statement.sql("duckdb", comments=False), releases, post)
+    releases = tuple(_release(draft, epsilon / len(drafts), catalog.unit_factor, limits) for draft in drafts)
+    canonical = f"{statement.sql('duckdb', comments=False)} {limits}"
+    return Plan(text, canonical, releases, post)
 
 
-def _release(draft: Draft, epsilon: Fraction, unit_factor: int) -> ReleasePlan:
+def _release(draft: Draft, epsilon: Fraction, unit_factor: int, limits: Limits) -> ReleasePlan:
     choices, answered_by = choose(draft.requests)
     share = epsilon / len(choices)
-    part = Part(draft.rows, tuple(key.expression for key in draft.keys), draft.rows.max_rows)
-    contribution = Fraction(unit_factor * part.cap) / share
+    parts: list[Part] = []
+    measures: list[Measure] = []
+    for choice in choices:
+        part = _part(draft, choice, limits)
+        if part not in parts:
+            parts.append(part)
+        measures.append(measure(choice, Fraction(unit_factor * part.cap) / share, parts.index(part)))
     return ReleasePlan(
         name=draft.name,
-        parts=(part,),
+        parts=tuple(parts),
         keys=draft.keys,
-        measures=tuple(measure(choice, contribution) for choice in choices),
+        measures=tuple(measures),
         shares=(share,) * len(choices),
         aggregates=tuple(aggregate(r, at) for r, at in zip(draft.requests, answered_by, strict=True)),
         unit_factor=unit_factor,
     )
+
+
+def _part(draft: Draft, choice: Choice, limits: Limits) -> Part:
+    """The rows that a measure is taken over, and how many of one unit count."""
+    rows = draft.rows
+    keys = tuple(key.expression for key in draft.keys)
+    cap = rows.max_rows
+    if limits.max_rows is not None and rows.per_unit and not rows.fixed:
+        cap = limits.max_rows
+    if choice.counts != "units":
+        return Part(rows, keys, cap)
+    # Each unit once in each of its groups; it has no more groups than rows.
+    some = choice.argument
+    where = None if some is None else call("not", _is_null(some))
+    items = tuple((f"k{at}", key) for at, key in enumerate(keys))
+    once = rel.PerUnit(rel.Select(rows.relation, items, where) if items or where else rows.relation,
+                       tuple((name, Column(name, key.type, key.span)) for name, key in items), ())  # fmt: skip
+    columns = {name: Column(name, key.type, key.span) for name, key in items}
+    groups = 1 if not keys else limits.max_groups or (1 if rows.fixed and rows.max_rows == 1 else cap)
+    counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
+    return Part(counted, tuple(columns.values()), groups)
+
+
+def _is_null(expression: Expression) -> Expression:
+    result = call("is_null", expression)
+    assert result is not None
+    return result

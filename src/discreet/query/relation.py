@@ -1,4 +1,9 @@
-"""Private rows on their way to an aggregate: scanned, filtered, projected; every row belongs to one unit."""
+"""Private rows on their way to an aggregate: scanned, filtered, joined, grouped by unit; each belongs to one unit.
+
+Every relation carries its privacy unit in a column of its own (`UNIT`), unless each row is one unit. The rules
+that keep "every row belongs to one unit" true stand at each kind of relation. How many rows a unit has does not
+matter here: the cap is applied once, where the rows are aggregated.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.query.catalog import PrivateTable
-from discreet.query.expression import Column, Expression, leaves, quote, spell
+from discreet.query.expression import Column, Expression
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,6 +22,8 @@ RAW = "__raw_"
 """Before the name of a scanned column: its value as it is stored, for a measure that clamps it anyway."""
 UNIT = "__unit"
 """The name under which every relation carries its privacy unit, when that is a column."""
+
+Items: TypeAlias = tuple[tuple[str, Expression], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Some rows of another relation, and expressions over them.
+    """Some rows of another relation, and expressions over them: a row keeps its unit.
 
     Attributes:
         source: where the rows come from.
@@ -37,11 +44,147 @@ class Select:
     """
 
     source: Relation
-    items: tuple[tuple[str, Expression], ...] | None
+    items: Items | None
     where: Expression | None
 
 
-Relation: TypeAlias = Scan | Select
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pairs of rows of the same unit: the pair belongs to that unit.
+
+    Attributes:
+        left: relation with a unit column; its rows are kept without a partner when `outer`.
+        right: relation with a unit column, whose other column names differ from those of the left.
+        on: what must hold beside the equality of the units; None when nothing.
+        outer: whether this is a LEFT JOIN.
+    """
+
+    left: Relation
+    right: Relation
+    on: Expression | None
+    outer: bool
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PublicTable:
+    """A public table as it is joined.
+
+    Attributes:
+        name: under which the engine sees it.
+        data: its rows; the columns have the names that the join gives them.
+    """
+
+    name: str
+    data: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class PublicJoin:
+    """Rows beside the rows of a public table: a pair belongs to the unit of its private row.
+
+    Attributes:
+        left: the private rows.
+        table: the public table.
+        on: what must hold; None for all pairs.
+        outer: whether this is a LEFT JOIN.
+    """
+
+    left: Relation
+    table: PublicTable
+    on: Expression | None
+    outer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """The rows of units that have (or have not) a row in another relation: depends on that unit's rows alone.
+
+    Attributes:
+        left: the rows.
+        right: the other relation, of the same units.
+        on: what must hold beside the equality of the units; None when nothing.
+        anti: whether the rows of units without a match are kept.
+    """
+
+    left: Relation
+    right: Relation
+    on: Expression | None
+    anti: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The rows of several relations one after the other; their columns have the same names."""
+
+    parts: tuple[Relation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitAggregate:
+    """An aggregate over the rows of one unit, computed in integers or by comparison, so in any order the same.
+
+    Attributes:
+        spelling: SQL by dialect, with {0} for the argument.
+        argument: over the rows; None for COUNT(*).
+    """
+
+    spelling: Mapping[str, str]
+    argument: Expression | None
+
+    def __hash__(self) -> int:
+        """Hash by what is computed."""
+        return hash((tuple(sorted(self.spelling.items())), self.argument))
+
+
+@dataclass(frozen=True, slots=True)
+class PerUnit:
+    """One row for each unit and group of its rows.
+
+    Attributes:
+        source: the rows.
+        keys: what is grouped by beside the unit.
+        aggregates: over the rows of a unit and group.
+    """
+
+    source: Relation
+    keys: Items
+    aggregates: tuple[tuple[str, UnitAggregate], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """A window function over the rows of one unit.
+
+    Attributes:
+        spelling: SQL of the function by dialect, with {0}, {1}, … for the arguments and {over} for its window.
+        args: its arguments.
+        partition: what it is partitioned by beside the unit.
+        order: what its window is ordered by: expression and the words behind it, such as DESC NULLS LAST.
+        total: whether ties of that order must be broken, which is done by the values of the row.
+        frame: the frame, as SQL; empty for the default.
+    """
+
+    spelling: Mapping[str, str]
+    args: tuple[Expression, ...]
+    partition: tuple[Expression, ...]
+    order: tuple[tuple[Expression, str], ...]
+    total: bool
+    frame: str
+
+    def __hash__(self) -> int:
+        """Hash by what is computed."""
+        return hash((tuple(sorted(self.spelling.items())), self.args, self.partition, self.order, self.frame))
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """Rows with window functions beside them, each over the rows of one unit."""
+
+    source: Relation
+    windows: tuple[tuple[str, WindowCall], ...]
+
+
+Relation: TypeAlias = Scan | Select | Join | PublicJoin | Matching | Union | PerUnit | Windowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +198,7 @@ class Rows:
         per_unit: whether a column names the unit; otherwise each row is one unit.
         max_rows: how many rows of a unit are kept when they are aggregated.
         units: the visible columns that hold the unit itself.
+        fixed: whether a unit cannot have more than max_rows rows, so that nothing is ever dropped.
     """
 
     relation: Relation
@@ -63,6 +207,11 @@ class Rows:
     per_unit: bool
     max_rows: int
     units: frozenset[str] = frozenset()
+    fixed: bool = False
+
+    def base_tables(self) -> frozenset[str]:
+        """The private tables that the rows come from."""
+        return frozenset(scan.table.name for scan in scans(self.relation))
 
 
 def scan(table: PrivateTable) -> Rows:
@@ -70,7 +219,9 @@ def scan(table: PrivateTable) -> Rows:
     columns = {key: Column(key, c.type, c.scan.span) for key, c in table.columns.items()}
     names = tuple(c.name for c in table.columns.values())
     units = frozenset() if table.unit is None else frozenset({table.unit.name.lower()})
-    return Rows(Scan(table), columns, names, table.unit is not None, table.max_rows, units)
+    return Rows(
+        Scan(table), columns, names, table.unit is not None, table.max_rows, units, table.unit is None
+    )
 
 
 def select(rows: Rows, items: list[tuple[str, Expression]] | None, where: Expression | None) -> Rows:
@@ -84,24 +235,52 @@ def select(rows: Rows, items: list[tuple[str, Expression]] | None, where: Expres
     if items is None:
         return dataclasses.replace(rows, relation=Select(rows.relation, None, where))
     folded = tuple((name.lower(), item) for name, item in items)
-    return Rows(
-        Select(rows.relation, folded, where),
-        {name: Column(name, item.type, item.span) for name, item in folded},
-        tuple(name for name, _ in items),
-        rows.per_unit,
-        rows.max_rows,
-        frozenset(name for name, item in folded if isinstance(item, Column) and item.name in rows.units),
+    held = {rows.columns[name].name for name in rows.units if name in rows.columns}
+    return dataclasses.replace(
+        rows,
+        relation=Select(rows.relation, folded, where),
+        columns={name: Column(name, item.type, item.span) for name, item in folded},
+        names=tuple(name for name, _ in items),
+        units=frozenset(name for name, item in folded if isinstance(item, Column) and item.name in held),
     )
+
+
+def replaced(rows: Rows, relation: Relation, max_rows: int | None = None) -> Rows:
+    """The same columns over another relation, with another number of rows of a unit when it is known to be fixed."""
+    if max_rows is None:
+        return dataclasses.replace(rows, relation=relation)
+    return dataclasses.replace(rows, relation=relation, max_rows=max_rows, fixed=True)
+
+
+def parts(relation: Relation) -> tuple[Relation, ...]:
+    """The relations that a relation is made of."""
+    if isinstance(relation, Scan):
+        return ()
+    if isinstance(relation, Union):
+        return relation.parts
+    if isinstance(relation, Join | Matching):
+        return relation.left, relation.right
+    return (relation.left,) if isinstance(relation, PublicJoin) else (relation.source,)
+
+
+def scans(relation: Relation) -> list[Scan]:
+    """The scans at the bottom of a relation."""
+    if isinstance(relation, Scan):
+        return [relation]
+    return [found for part in parts(relation) for found in scans(part)]
 
 
 def unit_of(relation: Relation) -> bool:
     """Whether the rows of a relation carry a unit column."""
-    return relation.table.unit is not None if isinstance(relation, Scan) else unit_of(relation.source)
+    return relation.table.unit is not None if isinstance(relation, Scan) else unit_of(parts(relation)[0])
 
 
 def public_tables(relation: Relation) -> dict[str, pa.Table]:
     """The public tables that a relation is joined with, by the name that its SQL uses."""
-    return {} if isinstance(relation, Scan) else public_tables(relation.source)
+    out = {name: data for part in parts(relation) for name, data in public_tables(part).items()}
+    if isinstance(relation, PublicJoin):
+        out[relation.table.name] = relation.table.data
+    return out
 
 
 def raw_column(relation: Relation, column: Column) -> Column:
@@ -109,35 +288,3 @@ def raw_column(relation: Relation, column: Column) -> Column:
     while isinstance(relation, Select) and relation.items is None:
         relation = relation.source
     return Column(RAW + column.name, column.type, column.span) if isinstance(relation, Scan) else column
-
-
-def to_sql(relation: Relation, needed: set[str], dialect: str) -> str:
-    """A SELECT that yields the needed columns of a relation, and the unit column when it has one."""
-    unit = unit_of(relation)
-    if isinstance(relation, Scan):
-        items = [
-            f"{spell(column.scan, dialect)} AS {quote(name)}"
-            for name, column in relation.table.columns.items()
-            if name in needed
-        ]
-        items += [
-            f"{quote(column.name)} AS {quote(RAW + name)}"
-            for name, column in relation.table.columns.items()
-            if RAW + name in needed
-        ]
-        if relation.table.unit is not None:
-            items.append(f"{quote(relation.table.unit.name)} AS {quote(UNIT)}")
-        return f"SELECT {', '.join(items) or '1 AS one'} FROM {quote(relation.table.name)}"
-    used = set() if relation.where is None else {c.name for c in leaves(relation.where)}
-    if relation.items is None:
-        used |= needed
-        items = [quote(name) for name in sorted(needed)]
-    else:
-        kept = [(name, item) for name, item in relation.items if name in needed]
-        used |= {c.name for _, item in kept for c in leaves(item)}
-        items = [f"{spell(item, dialect)} AS {quote(name)}" for name, item in kept]
-    if unit:
-        items.append(quote(UNIT))
-    inner = to_sql(relation.source, used, dialect)
-    where = "" if relation.where is None else f" WHERE {spell(relation.where, dialect)}"
-    return f"SELECT {', '.join(items) or '1 AS one'} FROM ({inner}) AS s{where}"

@@ -11,21 +11,28 @@ What is left of the statement when all releases have been cut out is ordinary SQ
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.errors import QueryRefused
+from discreet.engines.sandbox import Sandbox
+from discreet.errors import PostProcessingError, QueryRefused
+from discreet.query import frame as fr
+from discreet.query import functions as fn
 from discreet.query import relation as rel
-from discreet.query.aggregates import Request, read_aggregate
-from discreet.query.bind import Binder
 from discreet.query.catalog import Catalog
 from discreet.query.expression import Column, Expression
-from discreet.query.keys import MAX_CELLS, Key, cells, public_values
-from discreet.query.parse import output_name
+from discreet.query.frame import Frame, conjuncts
+from discreet.query.grouping import expand
 from discreet.query.refusal import refuse
 from discreet.query.relation import Rows
+from discreet.query.release_scope import Draft, ReleaseScope
+from discreet.query.span import hull
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -33,22 +40,7 @@ class Public:
     """A scope without private rows: what is left in the statement."""
 
     node: exp.Expr
-
-
-@dataclass
-class Draft:
-    """A release before its measures are chosen and its epsilon is shared out."""
-
-    name: str
-    rows: Rows
-    keys: tuple[Key, ...]
-    requests: list[Request] = field(default_factory=list)
-
-    def column(self, request: Request) -> exp.Column:
-        """The column of the noisy table that answers a request."""
-        if request not in self.requests:
-            self.requests.append(request)
-        return exp.column(f"a{self.requests.index(request)}", table=self.name)
+    definition: exp.Expr | None = None
 
 
 Scope = Rows | Public
@@ -66,6 +58,7 @@ class Splitter:
         self.text = text
         self.catalog = catalog
         self.drafts: list[Draft] = []
+        self.public_joins = 0
 
     def split(self, statement: exp.Query) -> exp.Query:
         """Cut the releases out of a statement and return the post-processing that is left.
@@ -96,18 +89,18 @@ class Splitter:
             node.set("this", inner.node)
             return Public(node)
         if isinstance(node, exp.SetOperation):
-            for side in ("this", "expression"):
-                scope = self.query(node.args[side], env)
-                if isinstance(scope, Rows):
-                    raise self.refuse(node.args[side], f"{node.key.upper()} of private rows is not supported.",
-                                      "Aggregate on each side, and combine the results.")  # fmt: skip
+            sides = {side: self.query(node.args[side], env) for side in ("this", "expression")}
+            if any(isinstance(scope, Rows) for scope in sides.values()):
+                return self._union(node, list(sides.values()))
+            for side, scope in sides.items():
+                assert isinstance(scope, Public)
                 node.set(side, scope.node)
-            self._expressions(node, env, skip={"this", "expression", "with_"})
+            self.split_inner(node, env, skip={"this", "expression", "with_"})
             return Public(node)
         if isinstance(node, exp.Select):
             return self._select(node, env)
         if isinstance(node, exp.Values | exp.Table):
-            return self._source(node, env)
+            return self.source(node, env)
         raise self.refuse(node, f"{node.key.upper()} is not supported.", "Write it as a SELECT.")
 
     def _ctes(self, node: exp.Expr, outer: Env) -> Env:
@@ -126,19 +119,19 @@ class Splitter:
                 env[name] = self._renamed(scope, cte.args.get("alias"), cte)
             else:
                 cte.set("this", scope.node)
-                env[name] = Public(exp.to_table(cte.alias))
+                env[name] = Public(exp.to_table(cte.alias), cte)
                 kept.append(cte)
         clause.set("expressions", kept)
         if not kept:
             node.set("with_", None)
         return env
 
-    def _source(self, node: exp.Expr, env: Env) -> Scope:
+    def source(self, node: exp.Expr, env: Env) -> Scope:
         """Split what stands in FROM."""
-        if node.args.get("joins"):
-            for join in node.args["joins"]:
-                if isinstance(self._source(join.this, env), Rows):
-                    raise self._no_join(join)
+        for join in node.args.get("joins") or []:
+            if isinstance(self.source(join.this, env), Rows):
+                raise self.refuse(join.this, "A join in parentheses with private rows is not supported.",
+                                  "Write the joins one after the other.")  # fmt: skip
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             if node.args.get("sample") is not None:
                 raise self.refuse(node, "TABLESAMPLE is not supported.", "Remove it.")
@@ -169,7 +162,7 @@ class Splitter:
                 )
             return Public(node)
         if isinstance(node, exp.Table | exp.Values | exp.Unnest):
-            self._expressions(node, env, skip=set())
+            self.split_inner(node, env, skip=set())
             return Public(node)
         raise self.refuse(
             node, f"{node.key.upper()} is not supported in FROM.", "Name a table or a sub-query."
@@ -191,29 +184,133 @@ class Splitter:
     # SELECT ------------------------------------------------------------------------------------------------
 
     def _select(self, node: exp.Select, env: Env) -> Scope:
+        from discreet.query.private_select import PrivateSelect
+
+        expanded = expand(node, self.text)
+        if not isinstance(expanded, exp.Select):
+            return self.query(expanded, env)
+        node = expanded
         clause = node.args.get("from_")
         joins = node.args.get("joins") or []
-        sources: list[tuple[exp.Expr, Scope]] = []
-        for holder in ([clause] if clause is not None else []) + joins:
-            scope = self._source(holder.this, env)
-            if isinstance(scope, Public):
+        holders = ([clause] if clause is not None else []) + joins
+        scopes = [self.source(holder.this, env) for holder in holders]
+        if not any(isinstance(scope, Rows) for scope in scopes):
+            for holder, scope in zip(holders, scopes, strict=True):
+                assert isinstance(scope, Public)
                 holder.set("this", scope.node)
-            sources.append((holder.this, scope))
-        private = [(source, scope) for source, scope in sources if isinstance(scope, Rows)]
-        if not private:
-            self._expressions(node, env, skip={"from_", "with_"})
+            self.split_inner(node, env, skip={"from_", "with_"})
             return Public(node)
-        if len(sources) > 1:
-            raise self._no_join(joins[0])
-        source, rows = private[0]
-        assert isinstance(rows, Rows)
-        return _PrivateSelect(self, node, env, source.alias_or_name.lower(), rows).scope()
+        where = node.args.get("where")
+        conditions = conjuncts(where.this if where is not None else None)
+        return PrivateSelect(
+            self, node, env, self._frame(holders, scopes, conditions, env), conditions
+        ).scope()
 
-    def _no_join(self, join: exp.Expr) -> QueryRefused:
-        return self.refuse(join, "A join with private rows is not supported.",
-                           "Join after the aggregation: put it into a sub-query and join its result.")  # fmt: skip
+    def released(self, scope: ReleaseScope) -> Public:
+        """Leave the noisy table in the place of a release."""
+        return Public(scope.post())
 
-    def _expressions(self, node: exp.Expr, env: Env, skip: set[str]) -> None:
+    def _frame(
+        self, holders: list[exp.Expr], scopes: list[Scope], conditions: list[exp.Expr], env: Env
+    ) -> Frame:
+        """Join the sources of a scope over private rows."""
+        names = [holder.this.alias_or_name.lower() or f"from{at}" for at, holder in enumerate(holders)]
+        if len(holders) == 1:
+            assert isinstance(scopes[0], Rows)
+            return fr.single(self.text, names[0], scopes[0])
+        clauses = [
+            fr.read_join(self.text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in holders
+        ]
+        order = list(range(len(holders)))
+        first = next(at for at in order if isinstance(scopes[at], Rows))
+        if first > 0:
+            # Public tables in front change places with the first private one, which an inner join allows.
+            if any(c.outer or c.kind or c.using for c in clauses[: first + 1]):
+                raise self.refuse(holders[first].this, "Private rows must stand left of a LEFT, SEMI or ANTI JOIN and "
+                                  "of USING.", f"Write FROM {names[first]} first.")  # fmt: skip
+            conditions += [c for clause in clauses[: first + 1] for c in clause.on]
+            clauses[: first + 1] = [replace(clause, on=()) for clause in clauses[: first + 1]]
+            order.insert(0, order.pop(first))
+        start = scopes[order[0]]
+        assert isinstance(start, Rows)
+        frame = fr.prefixed(self.text, names[order[0]], start)
+        for at in order[1:]:
+            scope, clause = scopes[at], clauses[at]
+            if isinstance(scope, Rows):
+                frame = fr.join_private(frame, names[at], scope, clause, conditions)
+                continue
+            data = self.evaluate(scope.node, env)
+            self.public_joins += 1
+            frame = fr.join_public(frame, names[at], data, self.public_joins, clause, conditions)
+        return frame
+
+    def _union(self, node: exp.SetOperation, sides: list[Scope]) -> Rows:
+        """UNION ALL of private rows: each row keeps its unit, and a unit may have rows on every side."""
+        left, right = sides
+        if not (isinstance(left, Rows) and isinstance(right, Rows)):
+            raise self.refuse(node.expression, "Private rows cannot be united with public ones: those belong to no "
+                              "unit.", "Aggregate the private rows first.")  # fmt: skip
+        if not isinstance(node, exp.Union) or node.args.get("distinct"):
+            raise self.refuse(node.expression, f"{node.key.upper()} of private rows would merge rows of different "
+                              "units.", "Write UNION ALL.")  # fmt: skip
+        if any(node.args.get(part) for part in ("limit", "offset", "by_name")):
+            raise self.refuse(
+                node.expression, "LIMIT and BY NAME are not supported over private rows.", "Remove them."
+            )
+        if left.per_unit != right.per_unit or len(left.names) != len(right.names):
+            raise self.refuse(node.expression, "The two sides differ in their columns or in their privacy unit.",
+                              "Select the same columns on both sides.")  # fmt: skip
+        items: list[tuple[str, Expression, Expression]] = []
+        for mine, other in zip(left.names, right.names, strict=True):
+            a, b = left.columns[mine.lower()], right.columns[other.lower()]
+            kind = fn.common_type([a.type, b.type])
+            wide = [fn.widen(c, kind) if kind is not None else None for c in (a, b)]
+            if wide[0] is None or wide[1] is None:
+                raise self.refuse(node.expression, f"The columns {mine} and {other} are of different types.",
+                                  "Convert one with CAST.")  # fmt: skip
+            items.append((mine, wide[0], wide[1]))
+        one = rel.select(left, [(name, a) for name, a, _ in items], None)
+        two = rel.select(right, [(name, b) for name, _, b in items], None)
+        columns = {
+            name: Column(name, one.columns[name].type, hull([one.columns[name].span, two.columns[name].span]))
+            for name in one.columns
+        }
+        # The same table on both sides counts a row twice; the sum of the caps says so.
+        return Rows(rel.Union((one.relation, two.relation)), columns, one.names, left.per_unit,
+                    left.max_rows + right.max_rows, one.units & two.units, left.fixed and right.fixed)  # fmt: skip
+
+    def evaluate(self, node: exp.Expr, env: Env) -> pa.Table:
+        """The rows of a public sub-query, which must not wait for a release.
+
+        Raises:
+            QueryRefused: it depends on a release, or DuckDB refuses it.
+        """
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            known = self.catalog.public.get(node.name.lower())
+            if known is not None and node.name.lower() not in env:
+                return known
+            inner: exp.Query = exp.select("*").from_(exp.to_table(node.name))
+        elif isinstance(node, exp.Subquery):
+            inner = node.this.copy()
+        elif isinstance(node, exp.Query):
+            inner = node.copy()
+        else:
+            inner = exp.select("*").from_(node.copy())
+        for scope in env.values():
+            if isinstance(scope, Public) and scope.definition is not None:
+                inner = inner.with_(scope.definition.alias, as_=scope.definition.this.copy())
+        names = {table.name.lower() for table in inner.find_all(exp.Table)}
+        if any(name.startswith("__release") for name in names):
+            raise self.refuse(node, "Private rows cannot be compared with a released number in the same statement.",
+                              "Ask for that number first, and write its value into the query.")  # fmt: skip
+        tables = {name: table for name, table in self.catalog.public.items() if name in names}
+        try:
+            with Sandbox(tables) as sandbox:
+                return sandbox.run(inner.sql("duckdb"))
+        except PostProcessingError as error:
+            raise self.refuse(node, error.cause, error.fix) from None
+
+    def split_inner(self, node: exp.Expr, env: Env, skip: Set[str] = frozenset()) -> None:
         """Split the sub-queries inside the expressions of a public scope."""
         for key, value in node.args.items():
             if key in skip or (
@@ -226,7 +323,7 @@ class Splitter:
 
     def _inner(self, node: exp.Expr, env: Env) -> None:
         if isinstance(node, exp.Query):
-            if node.parent is not None and node.parent.key == "join":
+            if isinstance(node.parent, exp.Join | exp.From):
                 return  # a source, which was split already
             scope = self.query(node, env)
             if isinstance(scope, Rows):
@@ -240,269 +337,3 @@ class Splitter:
             return
         for child in list(node.iter_expressions()):
             self._inner(child, env)
-
-
-class _PrivateSelect:
-    """One SELECT over one relation of private rows: a rows, per-unit or release scope."""
-
-    def __init__(self, splitter: Splitter, node: exp.Select, env: Env, name: str, rows: Rows) -> None:
-        self.splitter = splitter
-        self.node = node
-        self.env = env
-        self.name = name
-        self.rows = rows
-        self.binder = Binder(splitter.text, self.column)
-        self.refuse = splitter.refuse
-
-    def scope(self) -> Scope:
-        """Decide which kind of scope this is and split it."""
-        for part, word in (("windows", "WINDOW"), ("laterals", "LATERAL"), ("connect", "CONNECT"), ("match", "MATCH"),
-                           ("pivots", "PIVOT"), ("sample", "SAMPLE"), ("into", "INTO")):  # fmt: skip
-            if self.node.args.get(part):
-                raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
-        where = self.node.args.get("where")
-        if where is not None:
-            if any(is_aggregate(n) for n in own_nodes(where.this)):
-                raise self.refuse(
-                    where, "WHERE is read before the aggregation.", "Put aggregates into HAVING."
-                )
-            self.rows = rel.select(self.rows, None, self.binder.condition(where.this))
-        clauses = [*self.node.expressions, *(self.node.args.get(k) for k in ("having", "order", "qualify"))]
-        grouped = self.node.args.get("group") is not None or self.node.args.get("having") is not None
-        if grouped or any(is_aggregate(n) for c in clauses if c is not None for n in own_nodes(c)):
-            return self._release()
-        return self._rows()
-
-    def column(self, node: exp.Column) -> Expression:
-        """What a column of the query stands for."""
-        if node.table and node.table.lower() != self.name:
-            raise self.refuse(
-                node, f"There is no table {node.table} here.", f"Write {self.name}.{node.name}."
-            )
-        found = self.rows.columns.get(node.name.lower())
-        if found is None:
-            near = difflib.get_close_matches(node.name.lower(), list(self.rows.columns), n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"The columns are {', '.join(self.rows.names)}."
-            raise self.refuse(node, f"There is no column {node.name}.", hint)
-        return found
-
-    # rows --------------------------------------------------------------------------------------------------
-
-    def _rows(self) -> Rows:
-        for part, why in (
-            ("distinct", "DISTINCT over private rows is not supported."),
-            ("limit", "LIMIT over private rows would keep arbitrary ones."),
-            ("offset", "OFFSET over private rows would keep arbitrary ones."),
-            ("qualify", "QUALIFY over private rows is not supported."),
-        ):
-            if self.node.args.get(part) is not None:
-                raise self.refuse(self.node.args[part], why, "Remove it, or move it above the aggregation.")
-        items: list[tuple[str, Expression]] = []
-        for item in self.node.expressions:
-            if item.is_star:
-                items += self._star(item)
-            else:
-                items.append((output_name(item), self.binder.bind(item.unalias())))
-        seen: set[str] = set()
-        for (name, _), where in zip(items, self.node.expressions, strict=False):
-            if name.lower() in seen:
-                raise self.refuse(
-                    where, f"Two columns are named {name}.", "Give one of them another name with AS."
-                )
-            seen.add(name.lower())
-        return rel.select(self.rows, items, None)
-
-    def _star(self, item: exp.Expr) -> list[tuple[str, Expression]]:
-        star = item.this if isinstance(item, exp.Column) else item
-        if star.args.get("replace") or star.args.get("rename"):
-            raise self.refuse(item, "REPLACE and RENAME of * are not supported here.", "List the columns.")
-        left_out = {c.name.lower() for c in star.args.get("except_") or []}
-        return [(n, self.rows.columns[n.lower()]) for n in self.rows.names if n.lower() not in left_out]
-
-    # release -----------------------------------------------------------------------------------------------
-
-    def _release(self) -> Public:
-        group_nodes = self._group_nodes()
-        keys = tuple(self._key(n) for n in group_nodes)
-        if cells(keys) > MAX_CELLS:
-            raise self.refuse(self.node.args["group"], f"There are {cells(keys):,} groups; at most {MAX_CELLS:,} can "
-                              "be answered.", "Group by fewer or coarser keys.")  # fmt: skip
-        self.draft = Draft(f"__release_{len(self.splitter.drafts) + 1}", self.rows, keys)
-        self.splitter.drafts.append(self.draft)
-        self.aliases = {i.alias.lower(): i.this for i in self.node.expressions if isinstance(i, exp.Alias)}
-        out = exp.Select()
-        for item in self.node.expressions:
-            if item.is_star:
-                raise self.refuse(
-                    item, "* stands for columns of single rows.", "Name the keys and aggregates."
-                )
-            name = exp.to_identifier(output_name(item), quoted=True)
-            out.append("expressions", exp.alias_(self.lift(item.unalias()), name))
-        out.set("from_", exp.From(this=exp.to_table(self.draft.name)))
-        having = self.node.args.get("having")
-        if having is not None:
-            out.set("where", exp.Where(this=self.lift(having.this)))
-        qualify = self.node.args.get("qualify")
-        if qualify is not None:
-            out.set("qualify", exp.Qualify(this=self.lift(qualify.this)))
-        order = self.node.args.get("order")
-        if order is not None:
-            ordered = [self._ordered(o) for o in order.expressions]
-            out.set("order", exp.Order(expressions=ordered))
-        for part in ("limit", "offset", "distinct", "with_"):
-            value = self.node.args.get(part)
-            if value is not None:
-                self.splitter._expressions(value, self.env, skip=set())
-                out.set(part, value)
-        return Public(out)
-
-    def _group_nodes(self) -> list[exp.Expr]:
-        group = self.node.args.get("group")
-        if group is None:
-            return []
-        if group.args.get("all"):
-            return [
-                item.unalias()
-                for item in self.node.expressions
-                if not any(is_aggregate(n) for n in own_nodes(item)) and list(item.find_all(exp.Column))
-            ]
-        out = []
-        for node in group.expressions:
-            if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
-                raise self.refuse(
-                    node, f"{node.key.upper()} is not supported.", "Ask one GROUP BY at a time."
-                )
-            out.append(self._dereferenced(node))
-        for part in ("rollup", "cube", "grouping_sets", "totals"):
-            if group.args.get(part):
-                raise self.refuse(group, f"{part.upper()} is not supported.", "Ask one GROUP BY at a time.")
-        return out
-
-    def _dereferenced(self, node: exp.Expr) -> exp.Expr:
-        """A number in GROUP BY is a place in the SELECT list; a name may be an alias of it."""
-        if isinstance(node, exp.Literal) and not node.is_string:
-            at = int(node.name) if node.name.isdigit() else 0
-            if not 1 <= at <= len(self.node.expressions):
-                raise self.refuse(
-                    node, f"There is no column number {node.name}.", "Count from 1 in the SELECT list."
-                )
-            return _unaliased(self.node.expressions[at - 1])
-        if isinstance(node, exp.Column) and not node.table and node.name.lower() not in self.rows.columns:
-            for item in self.node.expressions:
-                if item.alias.lower() == node.name.lower():
-                    return _unaliased(item)
-        return node
-
-    def _key(self, node: exp.Expr) -> Key:
-        if any(is_aggregate(n) for n in own_nodes(node)):
-            raise self.refuse(node, "An aggregate cannot be grouped by.", "Group by columns of the rows.")
-        bound = self.binder.bind(node)
-        if isinstance(bound, Column) and bound.name in self.rows.units:
-            raise self.refuse(node, "This groups by the privacy unit: one group per person.",
-                              "Group by something that many people share.")  # fmt: skip
-        values = public_values(bound)
-        if values is None:
-            what = node.sql("duckdb")
-            raise self.refuse(node, f"The groups of {what} are not public.",
-                              "Declare keys or bounds of its columns in the policy, or group by a CASE or a "
-                              "bounded integer, for instance floor(x / 10) of a bounded x.")  # fmt: skip
-        if len(values) > MAX_CELLS:
-            raise self.refuse(node, f"There are {len(values):,} groups; at most {MAX_CELLS:,} can be answered.",
-                              "Group by a coarser key.")  # fmt: skip
-        return Key(bound, values)
-
-    def _ordered(self, node: exp.Expr) -> exp.Expr:
-        target = node.this
-        if isinstance(target, exp.Literal | exp.Var):
-            return node.copy()
-        if isinstance(target, exp.Column) and not target.table and target.name.lower() in self.aliases:
-            return node.copy()
-        moved = node.copy()
-        moved.set("this", self.lift(target))
-        return moved
-
-    def lift(self, node: exp.Expr) -> exp.Expr:
-        """Rewrite an expression of the release as one over its noisy table."""
-        if is_aggregate(node):
-            request = read_aggregate(node, self.binder)
-            return self.draft.column(request)
-        if isinstance(node, exp.Query):
-            scope = self.splitter.query(node.copy(), self.env)
-            if isinstance(scope, Rows):
-                raise self.refuse(
-                    node, "This sub-query returns rows of a private table.", "Aggregate them in it."
-                )
-            return scope.node
-        key = self._as_key(node)
-        if key is not None:
-            return exp.column(f"k{key}", table=self.draft.name)
-        if isinstance(node, exp.Column):
-            alias = None if node.table else self.aliases.get(node.name.lower())
-            if alias is not None and node.name.lower() not in self.rows.columns:
-                return exp.paren(self.lift(alias))
-            self.binder.bind(node)  # an unknown column is refused as such
-            raise self.refuse(node, f"{node.sql('duckdb')} is neither grouped by nor inside an aggregate.",
-                              f"Add it to GROUP BY, or write for instance AVG({node.name}).")  # fmt: skip
-        out = node.copy()
-        for key_name, value in node.args.items():
-            if isinstance(value, list):
-                out.set(key_name, [self.lift(v) if isinstance(v, exp.Expr) else v for v in value])
-            elif isinstance(value, exp.Expr) and not isinstance(
-                value, exp.DataType | exp.Identifier | exp.Var
-            ):
-                out.set(key_name, self._lift_function(node, key_name, value))
-        return out
-
-    def _lift_function(self, parent: exp.Expr, key: str, value: exp.Expr) -> exp.Expr:
-        if isinstance(parent, exp.Window) and key == "this":
-            # The function of a window runs over the groups, not over the rows; its arguments are lifted.
-            out = value.copy()
-            for name, arg in value.args.items():
-                if isinstance(arg, list):
-                    out.set(name, [self.lift(a) if isinstance(a, exp.Expr) else a for a in arg])
-                elif isinstance(arg, exp.Expr) and not isinstance(arg, exp.Star):
-                    out.set(name, self.lift(arg))
-            return out
-        return self.lift(value)
-
-    def _as_key(self, node: exp.Expr) -> int | None:
-        if isinstance(node, exp.Literal) or not any(isinstance(n, exp.Column) for n in node.walk()):
-            return None
-        if any(is_aggregate(n) or isinstance(n, exp.Query | exp.Window) for n in own_nodes(node)):
-            return None
-        try:
-            bound = self.binder.bind(node)
-        except QueryRefused:
-            return None
-        return next((at for at, key in enumerate(self.draft.keys) if key.expression == bound), None)
-
-
-def _unaliased(item: exp.Expr) -> exp.Expr:
-    return item.this if isinstance(item, exp.Alias) else item
-
-
-def is_aggregate(node: exp.Expr) -> bool:
-    """Whether a node aggregates the rows of its own scope, not the groups in a window."""
-    if isinstance(node, exp.Filter):
-        return isinstance(node.this, exp.AggFunc)
-    if not isinstance(node, exp.AggFunc):
-        return False
-    parent = node.parent
-    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
-        parent = parent.parent
-    return not (isinstance(parent, exp.Window) and _is_function_of(parent, node))
-
-
-def _is_function_of(window: exp.Window, node: exp.Expr) -> bool:
-    this = window.this
-    while isinstance(this, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
-        this = this.this
-    return this is node
-
-
-def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of an expression, without those of the sub-queries in it."""
-    yield node
-    for child in node.iter_expressions():
-        if not isinstance(child, exp.Query):
-            yield from own_nodes(child)

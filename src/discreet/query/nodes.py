@@ -1,0 +1,52 @@
+"""Small questions about parsed SQL that several scopes ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+
+def unaliased(item: exp.Expr) -> exp.Expr:
+    """An item of a SELECT list without its alias."""
+    return item.this if isinstance(item, exp.Alias) else item
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node aggregates the rows of its own scope, not the groups in a window."""
+    if isinstance(node, exp.Filter | exp.WithinGroup):
+        return isinstance(node.this, exp.AggFunc | exp.WithinGroup)
+    if not isinstance(node, exp.AggFunc) or isinstance(node, WINDOW_ONLY):
+        return False
+    parent = node.parent
+    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        parent = parent.parent
+    return not (isinstance(parent, exp.Window) and _is_function_of(parent, node))
+
+
+WINDOW_ONLY = (exp.RowNumber, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue)
+
+
+def _is_function_of(window: exp.Window, node: exp.Expr) -> bool:
+    this = window.this
+    while isinstance(this, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        this = this.this
+    return this is node
+
+
+def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression, without those of the sub-queries in it."""
+    yield node
+    for child in node.iter_expressions():
+        if not isinstance(child, exp.Query):
+            yield from own_nodes(child)
+
+
+def has_aggregate(node: exp.Expr) -> bool:
+    """Whether an expression aggregates the rows of its own scope."""
+    return any(is_aggregate(n) for n in own_nodes(node))
+
+
+def has_window(node: exp.Expr) -> bool:
+    """Whether an expression has a window function of its own scope."""
+    return any(isinstance(n, exp.Window) for n in own_nodes(node))
