@@ -20,6 +20,9 @@ from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.query.answer import Release
 from discreet.query.catalog import Catalog
+from discreet.query.explain import Explanation
+from discreet.query.explain import explain as explain_plan
+from discreet.query.mock import ROWS
 from discreet.query.plan import Plan
 from discreet.query.planner import plan as make_plan
 from discreet.query.preview import GROUP_ROWS, Preview, expected_errors, least_epsilon
@@ -60,6 +63,7 @@ class Session:
         self._engine = engine
         self._policy = policy
         self._ledger = ledger
+        self._invented = False
         schemas = engine.schema()
         policy.check(schemas)
         public = {name: engine.public(name) for name, table in policy.tables.items() if table.public}
@@ -167,6 +171,89 @@ class Session:
         left = max(Fraction(0), self.budget.left - plan.epsilon)
         return Preview(plan.epsilon, errors, groups, level, assumed, left)
 
+    def explain(self, query: str, epsilon: Number = 1, *, sql: bool = False) -> Explanation:
+        """Say what a question would do, scope by scope, without reading data or charging.
+
+        Args:
+            query: as for `sql`.
+            epsilon: the privacy loss to look at, which decides the grids and the noise.
+            sql: whether to show the SQL that the engine would run, too.
+
+        Returns:
+            A tree: its `repr` is text, `to_dict()` is for machines, `to_svg()` is a picture.
+
+        Raises:
+            InvalidParameter: epsilon is out of range.
+            QueryRefused: as for `sql`.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> import discreet as dp
+            >>> ages = pa.table({"age": [31, 47, 62]})
+            >>> session = dp.protect(ages, privacy_unit="row", bounds={"age": (0, 120)}, budget=3)
+            >>> session.explain("SELECT SUM(age) AS years FROM data WHERE age >= 18", epsilon=0.5)
+            post-processing of noisy tables, which costs nothing
+            │  epsilon  0.5
+            │  sql      SELECT __release_1.a0 AS "years" FROM __release_1
+            └─ release __release_1
+               │  epsilon  0.5
+               │  hides    one row, added or removed
+               │  groups   1
+               │  measure  1  sum of age: 1 integer per group
+               │              clamped to 0 … 120 on a grid of step g = 1
+               │              one row moves them by M = 120, one unit by 120, in L1
+               │              epsilon 0.5: noise of scale 240 = 240 of age on each integer
+               │  output   years = SUM(age) ← measure 1; its noise has standard deviation 339.4
+               └─ rows that are aggregated
+                  │  cap  each row is one unit
+                  └─ rows that are filtered
+                     │  where  age >= 18
+                     └─ private table data
+                           unit    each row is one unit
+                           column  age: clamped to 0 … 120
+        """
+        plan = self._plan(query, epsilon_of(epsilon))
+        self._rehearse(plan)
+        return explain_plan(plan, self._catalog, self._policy, sql, self._engine.dialect)
+
+    def mock(self, rows: int = ROWS) -> Session:
+        """A session over invented tables, in which every question can be tried for nothing.
+
+        Its tables have the names, columns and types of the real ones, and its policy is the same; the values are
+        drawn evenly from the keys and bounds of the policy, and where there are none, from plain ones. Units have
+        several rows, some more than max_rows. Public tables are the real ones. So a question is accepted or refused
+        as it really is, and its answer has the columns and groups that it really has, but no number in it means
+        anything. Errors of averages, which depend on the data, are those of values spread evenly.
+
+        No private data is read for it. It has a budget of its own, in memory, as large as that of the policy; another
+        mock has another one.
+
+        Args:
+            rows: how many rows each private table gets.
+
+        Raises:
+            InvalidParameter: rows is not a positive whole number.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> import discreet as dp
+            >>> session = dp.protect(pa.table({"age": [31, 47, 62]}), privacy_unit="row", budget=1)
+            >>> mock = session.mock(rows=500)
+            >>> mock.sql("SELECT COUNT(*) AS n FROM data", epsilon=1).columns
+            ['n']
+            >>> mock.budget, session.budget
+            (epsilon 0 left of 1 (1 spent), epsilon 1 left of 1 (0 spent))
+        """
+        from discreet.engines.duckdb import DuckDBEngine
+        from discreet.query.mock import invent
+
+        _whole(rows, "rows")
+        tables = invent(self._policy, self._engine.schema(), self._catalog, rows)
+        engine = DuckDBEngine.open(tables)
+        session = Session(engine, self._policy, open_ledger(None))
+        session._invented = True
+        return session
+
     @property
     def budget(self) -> BudgetState:
         """What the data set may spend, has spent and has left."""
@@ -197,7 +284,8 @@ class Session:
 
     def __repr__(self) -> str:
         tables = ", ".join(self._policy.tables)
-        return f"<Session over {tables}: {self.budget!r}>"
+        invented = "invented " if self._invented else ""
+        return f"<Session over {invented}{tables}: {self.budget!r}>"
 
     # Steps -------------------------------------------------------------------------------------------------
 
@@ -283,6 +371,8 @@ class Session:
     def _notes(self, plan: Plan, without: tuple[str, ...]) -> tuple[str, ...]:
         if not plan.releases:
             return ("nothing private was read",)
+        if self._invented:
+            return ("the data is invented: nothing private was read, and no number means anything",)
         change = "adding or removing" if self._catalog.unit_factor == 1 else "replacing"
         units, notes = [], []
         for part in (part for release in plan.releases for part in release.parts):
