@@ -8,8 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from discreet import __version__
-from discreet.cli import budget, demo, init, preview, query
-from discreet.cli.failure import exit_code, explain
+from discreet.cli import budget, demo, explain, failure, init, preview, query
 from discreet.errors import DiscreetError
 
 
@@ -23,8 +22,8 @@ class Commands(TyperGroup):
         except (DiscreetError, OSError, KeyboardInterrupt) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
-            explain(error)
-            raise typer.Exit(exit_code(error)) from None
+            failure.explain(error)
+            raise typer.Exit(failure.exit_code(error)) from None
 
 
 app = typer.Typer(
@@ -58,6 +57,8 @@ def root(
     Start here:
       discreet demo
       discreet init visits.parquet -o policy.toml     (then decide what it asks you)
+      discreet query --mock "SELECT COUNT(*) FROM visits" --epsilon 0.1     (on invented data, free)
+      discreet explain "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet preview "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet query   "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet budget
@@ -72,4 +73,5 @@ app.command("demo")(demo.command)
 app.command("init")(init.command)
 app.command("query")(query.command)
 app.command("preview")(preview.command)
+app.command("explain")(explain.command)
 app.add_typer(budget.app, name="budget")

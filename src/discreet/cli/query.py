@@ -33,6 +33,9 @@ def command(
     ] = None,
     as_json: opt.Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    mock: Annotated[
+        bool, typer.Option("--mock", help="Ask invented data of the same shape: free, and means nothing.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing beside the answer.")] = False,
     source: opt.Source = None,
     table: opt.Table = None,
@@ -52,6 +55,7 @@ def command(
     Examples:
       discreet query "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --epsilon 0.1
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.csv
+      discreet query --mock "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
       echo "SELECT AVG(age) AS age FROM visits" | discreet query - --epsilon 0.1 --json
       discreet query --source visits.csv --unit patient_id --max-rows 3 --budget 2 \\
           --bounds age=0:120 --keys county=Kent,Surrey \\
@@ -66,7 +70,7 @@ def command(
     out.check_output(output)
     text = opt.question(sql, file)
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
-    with Progress("opening the data") as progress, place.open() as session:
+    with Progress("opening the data") as progress, _opened(place, mock) as session:
         release = _ask(session, text, epsilon, confidence, progress)
         left = session.budget
         where = session.ledger.where
@@ -88,7 +92,18 @@ def command(
         out.say(f"wrote {output}")
     for note in release.notes[1:]:
         out.say(f"not covered: {note}")
+    if mock:
+        out.say("invented data: no number means anything, and nothing was charged")
+        return
     out.say(f"budget: {left}" + (f", kept in {where}" if source is not None else ""))
+
+
+def _opened(place: opt.Place, mock: bool) -> Session:
+    """The session of a place, or one over invented data with its policy."""
+    if not mock:
+        return place.open()
+    with place.open() as real:
+        return real.mock()
 
 
 def _ask(session: Session, text: str, epsilon: str, confidence: float, progress: Progress) -> Release:
