@@ -24,6 +24,7 @@ from discreet.query.explain import Explanation
 from discreet.query.explain import explain as explain_plan
 from discreet.query.mock import ROWS
 from discreet.query.plan import Plan
+from discreet.query.planner import NO_LIMITS, Limits
 from discreet.query.planner import plan as make_plan
 from discreet.query.preview import GROUP_ROWS, Preview, expected_errors, least_epsilon
 from discreet.rational import Number, epsilon_of, exact, show
@@ -76,6 +77,8 @@ class Session:
         epsilon: Number,
         *,
         confidence: float = 0.95,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Answer a question.
@@ -87,6 +90,9 @@ class Session:
             query: one SELECT in DuckDB's dialect over the tables of the policy.
             epsilon: the privacy loss of the whole question, a positive rational; 0.1 means 1/10.
             confidence: of the intervals, strictly between 0 and 1.
+            max_rows: how many rows of a unit count in this question; by default as the policy says. More rows lose
+                less and need more noise.
+            max_groups: in how many groups COUNT(DISTINCT unit) counts a unit; by default max_rows.
             progress: called with a few words at each step.
 
         Returns:
@@ -111,7 +117,8 @@ class Session:
         """
         say = progress or (lambda _: None)
         level = _confidence(confidence)
-        plan = self._plan(query, epsilon_of(epsilon))
+        limits = Limits(_limit(max_rows, "max_rows"), _limit(max_groups, "max_groups"))
+        plan = self._plan(query, epsilon_of(epsilon), limits)
         question = self._question(plan)
         kept = self._ledger.replay(question)
         if kept is not None:
@@ -136,6 +143,8 @@ class Session:
         *,
         within: Mapping[str, Number] | None = None,
         confidence: float = 0.95,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
         group_rows: int = GROUP_ROWS,
     ) -> Preview:
         """Say what a question would cost and how exact it would be, without reading data or charging.
@@ -145,6 +154,8 @@ class Session:
             epsilon: the privacy loss to look at; leave it out to have the least one found.
             within: the largest error allowed by column, such as `{"n": 50}`.
             confidence: of the intervals.
+            max_rows: as for `sql`.
+            max_groups: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it, as that of an
                 average does.
 
@@ -157,14 +168,15 @@ class Session:
             raise InvalidParameter("A preview needs either epsilon or within.",
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
         _whole(group_rows, "group_rows")
-        self._rehearse(self._plan(query, Fraction(1)))
+        limits = Limits(_limit(max_rows, "max_rows"), _limit(max_groups, "max_groups"))
+        self._rehearse(self._plan(query, Fraction(1), limits))
         public = self._catalog.public
         if epsilon is not None:
             loss = epsilon_of(epsilon)
         else:
             assert within is not None
-            loss = least_epsilon(lambda e: self._plan(query, e), public, within, level, group_rows)
-        plan = self._plan(query, loss)
+            loss = least_epsilon(lambda e: self._plan(query, e, limits), public, within, level, group_rows)
+        plan = self._plan(query, loss, limits)
         errors, assuming = expected_errors(plan, public, level, group_rows)
         assumed = f"for groups of {group_rows:,} rows spread over their bounds" if assuming else ""
         groups = max((release.cells for release in plan.releases), default=0)
@@ -289,13 +301,13 @@ class Session:
 
     # Steps -------------------------------------------------------------------------------------------------
 
-    def _plan(self, query: str, epsilon: Fraction) -> Plan:
+    def _plan(self, query: str, epsilon: Fraction, limits: Limits = NO_LIMITS) -> Plan:
         if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
             raise _no_noise()
         from discreet.noise.parameters import LARGEST, SMALLEST
 
         try:
-            plan = make_plan(query, self._catalog, epsilon)
+            plan = make_plan(query, self._catalog, epsilon, limits)
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
@@ -524,6 +536,12 @@ def _confidence(confidence: object) -> float:
     value = float(exact(confidence, "confidence"))
     if not 0 < value < 1:
         raise InvalidParameter("confidence must be strictly between 0 and 1.", "Write confidence=0.95.")
+    return value
+
+
+def _limit(value: int | None, name: str) -> int | None:
+    if value is not None:
+        _whole(value, name)
     return value
 
 

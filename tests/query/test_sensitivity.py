@@ -18,7 +18,9 @@ from discreet.query import measures
 from discreet.query.expression import quote
 from discreet.query.relation import UNIT
 
-EXAMPLES = int(os.environ.get("DISCREET_EXAMPLES", "1200"))
+EXAMPLES = int(os.environ.get("DISCREET_EXAMPLES", "1300"))
+"""Tables with questions; each has 18 neighbours, so 1,300 are over 20,000 pairs, an empty table now and then aside."""
+SHARDS = 4
 RELAXED = settings(
     deadline=None,
     database=None,
@@ -28,14 +30,18 @@ RELAXED = settings(
 )
 
 
-@RELAXED
-@given(case=harness.cases())
-def test_neighbours_stay_within_the_sensitivity(case: harness.Case) -> None:
-    assert harness.violations(case) == []
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_neighbours_stay_within_the_sensitivity(shard: int) -> None:
+    @settings(RELAXED, max_examples=EXAMPLES // SHARDS)
+    @given(case=harness.cases())
+    def check(case: harness.Case) -> None:
+        assert harness.violations(case) == []
+
+    check()
 
 
 @settings(RELAXED, max_examples=EXAMPLES // 4)
-@given(case=harness.cases(per_table=1))
+@given(case=harness.cases(per_table=0))
 def test_integers_do_not_depend_on_the_physical_order(case: harness.Case) -> None:
     assert harness.order_matters(case) == []
 
