@@ -79,7 +79,7 @@ def weight(expression: Expression) -> int:
     """How many columns and operations the SQL of an expression holds: a spelling may repeat its arguments."""
     if not isinstance(expression, Call):
         return int(isinstance(expression, Column))
-    sql = expression.spelling[""]
+    sql = max(expression.spelling.values(), key=len)
     total = 1
     for at, arg in enumerate(expression.args):
         if not isinstance(arg, Literal):

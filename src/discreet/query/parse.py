@@ -45,7 +45,9 @@ def parse(text: str) -> exp.Query:
     if len(statements) > 1:
         raise refuse(statements[1], text, "There is more than one statement.", "Send them one at a time.")
     statement = statements[0]
-    while isinstance(statement, exp.Subquery) and not any(v for k, v in statement.args.items() if k != "this"):
+    while isinstance(statement, exp.Subquery) and not any(
+        v for k, v in statement.args.items() if k != "this"
+    ):
         statement = statement.this
     if not isinstance(statement, exp.Query):
         kind = type(statement).__name__.upper()
