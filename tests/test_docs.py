@@ -1,0 +1,171 @@
+"""The pages under docs/ say what is so: examples run, refusals are as shown, all that is made is up to date."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.errors import QueryRefused
+from discreet.policy import Policy
+from discreet.session import Session
+from tests.test_readme import ROOT, _blocks, _shell
+
+DOCS = ROOT / "docs"
+PAGES = sorted(path.name for path in DOCS.glob("*.md") if not path.name.endswith(".in.md"))
+REFUSED = "-- refused\n"
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+REFERENCE = _load(DOCS / "reference.py")
+CHOOSING = _load(DOCS / "figures" / "choosing.py")
+
+
+def _sql() -> list[tuple[str, str]]:
+    return [(page, sql) for page in PAGES for sql in _blocks("sql", (DOCS / page).read_text("utf-8"))]
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with REFERENCE.session() as opened:
+        yield opened
+
+
+def test_there_are_pages_and_examples_of_both_kinds() -> None:
+    assert {"bounds.md", "sql.md"} <= set(PAGES)
+    assert len([sql for _, sql in _sql() if sql.startswith(REFUSED)]) >= 10
+    assert len([sql for _, sql in _sql() if not sql.startswith(REFUSED)]) >= 15
+
+
+@pytest.mark.parametrize(("page", "sql"), _sql())
+def test_every_query_is_answered_or_refused_as_it_says(session: Session, page: str, sql: str) -> None:
+    with session.mock(rows=5000) as mock:
+        if sql.startswith(REFUSED):
+            with pytest.raises(QueryRefused) as caught:
+                mock.sql(sql.removeprefix(REFUSED), epsilon=1)
+            assert caught.value.fix
+            assert caught.value.picture, "it points at no place"
+            assert str(caught.value) in (DOCS / page).read_text("utf-8")
+        else:
+            release = mock.sql(sql, epsilon=1)
+            assert len(release) > 0
+            assert release.low, "no column of it has an interval"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_policy_command_and_code_block_runs(page: str, tmp_path: Path) -> None:
+    text = (DOCS / page).read_text("utf-8")
+    for at, policy in enumerate(_blocks("toml", text)):
+        (tmp_path / f"{at}.toml").write_text(policy, "utf-8")
+        assert Policy.from_toml(tmp_path / f"{at}.toml").tables
+    code, commands = "".join(_blocks("python", text)), _blocks("sh", text)
+    if code or commands:
+        assert _shell("discreet demo --keep hospital", tmp_path).returncode == 0
+    for script in [*commands, *(["python code.py"] if code else [])]:
+        (tmp_path / "code.py").write_text(code, "utf-8")
+        result = _shell(script, tmp_path)
+        assert result.returncode == 0, script + result.stderr
+    if commands:  # what is checked above is worth something only if a failing line is seen
+        assert _shell(commands[0].replace("SELECT", "SELEKT"), tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    text = (DOCS / page).read_text("utf-8")
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text):
+        linked = DOCS / (target or page)
+        assert linked.exists(), target
+        if anchor:
+            heads = re.findall(r"^#+ (.*)$", linked.read_text("utf-8"), re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads], (
+                anchor
+            )
+
+
+def _printed(*args: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *args], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["bounds", "max_rows"])
+def test_the_pictures_are_up_to_date(name: str) -> None:
+    assert _printed("docs/figures/choosing.py", name) == (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
+
+
+def test_the_reference_is_up_to_date() -> None:
+    page = REFERENCE.page((DOCS / "sql.in.md").read_text("utf-8"))
+    assert page == (DOCS / "sql.md").read_text("utf-8"), "run `make docs`"
+    for lines in REFERENCE.fn.TABLE.values():
+        for line in lines:
+            if line.usage:
+                usage = REFERENCE.PARTS.sub("part", line.usage)
+                assert REFERENCE._cell(usage) in REFERENCE.PARTS.sub("part", page), usage
+
+
+def test_a_query_that_is_accepted_cannot_be_shown_as_refused() -> None:
+    with pytest.raises(AssertionError, match="not refused any more"):
+        REFERENCE.page("```sql\n-- refused\nSELECT COUNT(*) AS n FROM visits\n```\n<!-- functions -->")
+
+
+# The formulas behind the pictures, against real answers. Each test compares the root mean square error of 400
+# answers with the formula. Noise alone: a relative error of the estimate of about sqrt(5 / (4 * 400)) = 6 % (the
+# kurtosis of a Laplace variable is 6), so 35 % is more than 6 deviations, and a factor of sqrt(2) is caught.
+ANSWERS = 400
+TOLERANCE = 0.35
+
+
+@pytest.mark.parametrize("hi", [4000.0, 12_000.0, 40_000.0])
+def test_the_picture_of_bounds_is_what_answers_do(hi: float) -> None:
+    from scipy.stats import norm
+
+    people = CHOOSING.PEOPLE
+    ranks = (np.arange(people) + 0.5) / people
+    costs = np.exp(CHOOSING.MU + CHOOSING.SIGMA * norm.ppf(ranks))
+    groups = np.repeat(np.arange(ANSWERS), people)
+    table = pa.table({"g": groups, "cost": np.tile(costs, ANSWERS)})
+    keys = list(range(ANSWERS))
+    with dp.protect(table, privacy_unit="row", bounds={"cost": (0, hi)}, keys={"g": keys}, budget=1) as asked:
+        release = asked.sql("SELECT g, AVG(cost) AS cost FROM data GROUP BY g", epsilon=CHOOSING.EPSILON)
+    errors = np.array(release.to_dict()["cost"]) - CHOOSING.mean()
+    # 500 quantiles leave out the far tail: their mean is a little below that of the whole distribution.
+    assert math.sqrt(float(np.mean(errors**2))) == pytest.approx(
+        CHOOSING.PICTURES["bounds"].total(hi), rel=TOLERANCE
+    )
+
+
+@pytest.mark.parametrize("cap", [2, 9, 25])
+def test_the_picture_of_max_rows_is_what_answers_do(cap: int) -> None:
+    # Numbers of visits at the quantiles of the geometric distribution; g tells the questions apart.
+    ranks = (np.arange(CHOOSING.UNITS) + 0.5) / CHOOSING.UNITS
+    visits = np.ceil(np.log1p(-ranks) / math.log(1 - CHOOSING.LEAVE)).astype(np.int64)
+    table = pa.table({"who": np.repeat(np.arange(CHOOSING.UNITS), visits)})
+    errors = []
+    epsilon = CHOOSING.COUNT_EPSILON
+    with dp.protect(table, privacy_unit="who", max_rows=cap, budget=10**6) as asked:
+        for at in range(ANSWERS // 4):  # 100 answers: 12 %, so that 75 % is 6 deviations
+            sql = f"SELECT COUNT(*) AS n FROM data WHERE {at} = {at}"
+            errors.append(asked.sql(sql, epsilon=epsilon).to_dict()["n"][0] - int(visits.sum()))
+    assert math.sqrt(float(np.mean(np.square(errors)))) == pytest.approx(
+        CHOOSING.PICTURES["max_rows"].total(cap), rel=0.75
+    )
