@@ -27,6 +27,7 @@ from discreet.query.plan import Plan
 from discreet.query.planner import NO_LIMITS, Limits
 from discreet.query.planner import plan as make_plan
 from discreet.query.preview import GROUP_ROWS, Preview, expected_errors, least_epsilon
+from discreet.query.quantiles import EXTREME
 from discreet.rational import Number, epsilon_of, exact, show
 
 if TYPE_CHECKING:
@@ -395,6 +396,8 @@ class Session:
             notes.append(f"rows of a unit beyond {part.cap} of them, which are dropped before counting")
         if any(m.grid is not None for release in plan.releases for m in release.measures):
             notes.append("values outside their bounds, which are clamped before adding up")
+        if any(a.what in EXTREME for release in plan.releases for a in release.aggregates):
+            notes.append("what lies beyond the 1 % and the 99 % quantile, which is what MIN and MAX are here")
         if any(release.keys for release in plan.releases):
             notes.append("rows whose group is not among the public keys, which are dropped")
         if without:

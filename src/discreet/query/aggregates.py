@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -13,7 +14,10 @@ from discreet.query import functions as fn
 from discreet.query.bind import Binder
 from discreet.query.expression import Column, Expression, Literal
 from discreet.query.measures import Measure, constant, grid_of
-from discreet.query.plan import Aggregate
+from discreet.query.moments import DEGREES, Joint
+from discreet.query.plan import Aggregate, AnyMeasure
+from discreet.query.quantile_syntax import quantile_asked
+from discreet.query.quantiles import is_quantile, tree_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +25,30 @@ class Request:
     """An aggregate that a query asks for.
 
     Attributes:
-        what: `rows`, `units`, `distinct`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop` or `stddev_samp`.
+        what: `rows`, `units`, `distinct`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop`, `stddev_samp`,
+            a quantile as `quantiles` names it, or a quantity of a pair as `moments` names it.
         argument: over the rows; None for `rows`, and for `units` unless only some rows are looked at.
         sql: the aggregate in canonical spelling.
+        other: the second argument of a quantity of a pair, y, where `argument` is x.
     """
 
     what: str
     argument: Expression | None
     sql: str
+    other: Expression | None = None
 
 
 NUMERIC: dict[type[exp.Expr], str] = {
     exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "var_samp", exp.VariancePop: "var_pop", exp.Stddev: "stddev_samp",
     exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop",
 }  # fmt: skip
-COUNTS = frozenset({"rows", "units", "distinct", "count"})
+PAIRS: dict[type[exp.Expr], str] = {
+    exp.CovarPop: "covar_pop", exp.CovarSamp: "covar_samp", exp.Corr: "corr", exp.RegrSlope: "slope",
+    exp.RegrIntercept: "intercept", exp.RegrCount: "pairs", exp.RegrAvgx: "avgx", exp.RegrAvgy: "avgy",
+    exp.RegrR2: "r2",
+}  # fmt: skip
+"""Of two arguments, y before x."""
+COUNTS = frozenset({"rows", "units", "distinct", "count", "pairs"})
 DEGREE = {
     "rows": 0,
     "count": 0,
@@ -66,6 +79,13 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str]) -> Request:
         node = node.this
     if isinstance(node.this, exp.Distinct):
         return _distinct(node, binder, units, condition, sql)
+    what = quantile_asked(node, binder)
+    if what is not None:
+        return Request(what[0], _filtered(_number(what[1], node, binder), condition), sql)
+    pair = PAIRS.get(type(node))
+    if pair is not None:
+        y, x = (_number(node.args[key], node, binder) for key in ("this", "expression"))
+        return Request(pair, _filtered(x, condition), sql, y)
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
         raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
     if isinstance(node, exp.CountIf):
@@ -79,24 +99,31 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str]) -> Request:
         if constant(argument) or not argument.span.nullable:
             return Request("rows", None, sql) if condition is None else _counted(condition, sql)
         return Request("count", _filtered(argument, condition), sql)
-    what = NUMERIC.get(type(node))
-    name = node.name if isinstance(node, exp.AnonymousAggFunc) else node.key.upper()
-    if what is None:
-        raise binder.refuse(node, f"The aggregate {name} is not supported.",
-                            "Use COUNT, SUM, AVG, VARIANCE or STDDEV.")  # fmt: skip
-    argument = binder.bind(node.this)
+    name = NUMERIC.get(type(node))
+    if name is None:
+        called = node.name if isinstance(node, exp.AnonymousAggFunc) else node.key.upper()
+        raise binder.refuse(node, f"The aggregate {called} is not supported.",
+                            "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX, COVAR_POP, CORR "
+                            "or REGR_SLOPE.")  # fmt: skip
+    return Request(name, _filtered(_number(node.this, node, binder), condition), sql)
+
+
+def _number(node: exp.Expr, function: exp.Expr, binder: Binder) -> Expression:
+    """Read an argument that must be a bounded number."""
+    name = function.name if isinstance(function, exp.AnonymousAggFunc) else function.key.upper()
+    argument = binder.bind(node)
     if argument.type is Type.BOOLEAN:
         as_number = fn.call("to_integer", argument)
         assert as_number is not None
         argument = as_number
     if argument.type not in (Type.INTEGER, Type.FLOAT):
-        raise binder.refuse(node, f"{name} takes a number.", "Convert it with CAST(… AS DOUBLE).")
+        raise binder.refuse(function, f"{name} takes a number.", "Convert it with CAST(… AS DOUBLE).")
     if not argument.span.bounded or not argument.span.within(-(10**300), 10**300):
-        inner = node.this.sql("duckdb")
-        raise binder.refuse(node.this, f"{inner} has no bounds, so one person could move the answer without limit.",
+        inner = node.sql("duckdb")
+        raise binder.refuse(node, f"{inner} has no bounds, so one person could move the answer without limit.",
                             f"Declare bounds in the policy, or write {name}(clamp({inner}, 0, 100)) "
                             "with bounds that you choose without looking at the data.")  # fmt: skip
-    return Request(what, _filtered(argument, condition), sql)
+    return argument
 
 
 def _distinct(
@@ -136,13 +163,17 @@ class Choice:
         argument: of the measure.
         with_null: whether all rows are counted too.
         counts: `rows`; `units` when units are counted, each once in a group; `distinct` when equal values of the
-            argument count once.
+            argument count once; `tree` for quantiles; `pairs` for what is asked of two arguments.
+        other: the second argument of a pair.
+        degree_other: of the measure, in the second argument.
     """
 
     degree: int
     argument: Expression | None
     with_null: bool
     counts: str = "rows"
+    other: Expression | None = None
+    degree_other: int = 0
 
 
 def choose(requests: Sequence[Request]) -> tuple[list[Choice], list[int]]:
@@ -154,44 +185,78 @@ def choose(requests: Sequence[Request]) -> tuple[list[Choice], list[int]]:
     Returns:
         The choices, and for each request the number of the choice that answers it.
     """
-    wanted: dict[tuple[str, Expression | None], set[str]] = {}
+    wanted: dict[Family, set[str]] = {}
     for request in requests:
         wanted.setdefault(_family(request), set()).add(request.what)
-    counting = wanted.pop(("rows", None), set())
+    counting = wanted.pop(ALL_ROWS, set())
     choices: list[Choice] = []
-    order: list[tuple[str, Expression | None]] = []
+    order: list[Family] = []
     # Plain measures come first, so that the number of all rows can be had from one of them.
-    for family in sorted(wanted, key=lambda f: f[0] != "rows"):
-        counts, argument = family
+    for family in sorted(
+        wanted, key=lambda f: ("rows", "pairs").index(f[0]) if f[0] in ("rows", "pairs") else 2
+    ):
+        counts, argument, other = family
         order.append(family)
+        with_null = bool(counting) and not choices and (_nullable(argument) or _nullable(other))
+        if counts == "pairs":
+            p, q = (max(DEGREES[what][axis] for what in wanted[family]) for axis in (0, 1))
+            choices.append(Choice(p, argument, with_null, counts, other, q))
+            continue
         if counts != "rows":
             choices.append(Choice(0, argument, False, counts))
             continue
         degree = max(DEGREE[what] for what in wanted[family])
-        with_null = bool(counting) and not choices and argument is not None and argument.span.nullable
         if wanted[family] == {"sum"} and not (counting and not choices):
             degree = -1
         choices.append(Choice(degree, argument, with_null))
-    if counting and (not choices or choices[0].counts != "rows"):
+    if counting and (not choices or choices[0].counts not in ("rows", "pairs")):
         choices.append(Choice(0, None, False))
-        order.append(("rows", None))
-    free = 0 if ("rows", None) not in order else order.index(("rows", None))
+        order.append(ALL_ROWS)
+    free = 0 if ALL_ROWS not in order else order.index(ALL_ROWS)
     return choices, [free if r.what == "rows" else order.index(_family(r)) for r in requests]
 
 
-def _family(request: Request) -> tuple[str, Expression | None]:
+def _nullable(argument: Expression | None) -> bool:
+    return argument is not None and argument.span.nullable
+
+
+Family: TypeAlias = tuple[str, Expression | None, Expression | None]
+ALL_ROWS: Family = ("rows", None, None)
+
+
+def _family(request: Request) -> Family:
     """Requests of one family are answered by one measure."""
-    return (request.what if request.what in ("units", "distinct") else "rows", request.argument)
+    kind = "rows"
+    if request.what in ("units", "distinct"):
+        kind = request.what
+    elif is_quantile(request.what):
+        kind = "tree"
+    elif request.other is not None:
+        kind = "pairs"
+    return kind, request.argument, request.other
 
 
-def measure(choice: Choice, contribution: Fraction, part: int) -> Measure:
+def measure(choice: Choice, contribution: Fraction, part: int, cells: int) -> AnyMeasure:
     """Give a chosen measure its grid.
 
     Args:
         choice: the measure.
         contribution: rows counted per unit times the unit factor, divided by the epsilon of this measure.
         part: the number of the part that it is taken over.
+        cells: the number of groups.
+
+    Raises:
+        QueryRefused: there are too many groups for quantiles.
     """
+    if choice.counts == "tree":
+        assert choice.argument is not None
+        return tree_for(choice.argument, cells, part)
+    if choice.counts == "pairs":
+        assert choice.argument is not None
+        assert choice.other is not None
+        x, y = (grid_of(argument, 2, contribution) for argument in (choice.argument, choice.other))
+        degrees = choice.degree, choice.degree_other
+        return Joint(choice.argument, choice.other, degrees, x, y, choice.with_null, part)
     if choice.counts == "units":
         return Measure(0, None, None, False, part)
     grid = None
@@ -204,7 +269,9 @@ def measure(choice: Choice, contribution: Fraction, part: int) -> Measure:
 def aggregate(request: Request, at: int) -> Aggregate:
     """The column of the noisy table that answers a request."""
     whole = request.what in COUNTS or (
-        request.what == "sum" and request.argument is not None and request.argument.type is Type.INTEGER
+        (request.what == "sum" or is_quantile(request.what))
+        and request.argument is not None
+        and request.argument.type is Type.INTEGER
     )
     what = "rows" if request.what in ("units", "distinct") else request.what
     return Aggregate(at, what, whole, request.sql)

@@ -8,12 +8,13 @@ result    the number of the public group, and its sums; a group that is not publ
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.query.expression import Column, Expression, leaves, quote, spell
-from discreet.query.measures import SATURATE, Measure, group_items, row_items
-from discreet.query.plan import Part, ReleasePlan
+from discreet.query.measures import SATURATE
+from discreet.query.plan import AnyMeasure, Part, ReleasePlan
+from discreet.query.quantiles import Tree
 from discreet.query.relation import UNIT, public_tables, raw_column
 from discreet.query.relation_sql import to_sql
 
@@ -26,7 +27,8 @@ class Compiled:
     """A query and the public key tables that it reads.
 
     Attributes:
-        sql: in the dialect of the engine; columns `cell`, then the entries of all measures `m0`, `m1`, …
+        sql: in the dialect of the engine; columns `cell`, then the entries of all measures `m0`, `m1`, …; for a tree
+            `cell`, `leaf` and the count `m0`.
         tables: key lists, with columns `key` and `at`.
     """
 
@@ -47,23 +49,27 @@ def compile_part(release: ReleasePlan, number: int, dialect: str, salt: int) -> 
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
     items = [(f"k{at}", spell(key, dialect)) for at, key in enumerate(part.keys)]
     for at, measure in enumerate(measures):
-        items += row_items(measure, f"t{at}", dialect)
+        items += measure.row_items(f"t{at}", dialect)
     tables, numbers, filters, joins, ranges = _numbering(release)
     tables.update(public_tables(part.rows.relation))
-    used = [*part.keys, *(m.argument for m in measures if m.argument is not None)]
+    used = [*part.keys, *(argument for m in measures for argument in m.arguments)]
     rows = _rows(part, used, items, dialect)
     names = [name for name, _ in items]
     if part.rows.per_unit:
         keep = " AND ".join([f"{quote(UNIT)} IS NOT NULL", *filters])
         rows = _kept(rows, keep, names, part.cap, salt)
     keys = [f"k{at}" for at in range(len(part.keys))]
-    sums = [item for at, measure in enumerate(measures) for item in group_items(measure, f"t{at}", dialect)]
+    sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
     entries = [
         f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)
     ]
-    group_by = f" GROUP BY {', '.join(keys)}" if keys else ""
-    groups = f"SELECT {', '.join([*keys, *entries])} FROM ({rows}) AS kept{group_by}"
     outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
+    by, counted = keys, ""
+    if isinstance(measures[0], Tree):  # alone in its part: one count for every group and leaf that has rows
+        by, counted = [*keys, "t0"], " WHERE t0 IS NOT NULL"
+        outputs = f"CAST(g.t0 AS BIGINT) AS leaf, {outputs}"
+    group_by = f" GROUP BY {', '.join(by)}" if by else ""
+    groups = f"SELECT {', '.join([*by, *entries])} FROM ({rows}) AS kept{counted}{group_by}"
     if not keys:
         return Compiled(f"SELECT CAST(0 AS BIGINT) AS cell, {outputs} FROM ({groups}) AS g", tables)
     where = f" WHERE {' AND '.join(ranges)}" if ranges else ""
@@ -72,11 +78,13 @@ def compile_part(release: ReleasePlan, number: int, dialect: str, salt: int) -> 
     )
 
 
-def _over_raw(part: Part, measure: Measure) -> Measure:
+def _over_raw(part: Part, measure: AnyMeasure) -> AnyMeasure:
     """Read a plain column as it is stored where the measure clamps it into the same bounds anyway."""
-    if measure.grid is None or not isinstance(measure.argument, Column):
-        return measure
-    return replace(measure, argument=raw_column(part.rows.relation, measure.argument))
+
+    def raw(argument: Expression) -> Expression:
+        return raw_column(part.rows.relation, argument) if isinstance(argument, Column) else argument
+
+    return measure.over(raw)
 
 
 def _rows(part: Part, used: list[Expression], items: list[tuple[str, str]], dialect: str) -> str:

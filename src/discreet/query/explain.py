@@ -20,8 +20,9 @@ from discreet.query.compile import compile_part
 from discreet.query.expression import Column, Expression
 from discreet.query.keys import Key
 from discreet.query.lineage import below, origins, read, rule
-from discreet.query.measures import Measure
-from discreet.query.plan import Aggregate, Part, Plan, ReleasePlan
+from discreet.query.moments import Joint
+from discreet.query.plan import Aggregate, AnyMeasure, Part, Plan, ReleasePlan
+from discreet.query.quantiles import Tree
 from discreet.query.relation import RAW, Relation
 from discreet.query.tree import Fact, Json, Node, draw, svg
 from discreet.query.wording import ends, values, words
@@ -165,7 +166,7 @@ def _key(key: Key, release: ReleasePlan, at: int, policy: Policy) -> Fact:
 def _measure(release: ReleasePlan, at: int) -> Fact:
     measure = release.measures[at]
     total, scale, share = release.sensitivity(measure), release.scale(at), release.shares[at]
-    what = measure.name + ("" if measure.argument is None else f" of {words(measure.argument)}")
+    what = measure.name + (f" of {' and '.join(map(words, measure.arguments))}" if measure.arguments else "")
     if measure.with_null:
         what += ", and of all rows"
     plural = "s" * (measure.entries != 1)
@@ -180,8 +181,12 @@ def _measure(release: ReleasePlan, at: int) -> Fact:
     if measure.grid is not None and measure.argument is not None:
         span = ends(measure.argument.span, measure.argument.type)
         lines.append(f"   clamped to {span} on a grid of step g = {_power(measure.grid.step)}")
+        if isinstance(measure, Joint):
+            other = ends(measure.other.span, measure.other.type)
+            lines.append(f"   and to {other} on a grid of step g = {_power(measure.other_grid.step)}")
         data |= {"clamp": span, "step": float(measure.grid.step), "levels": measure.grid.levels}
-    letter = "" if measure.levels == 1 else "M" if measure.degree < 0 else "R"
+    letter = "M" if measure.degree < 0 else "levels" if isinstance(measure, Tree) else "R"
+    letter = "" if measure.levels == 1 else letter
     row = f"{letter} = {measure.levels:,}" if letter else "1"
     cap = release.parts[measure.part].cap
     factors = (
@@ -205,11 +210,11 @@ def _measure(release: ReleasePlan, at: int) -> Fact:
     return Fact("measure", "\n".join(lines), data, many=True)
 
 
-def _natural(measure: Measure, scale: Fraction) -> tuple[float, str]:
+def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:
     """A scale in integers as rows, or as units of a sum asked for alone."""
     if measure.degree < 0 and measure.grid is not None and measure.argument is not None:
         return float(scale * measure.grid.step), f"of {words(measure.argument)}"
-    return float(scale / measure.levels), "rows"
+    return float(scale if isinstance(measure, Tree) else scale / measure.levels), "rows"
 
 
 def _output(release: ReleasePlan, at: int, post: exp.Query) -> Fact:
@@ -249,7 +254,7 @@ def _outputs(post: exp.Query, table: str, column: str) -> list[str]:
 
 def _part(release: ReleasePlan, at: int, policy: Policy) -> Node:
     part = release.parts[at]
-    arguments = [m.argument for m in release.measures if m.part == at]
+    arguments = [argument for m in release.measures if m.part == at for argument in m.arguments]
     needed = read([*part.keys, *arguments])
     title = "that are aggregated" if len(release.parts) == 1 else f"of part {at + 1}"
     return Node(

@@ -6,18 +6,21 @@ have given without noise. It does not cover what clamping, the row limit and dro
 Each noisy entry is its true integer plus a Laplace variable of known scale, so a linear quantity (a count, a sum)
 errs by a weighted sum of Laplace variables, whose tail has a closed form. A mean is a ratio of two noisy entries:
 mean <= c exactly when (1 - c) a - c b <= 0, so the set of all c that a test of that inequality does not reject
-has exactly the stated coverage (Fieller 1954), however few rows there are. Variances are drawn again.
+has exactly the stated coverage (Fieller 1954), however few rows there are. A quantile is found by a test, too, see
+`quantiles.Tree.interval`. Variances, covariances and what is made of them are drawn again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.query.measures import estimate
 from discreet.query.plan import Aggregate, ReleasePlan
+from discreet.query.quantiles import Tree
+from discreet.query.tails import half_width, tail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,54 +31,10 @@ DRAWS = 4000
 """How often noise is drawn again: the 2.5th percentile of 4,000 draws is within 0.25 points of the true one."""
 MOST_NUMBERS = 8_000_000
 """The most numbers drawn at a time."""
-
-
-def tail(weights: Floats, t: Floats) -> Floats:
-    """P(|sum of w_i L_i| > t) for independent standard Laplace variables L_i.
-
-    By partial fractions of the characteristic function, the product of 1/(1 + w_i^2 s^2). Equal weights are
-    moved apart by a part in ten thousand, which moves the tail by less than a part in ten million.
-
-    Args:
-        weights: float64 array (..., k), k at most 4.
-        t: float64 array (...), at least 0.
-    """
-    w = np.sort(np.abs(weights), axis=-1)
-    k = w.shape[-1]
-    w = np.maximum(w, 1e-9 * np.max(w, axis=-1, keepdims=True))
-    for i in range(1, k):
-        w[..., i] = np.maximum(w[..., i], w[..., i - 1] * (1 + 1e-4))
-    out = np.zeros(np.broadcast_shapes(t.shape, w.shape[:-1]))
-    squares = w * w
-    for i in range(k):
-        factor = np.ones(w.shape[:-1])
-        for j in range(k):
-            if j != i:
-                factor = factor * squares[..., i] / (squares[..., i] - squares[..., j])
-        out = out + factor * np.exp(-t / w[..., i])
-    return np.clip(out, 0, 1)
-
-
-def half_width(weights: Floats, confidence: float) -> Floats:
-    """The t at which `tail` is 1 - confidence.
-
-    Args:
-        weights: float64 array (..., k).
-        confidence: strictly between 0 and 1.
-
-    Returns:
-        float64 array (...), in the units of the weights.
-    """
-    w = np.abs(np.asarray(weights, dtype=np.float64))
-    if w.shape[-1] == 1:
-        return np.asarray(w[..., 0] * -np.log1p(-confidence))
-    low = np.zeros(w.shape[:-1])
-    high = w.sum(axis=-1) * (-np.log1p(-confidence) + 1.0) + 1e-300
-    for _ in range(60):
-        middle = (low + high) / 2
-        above = tail(w, middle) > 1 - confidence
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.asarray(high)
+TREE_DRAWS = 400
+"""How often the noise of a tree of counts is drawn again, which has thousands of integers per group."""
+MOST_TREE_NUMBERS = 100_000_000
+"""The most numbers drawn for trees in all, one block after the other: about four seconds."""
 
 
 def linear_half_width(release: ReleasePlan, aggregate: Aggregate, confidence: float) -> float | None:
@@ -149,6 +108,20 @@ def _ratio_widths(confidence: float) -> tuple[Floats, Floats]:
     return grid, half_width(np.stack([1 - grid, grid], axis=-1), confidence)
 
 
+def draws_for(releases: Sequence[ReleasePlan]) -> int:
+    """How often the noise of some releases can be drawn again at once within the limits above."""
+    numbers, tree_numbers = 0, 0
+    for release in releases:
+        for measure in release.measures:
+            if isinstance(measure, Tree):
+                tree_numbers += release.cells * measure.entries
+            else:
+                numbers += release.cells * measure.entries
+        numbers += release.cells * len(release.aggregates)
+    draws = min(DRAWS, MOST_NUMBERS // max(1, numbers))
+    return min(draws, TREE_DRAWS, MOST_TREE_NUMBERS // tree_numbers) if tree_numbers else draws
+
+
 def redraw(release: ReleasePlan, measure: int, entries: Floats, draws: int) -> Floats:
     """Noise drawn again around released entries.
 
@@ -168,6 +141,34 @@ def redraw(release: ReleasePlan, measure: int, entries: Floats, draws: int) -> F
     return noise
 
 
+def drawn_again(
+    release: ReleasePlan, measure: int, quantities: Sequence[str], entries: Floats, draws: int
+) -> list[Floats]:
+    """Estimates of some quantities of one measure, with the noise drawn again.
+
+    Args:
+        release: the plan.
+        measure: which measure the entries belong to.
+        quantities: what is estimated.
+        entries: float64 array (n, entries), noisy.
+        draws: how often.
+
+    Returns:
+        For each quantity a float64 array (draws, n).
+    """
+    what = release.measures[measure]
+    tree = isinstance(what, Tree)
+    out = [np.empty((draws, len(entries))) for _ in quantities]
+    block = max(1, (MOST_NUMBERS // 4 if tree else MOST_NUMBERS) // (draws * what.entries))
+    for start in range(0, len(entries), block):
+        part = slice(start, start + block)
+        base = what.smoothed(entries[part]) if isinstance(what, Tree) else entries[part]
+        again = redraw(release, measure, base, draws)
+        for quantity, values in zip(quantities, out, strict=True):
+            values[:, part] = what.estimate(quantity, again)
+    return out
+
+
 def direct(
     release: ReleasePlan, aggregate: Aggregate, entries: Floats, values: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
@@ -184,11 +185,12 @@ def direct(
     if width is not None:
         return values - width, values + width
     measure = release.measures[aggregate.measure]
-    assert measure.grid is not None
+    scale = float(release.scale(aggregate.measure))
+    if isinstance(measure, Tree):
+        return measure.interval(aggregate.what, entries, scale, confidence)
     if aggregate.what == "avg" and measure.degree == 1:
-        low, high = mean_interval(
-            entries[:, 0], entries[:, 1], float(release.scale(aggregate.measure)), confidence
-        )
+        assert measure.grid is not None
+        low, high = mean_interval(entries[:, 0], entries[:, 1], scale, confidence)
         reach = float(measure.grid.step) * measure.levels
         return measure.grid.lo + reach * low, measure.grid.lo + reach * high
     return _by_draws(release, aggregate, entries, confidence)
@@ -197,13 +199,12 @@ def direct(
 def _by_draws(
     release: ReleasePlan, aggregate: Aggregate, entries: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
-    measure = release.measures[aggregate.measure]
     low, high = np.empty(len(entries)), np.empty(len(entries))
-    block = max(1, MOST_NUMBERS // (DRAWS * measure.entries))
+    block = max(1, MOST_NUMBERS // (DRAWS * release.measures[aggregate.measure].entries))
     for start in range(0, len(entries), block):
         part = slice(start, start + block)
-        drawn = estimate(measure, aggregate.what, redraw(release, aggregate.measure, entries[part], DRAWS))
-        low[part], high[part] = percentiles(drawn, confidence)
+        (values,) = drawn_again(release, aggregate.measure, [aggregate.what], entries[part], DRAWS)
+        low[part], high[part] = percentiles(values, confidence)
     return low, high
 
 
@@ -216,3 +217,7 @@ def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
         at = int(np.clip(np.floor(share * len(drawn)), 0, len(drawn) - 1))
         ends.append(ordered[at])
     return ends[0], ends[1]
+
+
+__all__ = ["DRAWS", "direct", "discrete_half_width", "drawn_again", "draws_for", "half_width", "linear_half_width",
+           "mean_interval", "percentiles", "redraw", "tail"]  # fmt: skip

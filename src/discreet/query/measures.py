@@ -21,10 +21,10 @@ max_rows * R when it is added or removed, and twice that when it is replaced by 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
 GRID_BITS = 30
 """R is at most 2^30, so that t*t and 2t(R - t) fit 64 bits on every engine."""
@@ -104,6 +105,54 @@ class Measure:
         return {-1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance"}[
             self.degree
         ]
+
+    @property
+    def arguments(self) -> tuple[Expression, ...]:
+        """What a row must know."""
+        return () if self.argument is None else (self.argument,)
+
+    def over(self, rename: Callable[[Expression], Expression]) -> Measure:
+        """The same measure, reading its argument elsewhere; only where it is clamped here anyway."""
+        if self.grid is None or self.argument is None:
+            return self
+        return replace(self, argument=rename(self.argument))
+
+    def row_items(self, name: str, dialect: str) -> list[tuple[str, str]]:
+        """Name and SQL of what a row must carry for this measure."""
+        return row_items(self, name, dialect)
+
+    def group_items(self, name: str, dialect: str) -> list[str]:
+        """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
+        return group_items(self, name, dialect)
+
+    def estimate(self, what: str, noisy: Floats) -> Floats:
+        """Estimate a quantity from noisy entries; see the function of that name."""
+        return estimate(self, what, noisy)
+
+    def invented(self, rows: int) -> Integers:
+        """The entries of a group whose values are spread evenly over their bounds: int64 array (entries,)."""
+        body = self.entries - self.with_null
+        out = np.zeros(self.entries, dtype=np.int64)
+        out[:body] = rows * self.levels // body
+        return out
+
+    def relative_variance(self, what: str) -> float:
+        """The variance of the noise of a quantity for one row, relative to the size of the quantity.
+
+        For a sensitivity over epsilon of 1 and values spread evenly. The size of a count is 1, of a sum half of the
+        largest value, of a mean half the range, of a variance that of the even spread, a twelfth of the range squared.
+        """
+        if what in ("rows", "count"):
+            return float(self.entries)
+        if what == "sum" and self.degree > 0:
+            assert self.argument is not None
+            span = self.argument.span
+            assert span.lo is not None
+            assert span.hi is not None
+            places = [span.lo + span.width * k / self.degree for k in range(self.degree + 1)]
+            reach = max(abs(span.lo), abs(span.hi)) or Fraction(1)
+            return float(sum(4 * place * place for place in places) / reach**2)
+        return {"sum": 4.0, "avg": 2.0}.get(what, 6.0 if what.startswith("stddev") else 24.0)
 
     def weights(self, what: str) -> Floats | None:
         """The estimate of a linear quantity as weights of the entries; None when it is not linear.
@@ -260,7 +309,15 @@ def constant(argument: Expression | None) -> bool:
     return isinstance(argument, Literal) and argument.value is not None
 
 
-def columns(measures: Sequence[Measure]) -> list[slice]:
+class Entries(Protocol):
+    """Anything with a number of integers per group."""
+
+    @property
+    def entries(self) -> int:
+        """The number of integers per group."""
+
+
+def columns(measures: Sequence[Entries]) -> list[slice]:
     """Where each measure's entries stand in the row of integers of a group."""
     out, at = [], 0
     for measure in measures:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeAlias
 
 from sqlglot import exp
 
 from discreet.query import keys as ks
 from discreet.query.expression import Expression
 from discreet.query.measures import Measure
+from discreet.query.moments import Joint
+from discreet.query.quantiles import Tree
 from discreet.query.relation import Rows
+
+AnyMeasure: TypeAlias = Measure | Tree | Joint
+"""Integers per group, by how much one row can move them, and what they estimate."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class ReleasePlan:
     name: str
     parts: tuple[Part, ...]
     keys: tuple[ks.Key, ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[AnyMeasure, ...]
     shares: tuple[Fraction, ...]
     aggregates: tuple[Aggregate, ...]
     unit_factor: int
@@ -78,7 +84,7 @@ class ReleasePlan:
         """The privacy loss: releases of one measure each compose by addition."""
         return sum(self.shares, Fraction(0))
 
-    def sensitivity(self, measure: Measure) -> int:
+    def sensitivity(self, measure: AnyMeasure) -> int:
         """By how much one neighbour step moves the integers of a measure over all groups, in L1."""
         return self.unit_factor * self.parts[measure.part].cap * measure.levels
 

@@ -11,12 +11,13 @@ from discreet.query.aggregates import Choice, aggregate, choose, measure
 from discreet.query.catalog import Catalog
 from discreet.query.expression import Column, Expression
 from discreet.query.functions import call
-from discreet.query.measures import Measure
+from discreet.query.keys import cells
 from discreet.query.parse import parse
-from discreet.query.plan import Part, Plan, ReleasePlan
+from discreet.query.plan import AnyMeasure, Part, Plan, ReleasePlan
 from discreet.query.relation import Rows
 from discreet.query.release_scope import Draft
 from discreet.query.scopes import Splitter
+from discreet.query.shares import shares_of, weights_of
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ def plan(text: str, catalog: Catalog, epsilon: Fraction, limits: Limits = NO_LIM
     Args:
         text: one SELECT in DuckDB's dialect.
         catalog: what it may refer to.
-        epsilon: for the whole statement, however many releases and aggregates it has; they share it equally.
+        epsilon: for the whole statement, however many releases and aggregates it has; `shares` says how they share
+            it.
         limits: how much of one unit counts.
 
     Raises:
@@ -55,27 +57,48 @@ def plan(text: str, catalog: Catalog, epsilon: Fraction, limits: Limits = NO_LIM
         if not draft.requests:
             raise QueryRefused("This GROUP BY asks for no aggregate, and its groups are public already.",
                                "Add COUNT(*), or read the keys from the policy.")  # fmt: skip
-    releases = tuple(_release(draft, epsilon / len(drafts), catalog.unit_factor, limits) for draft in drafts)
+    chosen = [choose(draft.requests) for draft in drafts]
+    weights = [
+        weights_of(
+            [measure(c, Fraction(1), 0, cells(draft.keys)) for c in choices], draft.requests, answered_by
+        )
+        for draft, (choices, answered_by) in zip(drafts, chosen, strict=True)
+    ]
+    releases = tuple(
+        _release(draft, *one, shares, catalog.unit_factor, limits)
+        for draft, one, shares in zip(drafts, chosen, shares_of(epsilon, weights), strict=True)
+    )
     canonical = f"{statement.sql('duckdb', comments=False)} {limits}"
     return Plan(text, canonical, releases, post)
 
 
-def _release(draft: Draft, epsilon: Fraction, unit_factor: int, limits: Limits) -> ReleasePlan:
-    choices, answered_by = choose(draft.requests)
-    share = epsilon / len(choices)
+def _release(
+    draft: Draft,
+    choices: list[Choice],
+    answered_by: list[int],
+    shares: tuple[Fraction, ...],
+    unit_factor: int,
+    limits: Limits,
+) -> ReleasePlan:
     parts: list[Part] = []
-    measures: list[Measure] = []
-    for choice in choices:
+    shared: dict[int, Part] = {}  # a tree is alone in its part: its query counts by leaf, not only by group
+    measures: list[AnyMeasure] = []
+    for choice, share in zip(choices, shares, strict=True):
         part = _part(draft, choice, limits)
-        if part not in parts:
+        at = next((at for at, one in shared.items() if one == part), len(parts))
+        if choice.counts == "tree" or at == len(parts):
+            at = len(parts)
             parts.append(part)
-        measures.append(measure(choice, Fraction(unit_factor * part.cap) / share, parts.index(part)))
+            if choice.counts != "tree":
+                shared[at] = part
+        contribution = Fraction(unit_factor * part.cap) / share
+        measures.append(measure(choice, contribution, at, cells(draft.keys)))
     return ReleasePlan(
         name=draft.name,
         parts=tuple(parts),
         keys=draft.keys,
         measures=tuple(measures),
-        shares=(share,) * len(choices),
+        shares=shares,
         aggregates=tuple(aggregate(r, at) for r, at in zip(draft.requests, answered_by, strict=True)),
         unit_factor=unit_factor,
     )

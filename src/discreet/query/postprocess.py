@@ -13,8 +13,7 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.query import keys as ks
 from discreet.query.draws import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Rewritten, Shape, rewrite
-from discreet.query.intervals import DRAWS, MOST_NUMBERS, direct, redraw
-from discreet.query.measures import estimate
+from discreet.query.intervals import direct, drawn_again, draws_for
 from discreet.query.plan import Plan
 from discreet.query.run import CELL, Noisy
 
@@ -148,8 +147,7 @@ def _drawn(
         fixed = [CELL]
     elif not _identify(values, fixed):
         return {}, tuple(wanted)
-    numbers = sum(release.cells * sum(m.entries for m in release.measures) for release in plan.releases)
-    draws = min(DRAWS, MOST_NUMBERS // numbers)
+    draws = draws_for(plan.releases)
     if draws < FEWEST_DRAWS:
         return {}, tuple(wanted)
     tables = {n.plan.name: _draws_table(n, draws) for n in noisy} | _used(public, plan.post)
@@ -210,14 +208,16 @@ def _draws_table(noisy: Noisy, draws: int) -> pa.Table:
     }
     index = pa.array(np.tile(np.arange(cells), draws))
     data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
-    again = {
-        at: redraw(noisy.plan, at, noisy.of(aggregate), draws)
-        for at, aggregate in {a.measure: a for a in noisy.plan.aggregates}.items()
-    }
+    by_measure: dict[int, list[int]] = {}
     for at, aggregate in enumerate(noisy.plan.aggregates):
-        measure = noisy.plan.measures[aggregate.measure]
-        values = estimate(measure, aggregate.what, again[aggregate.measure]).reshape(-1)
-        data[f"a{at}"] = pa.array(values, from_pandas=True)
+        by_measure.setdefault(aggregate.measure, []).append(at)
+    values: dict[int, Floats] = {}
+    for measure, asked in by_measure.items():
+        quantities = [noisy.plan.aggregates[at].what for at in asked]
+        entries = noisy.of(noisy.plan.aggregates[asked[0]])
+        values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
+    for at in range(len(noisy.plan.aggregates)):
+        data[f"a{at}"] = pa.array(values[at].reshape(-1), from_pandas=True)
     return pa.table(data)
 
 

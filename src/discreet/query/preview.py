@@ -80,7 +80,7 @@ def expected_errors(
     The invented groups have `group_rows` rows each, with values spread evenly over their bounds.
     """
     errors = _errors(plan, public, confidence, group_rows)
-    linear = all(a.what in ("rows", "count", "sum") for r in plan.releases for a in r.aggregates)
+    linear = all(a.what in ("rows", "count", "sum", "pairs") for r in plan.releases for a in r.aggregates)
     return errors, not linear or not _plain(plan)
 
 
@@ -106,8 +106,7 @@ def _errors(
 def _invented(release: ReleasePlan, group_rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     entries = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64)
     for part, measure in zip(columns(release.measures), release.measures, strict=True):
-        body = measure.entries - measure.with_null
-        entries[:, part.start : part.start + body] = group_rows * measure.levels // body
+        entries[:, part] = measure.invented(group_rows)
     return entries
 
 

@@ -11,8 +11,9 @@ from discreet.engines.engine import Engine
 from discreet.noise import laplace, saturating_add
 from discreet.query import keys as ks
 from discreet.query.compile import compile_part
-from discreet.query.measures import columns, estimate
+from discreet.query.measures import columns
 from discreet.query.plan import Aggregate, ReleasePlan
+from discreet.query.quantiles import Tree
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 CELL = "__cell"
 """The column of a noisy table that numbers its groups."""
+LARGEST = 2.0**62
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Noisy:
     def values(self, aggregate: Aggregate) -> Floats:
         """The estimate of an aggregate in every group: float64 array (cells,)."""
         measure = self.plan.measures[aggregate.measure]
-        exact = estimate(measure, aggregate.what, self.of(aggregate))
+        exact = measure.estimate(aggregate.what, self.of(aggregate))
         return np.rint(exact) if aggregate.whole else exact
 
     def table(self) -> pa.Table:
@@ -55,8 +57,11 @@ class Noisy:
         data.update(ks.table(self.plan.keys))
         for at, aggregate in enumerate(self.plan.aggregates):
             values = self.values(aggregate)
-            if aggregate.whole and np.all(np.abs(values) < 2**62):
-                data[f"a{at}"] = pa.array(values.astype(np.int64))
+            if aggregate.whole:
+                # The type depends on the question alone; what is larger than any sum can be stays at the end.
+                missing = np.isnan(values)
+                whole = np.clip(np.where(missing, 0, values), -LARGEST, LARGEST).astype(np.int64)
+                data[f"a{at}"] = pa.array(whole, mask=missing)
             else:
                 data[f"a{at}"] = pa.array(values, from_pandas=True)
         return pa.table(data)
@@ -66,7 +71,8 @@ def exact_integers(release: ReleasePlan, engine: Engine, salt: int) -> Integers:
     """The integers of a release before any noise. Never shown, logged or raised.
 
     Privacy: when one unit is added, removed or (with a unit factor of 2) replaced, the integers of measure i
-    move by at most `release.sensitivity(measure i)` in L1; see measures.py for the argument.
+    move by at most `release.sensitivity(measure i)` in L1; see measures.py, moments.py and quantiles.py for the
+    arguments.
 
     Returns:
         int64 array (cells, entries of all measures), zero for a public group without rows.
@@ -80,6 +86,15 @@ def exact_integers(release: ReleasePlan, engine: Engine, salt: int) -> Integers:
         compiled = compile_part(release, number, engine.dialect, salt)
         result = engine.integers(compiled.sql, compiled.tables)
         cell = result.column("cell").to_numpy()
+        at_tree = next(
+            (at for at, m in enumerate(release.measures) if m.part == number and isinstance(m, Tree)), None
+        )
+        if at_tree is not None:
+            tree = release.measures[at_tree]
+            assert isinstance(tree, Tree)
+            leaf, count = result.column("leaf").to_numpy(), result.column("m0").to_numpy()
+            out[:, places[at_tree]] = tree.from_leaves(release.cells, cell, leaf, count)
+            continue
         own = [
             at
             for measure, place in zip(release.measures, places, strict=True)

@@ -1,0 +1,306 @@
+"""Quantiles, MIN and MAX of a bounded expression, from a tree of noisy counts over its range.
+
+The range is cut into at most 4,096 pieces, the leaves, as wide as a power of two; where an integer has a smaller range
+the leaves are the integers themselves. Above them stand d levels of nodes (`count_tree`). A row whose value is not
+NULL adds 1 to one node on each level, the one that its value lies in, so one row moves all entries together by
+exactly d in L1, and a unit with max_rows rows by max_rows * d. The tree is one Laplace release with that sensitivity,
+and every quantile of the expression is read off the same tree (Hay, Rastogi, Miklau and Suciu 2010).
+
+The q-quantile lies where S_j = (1 - q) (rows below boundary j) - q (rows above) changes its sign. MIN and MAX are the
+1 % and the 99 % quantile: a single row decides the true ones, so no private answer can be near them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.engines.schema import Type
+from discreet.errors import QueryRefused
+from discreet.query import count_tree as ct
+from discreet.query.expression import Expression, spell
+from discreet.query.measures import Grid
+from discreet.query.tails import standard_half_width
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+MOST_LEAVES = 4096
+FEWEST_LEAVES = 16
+MOST_ENTRIES = 20_000_000
+"""The most integers that the trees of all groups of one query may have."""
+EXTREME = {"min": Fraction(1, 100), "max": Fraction(99, 100)}
+"""Which quantile stands for MIN and MAX."""
+BLOCK = 2_000_000
+"""How many numbers are worked on at a time."""
+
+
+def quantile_of(what: str) -> Fraction:
+    """The q of a quantity: `min`, `max`, or `quantile 1/2`."""
+    return EXTREME[what] if what in EXTREME else Fraction(what.removeprefix("quantile "))
+
+
+def is_quantile(what: str) -> bool:
+    """Whether a quantity is read off a tree of counts."""
+    return what in EXTREME or what.startswith("quantile ")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Counts of the values of an expression, on all nodes of a tree over its range.
+
+    Attributes:
+        argument: the expression.
+        grid: the leaves: `levels` of them, as wide as `step`, the first one beginning at `lo`.
+        shape: of the tree, with room for at least so many leaves.
+        part: the number of the part of the release whose rows are counted.
+    """
+
+    argument: Expression
+    grid: Grid
+    shape: ct.Shape
+    part: int = 0
+
+    degree = 0
+    with_null = False
+
+    @property
+    def entries(self) -> int:
+        """The number of integers per group: the nodes."""
+        return ct.node_count(self.shape)
+
+    @property
+    def levels(self) -> int:
+        """By how much one row moves the integers of its group, in L1: 1 on each level."""
+        return len(self.shape)
+
+    @property
+    def name(self) -> str:
+        """The name of what is measured, for people."""
+        return f"counts on a tree of {self.grid.levels:,} leaves and {self.levels} level{'s' * (self.levels > 1)}"
+
+    @property
+    def arguments(self) -> tuple[Expression, ...]:
+        """What a row must know."""
+        return (self.argument,)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the argument is an integer."""
+        return self.argument.type is Type.INTEGER
+
+    def over(self, rename: Callable[[Expression], Expression]) -> Tree:
+        """The same measure, reading its argument elsewhere."""
+        return dataclasses.replace(self, argument=rename(self.argument))
+
+    def weights(self, what: str) -> Floats | None:
+        """No quantile is linear in the entries."""
+        return None
+
+    def row_items(self, name: str, dialect: str) -> list[tuple[str, str]]:
+        """Name and SQL of what a row must carry: its leaf."""
+        return [(name, leaf_sql(self, dialect))]
+
+    def group_items(self, name: str, dialect: str) -> list[str]:
+        """The exact integers of one group and leaf in SQL."""
+        return ["COUNT(*)"]
+
+    def from_leaves(self, cells: int, cell: Integers, leaf: Integers, count: Integers) -> Integers:
+        """All nodes of all groups, from what the engine counted.
+
+        Args:
+            cells: how many groups there are.
+            cell: int64 array (n,), the group of each count.
+            leaf: int64 array (n,), its leaf.
+            count: int64 array (n,).
+
+        Returns:
+            int64 array (cells, entries).
+        """
+        leaves = np.zeros((cells, math.prod(self.shape)), dtype=np.int64)
+        np.add.at(leaves, (cell, leaf), count)
+        return np.asarray(ct.nodes(leaves, self.shape), dtype=np.int64)
+
+    def invented(self, rows: int) -> Integers:
+        """The entries of a group whose values are spread evenly over the range: int64 array (entries,)."""
+        n = self.grid.levels
+        below = np.arange(n + 1, dtype=np.int64) * rows // n
+        leaves = np.zeros(math.prod(self.shape), dtype=np.int64)
+        leaves[:n] = np.diff(below)
+        return np.asarray(ct.nodes(leaves, self.shape), dtype=np.int64)
+
+    def relative_variance(self, what: str) -> float:
+        """Of the noise at sensitivity over epsilon 1, for one row spread evenly, relative to half the range."""
+        return 4 * ct.rank_variance(self.shape, float(quantile_of(what)))
+
+    def estimate(self, what: str, noisy: Floats) -> Floats:
+        """Estimate a quantile.
+
+        Args:
+            what: `min`, `max` or `quantile q`.
+            noisy: float64 array (..., entries).
+
+        Returns:
+            float64 array (...); NaN where the noisy entries hold no row to speak of.
+        """
+        flat = noisy.reshape(-1, self.entries)
+        out = np.empty(len(flat))
+        for part, below in self._blocks(flat):
+            out[part] = self._crossing(ct.increasing(below), float(quantile_of(what)))
+        return out.reshape(noisy.shape[:-1])
+
+    def interval(self, what: str, noisy: Floats, scale: float, confidence: float) -> tuple[Floats, Floats]:
+        """The interval of a quantile, by inverting a test.
+
+        A leaf is left out when S at its lower end is greater than zero, or at its upper end less than zero, by more
+        than the half-width of the noise there; the leaf that holds the quantile is, with probability 1 - confidence
+        at most. What is left may have holes where there are few rows. The interval is as long as what is left, with
+        its ends where they would be if ranks never fell (the rearrangement of Chernozhukov, Fernandez-Val and
+        Galichon 2009); where a quantile is so extreme that the rows beyond it drown in noise, it is the hull.
+
+        Args:
+            what: as above.
+            noisy: float64 array (n, entries).
+            scale: of the Laplace noise on each entry.
+            confidence: strictly between 0 and 1.
+        """
+        q = float(quantile_of(what))
+        deviation, effective = ct.rank_noise(self.shape, q)
+        width = scale * deviation * standard_half_width(effective, confidence)
+        low, high = np.empty(len(noisy)), np.empty(len(noisy))
+        for part, below in self._blocks(noisy):
+            total = below[:, -1]
+            ranks = below - q * total[:, None]
+            over = ranks[:, :-1] > width[:-1]
+            under = ranks[:, 1:] < -width[1:]
+            held = ~(over | under)
+            first, last = held.argmax(axis=1), held.shape[1] - held[:, ::-1].argmax(axis=1)
+            # A rank far from both ends: as many leaves as are held, where they would lie if ranks never fell.
+            far = min(q, 1 - q) * total > np.mean(width)
+            low[part] = np.where(far, under.sum(axis=1), first)
+            high[part] = np.where(far, held.shape[1] - over.sum(axis=1), last)
+            drowned = (total <= 0) | ~held.any(axis=1)
+            low[part][drowned], high[part][drowned] = 0, self.grid.levels
+        return self._value(low, 0), self._value(high, 1)
+
+    def smoothed(self, noisy: Floats) -> Floats:
+        """Entries without the inconsistencies of the noise, around which noise can be drawn again.
+
+        Args:
+            noisy: float64 array (n, entries).
+        """
+        out = np.empty_like(noisy)
+        for part, below in self._blocks(noisy):
+            out[part] = ct.nodes(np.diff(ct.increasing(below), axis=-1), self.shape)
+        return out
+
+    def _blocks(self, noisy: Floats) -> Iterator[tuple[slice, Floats]]:
+        """The rows below each boundary by least squares, for some groups at a time."""
+        size = max(1, BLOCK // self.entries)
+        for start in range(0, len(noisy), size):
+            part = slice(start, start + size)
+            yield part, ct.below(ct.fit(noisy[part], self.shape))
+
+    def _crossing(self, below: Floats, q: float) -> Floats:
+        """Where (rows below) - q (rows) changes its sign; the middle where it is zero for a while."""
+        total = below[:, -1]
+        ranks = below - q * total[:, None]
+        row = np.arange(len(below))
+        last = np.maximum((ranks < 0).sum(axis=1) - 1, 0)  # ranks increase, so those below zero come first
+        first = np.minimum((ranks <= 0).sum(axis=1), ranks.shape[1] - 1)
+        lower = np.minimum(last, ranks.shape[1] - 2)
+        upper = np.maximum(first, 1)
+        if self.whole:
+            place = (lower + upper) / 2  # from the start of one leaf to the end of another
+            value = self.grid.lo + float(self.grid.step) * (place - 0.5) + (float(self.grid.step) - 1) / 2
+        else:
+            ends = []
+            for at in (lower, upper - 1):
+                here, there = ranks[row, at], ranks[row, at + 1]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    share = np.where(there > here, -here / (there - here), 0.5)
+                ends.append(at + np.clip(share, 0, 1))
+            value = self.grid.lo + float(self.grid.step) * (ends[0] + ends[1]) / 2
+        return np.where(total > 0, np.clip(value, self.grid.lo, self.grid.hi), np.nan)
+
+    def _value(self, boundary: Floats, upper: int) -> Floats:
+        """The value at a boundary; of an integer the last one below it when it is an upper end."""
+        value = self.grid.lo + float(self.grid.step) * boundary - (upper if self.whole else 0)
+        return np.clip(value, self.grid.lo, self.grid.hi)
+
+
+def tree_for(argument: Expression, cells: int, part: int = 0) -> Tree:
+    """The tree for an expression in a query with so many groups.
+
+    Args:
+        argument: a bounded numeric expression.
+        cells: the number of groups.
+        part: the number of the part of the release whose rows are counted.
+
+    Raises:
+        QueryRefused: there are too many groups for any tree.
+    """
+    most = MOST_LEAVES
+    while most >= FEWEST_LEAVES:
+        grid = leaf_grid(argument, most)
+        shape = ct.shape_for(grid.levels)
+        if cells * ct.node_count(shape) <= MOST_ENTRIES:
+            return Tree(argument, grid, shape, part)
+        most //= 2
+    raise QueryRefused(f"Quantiles, MIN and MAX of {cells:,} groups need more than {MOST_ENTRIES:,} counts.",
+                       "Group by fewer or coarser keys.")  # fmt: skip
+
+
+def leaf_grid(argument: Expression, most: int) -> Grid:
+    """The finest grid with at most so many leaves; an integer has no finer one than the integers."""
+    span = argument.span
+    assert span.lo is not None
+    assert span.hi is not None
+    lo, hi = Fraction(float(span.lo)), Fraction(float(span.hi))
+    step = Fraction(1)
+    if argument.type is Type.INTEGER:
+        lo, hi = Fraction(math.ceil(span.lo)), Fraction(max(math.ceil(span.lo), math.floor(span.hi)))
+        reach = hi - lo + 1
+        while reach / step > most:
+            step *= 2
+    else:
+        reach = hi - lo
+        if reach:
+            step = Fraction(2) ** math.floor(math.log2(reach / most))
+            while reach / step > most:
+                step *= 2
+            while reach / (step / 2) <= most:
+                step /= 2
+    return Grid(float(lo), float(hi), step, max(1, math.ceil(reach / step)))
+
+
+def leaf_sql(tree: Tree, dialect: str) -> str:
+    """The leaf of a row in SQL, from 0 to the number of leaves - 1; NULL where the argument is NULL or NaN.
+
+    The clamp stands here, whatever the expression was thought to be bounded by: below the range is the first leaf,
+    above it the last one.
+    """
+    x, grid, last = spell(tree.argument, dialect), tree.grid, tree.grid.levels - 1
+    if tree.whole and grid.step == 1:
+        lo, hi = int(grid.lo), int(grid.hi)
+        return (
+            f"CASE WHEN {x} BETWEEN {lo} AND {hi} THEN CAST({x} - ({lo}) AS BIGINT) WHEN {x} < {lo} THEN 0 "
+            f"WHEN {x} > {hi} THEN {last} END"
+        )
+    x = f"CAST({x} AS DOUBLE)"
+    lo_sql, hi_sql = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
+    leaf = f"CAST(floor(({x} - {lo_sql}) * CAST('{float(1 / grid.step)!r}' AS DOUBLE)) AS BIGINT)"
+    # NaN compares as greater than every number, infinity included, so it falls through to NULL.
+    return (
+        f"CASE WHEN {x} >= {lo_sql} AND {x} <= {hi_sql} THEN LEAST({leaf}, {last}) WHEN {x} < {lo_sql} THEN 0 "
+        f"WHEN {x} <= CAST('Infinity' AS DOUBLE) THEN {last} END"
+    )
