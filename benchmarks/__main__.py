@@ -17,7 +17,7 @@ from rich.table import Table
 
 from benchmarks.line import Line
 
-MODULES = ("noise",)
+MODULES = ("noise", "query")
 RESULTS = Path(__file__).parent / "results"
 
 

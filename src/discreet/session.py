@@ -39,6 +39,10 @@ LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
 """Beyond these no question has noise that can be drawn, and floats of planning would overflow."""
 
 
+REHEARSED = 1000
+"""How many statements a session remembers as sound."""
+
+
 @dataclass(frozen=True)
 class BudgetState:
     """What a data set may spend, has spent and has left, as exact rationals."""
@@ -70,6 +74,7 @@ class Session:
         policy.check(schemas)
         public = {name: engine.public(name) for name, table in policy.tables.items() if table.public}
         self._catalog = Catalog.build(policy, schemas, public)
+        self._rehearsed: set[str] = set()
         self._accounts = (Account(DATA_SET, Loss(policy.budget.epsilon, policy.budget.delta)),)
 
     def sql(
@@ -318,10 +323,13 @@ class Session:
         return plan
 
     def _rehearse(self, plan: Plan) -> None:
-        """Run the post-processing on empty tables, so that what is wrong with it is said before the charge."""
+        """Run the post-processing on empty tables, once for each statement, so that faults show before the charge."""
         from discreet.query.postprocess import rehearse
 
-        rehearse(plan, self._catalog.public)
+        if plan.statement not in self._rehearsed:
+            rehearse(plan, self._catalog.public)
+            if len(self._rehearsed) < REHEARSED:
+                self._rehearsed.add(plan.statement)
 
     def _question(self, plan: Plan) -> str:
         """The canonical question on this version of the data."""

@@ -47,15 +47,20 @@ def linear_half_width(release: ReleasePlan, aggregate: Aggregate, confidence: fl
     if weights is None:
         return None
     scale = float(release.scale(aggregate.measure))
-    used = weights[weights != 0] * scale
-    if used.size == 0:
+    used = tuple(sorted(abs(float(w)) for w in weights if w != 0))
+    if not used:
         return 0.0
-    if used.size == 1:
+    if len(used) == 1:
         # One discrete Laplace variable: the least whole number of steps with enough mass, exactly.
-        step = abs(float(weights[weights != 0][0]))
-        return step * discrete_half_width(scale, confidence)
-    width = float(half_width(used, confidence))
+        return used[0] * discrete_half_width(scale, confidence)
+    width = scale * _unit_width(used, confidence)
     return float(np.ceil(width)) if aggregate.whole else width
+
+
+@lru_cache(maxsize=256)
+def _unit_width(weights: tuple[float, ...], confidence: float) -> float:
+    """The half-width of a weighted sum of standard Laplace variables."""
+    return float(half_width(np.array(weights), confidence))
 
 
 def discrete_half_width(scale: float, confidence: float) -> int:
