@@ -189,12 +189,22 @@ class Session:
         left = max(Fraction(0), self.budget.left - plan.epsilon)
         return Preview(plan.epsilon, errors, groups, level, assumed, left)
 
-    def explain(self, query: str, epsilon: Number = 1, *, sql: bool = False) -> Explanation:
+    def explain(
+        self,
+        query: str,
+        epsilon: Number = 1,
+        *,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        sql: bool = False,
+    ) -> Explanation:
         """Say what a question would do, scope by scope, without reading data or charging.
 
         Args:
             query: as for `sql`.
             epsilon: the privacy loss to look at, which decides the grids and the noise.
+            max_rows: as for `sql`.
+            max_groups: as for `sql`.
             sql: whether to show the SQL that the engine would run, too.
 
         Returns:
@@ -230,7 +240,8 @@ class Session:
                            unit    each row is one unit
                            column  age: clamped to 0 … 120
         """
-        plan = self._plan(query, epsilon_of(epsilon))
+        limits = Limits(_limit(max_rows, "max_rows"), _limit(max_groups, "max_groups"))
+        plan = self._plan(query, epsilon_of(epsilon), limits)
         self._rehearse(plan)
         return explain_plan(plan, self._catalog, self._policy, sql, self._engine.dialect)
 

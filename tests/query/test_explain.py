@@ -17,8 +17,8 @@ import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.query.catalog import Catalog
 from discreet.query.planner import plan
-from discreet.rational import show
 from discreet.query.tree import Node, draw
+from discreet.rational import show
 from discreet.session import Session
 
 VISITS = pa.table(

@@ -111,7 +111,11 @@ def pretty(query: str) -> str:
 
 
 def _public(name: str, rows: int) -> Node:
-    return Node("public table", name, (Fact("rows", f"{rows:,}", rows),))
+    return Node("public table", name, (_rows_of(rows),))
+
+
+def _rows_of(count: int) -> Fact:
+    return Fact("rows", f"{count:,}", count)
 
 
 # Releases ----------------------------------------------------------------------------------------------------
@@ -147,8 +151,7 @@ def _cap(part: Part) -> str:
 
 
 def _key(key: Key, release: ReleasePlan, at: int, policy: Policy) -> Fact:
-    names = dict.fromkeys(words(part.keys[at]) for part in release.parts)
-    text = " = ".join(names) or words(key.expression)
+    text = words(key.expression)
     sources, rules = [], []
     for part in release.parts:
         for name in sorted(read([part.keys[at]])):
@@ -157,7 +160,8 @@ def _key(key: Key, release: ReleasePlan, at: int, policy: Policy) -> Fact:
                 sources.append(f"{column} ({rules[-1]})")
     where = "; ".join(dict.fromkeys(sources)) or "the text of the query"
     data: Json = {"expression": text, "values": len(key.values), "from": where}
-    if isinstance(key.expression, Column) and len(set(rules)) == 1:
+    public = {"a public table"}
+    if isinstance(key.expression, Column) and len(set(rules)) == 1 and set(rules) != public:
         return Fact("key", f"{text}: {rules[0]}", data, many=True)
     count = f"{len(key.values):,} value{'s' * (len(key.values) != 1)}"
     return Fact("key", f"{text}: {count}, {values(key.values)}, computed from {where}", data, many=True)
@@ -298,7 +302,8 @@ def _rows(relation: Relation, needed: set[str], policy: Policy) -> Node:
     on = () if relation.on is None else (Fact("on", words(relation.on)),)
     if isinstance(relation, rel.PublicJoin):
         table = relation.table
-        public = _public(table.name, table.data.num_rows)
+        columns = ", ".join(table.data.column_names)
+        public = Node("public table", "", (Fact("columns", columns), _rows_of(table.data.num_rows)))
         return Node("rows", f"{_outer(relation)} with a public table", on, (*children, public))
     if isinstance(relation, rel.Matching):
         title = f"of units {'without' if relation.anti else 'with'} a match"
