@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from tests.query import harness
 
 from discreet.query import compile as compiling
-from discreet.query import measures
+from discreet.query import count_tree, measures, moments
 from discreet.query.expression import quote
 from discreet.query.relation import UNIT
 
@@ -71,16 +72,39 @@ def _one_too_many(rows: str, keep: str, names: list[str], max_rows: int, salt: i
     return _kept(rows, keep, names, max_rows + 1, salt)
 
 
+_nodes = count_tree.nodes
+
+
+def _counted_twice(leaves: Any, shape: count_tree.Shape) -> Any:
+    """A row counted twice on the last level of a tree."""
+    out = _nodes(leaves, shape)
+    out[..., count_tree.levels_of(shape)[-1]] *= 2
+    return out
+
+
+_group_items = moments.Joint.group_items
+
+
+def _no_remainder(measure: moments.Joint, name: str, dialect: str) -> list[str]:
+    """The remainder of a pair forgets to leave out what the other entries hold."""
+    first, *rest = _group_items(measure, name, dialect)
+    return [first.partition(" - COALESCE")[0], *rest]
+
+
 Check = Callable[[harness.Case], list[str]]
 FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (measures, "scaled_sql", _no_clamp, harness.violations),
     (compiling, "_kept", _physical_order, harness.order_matters),
     (compiling, "_kept", _one_too_many, harness.violations),
+    (count_tree, "nodes", _counted_twice, harness.violations),
+    (moments.Joint, "group_items", _no_remainder, harness.violations),
 ]
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "fault", "check"), FAULTS, ids=["clamp dropped", "physical order", "one too many"]
+    ("module", "name", "fault", "check"),
+    FAULTS,
+    ids=["clamp dropped", "physical order", "one too many", "a node counted twice", "a remainder dropped"],
 )
 def test_planted_faults_are_found(
     module: object,
@@ -100,3 +124,15 @@ def test_planted_faults_are_found(
 
     with pytest.raises(AssertionError):
         search()
+
+
+def test_many_rows_of_a_unit_are_bounded_by_sorting_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "MANY", 0)
+
+    @settings(RELAXED, max_examples=max(20, EXAMPLES // 20))
+    @given(case=harness.cases())
+    def check(case: harness.Case) -> None:
+        assert harness.violations(case) == []
+        assert harness.order_matters(case) == []
+
+    check()

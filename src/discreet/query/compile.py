@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+MANY = 64
+"""Up to so many rows of a unit the least of them are kept in a heap for each unit, beyond it they are sorted."""
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A query and the public key tables that it reads.
@@ -103,8 +107,15 @@ def _kept(rows: str, keep: str, names: list[str], max_rows: int, salt: int) -> s
     values themselves, and rows that are alike in all that is used are exchangeable. The unit is part of the
     hash, so that no value of a column is favoured over another for everybody at once.
     """
-    packed = ", ".join([f"h := hash({salt}::UBIGINT, {', '.join([quote(UNIT), *names])})"]
-                       + [f"{name} := {name}" for name in names])  # fmt: skip
+    key = f"hash({salt}::UBIGINT, {', '.join([quote(UNIT), *names])})"
+    listed = ", ".join(names) or "1 AS one"
+    if max_rows > MANY:
+        order = ", ".join([key, *names])
+        return (
+            f"SELECT {listed} FROM ({rows}) AS q WHERE {keep} "
+            f"QUALIFY row_number() OVER (PARTITION BY {quote(UNIT)} ORDER BY {order}) <= {max_rows}"
+        )
+    packed = ", ".join([f"h := {key}", *(f"{name} := {name}" for name in names)])
     least = (
         f"SELECT unnest(min(struct_pack({packed}), {max_rows})) AS s FROM ({rows}) AS q "
         f"WHERE {keep} GROUP BY {quote(UNIT)}"

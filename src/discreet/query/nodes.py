@@ -42,6 +42,16 @@ def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
             yield from own_nodes(child)
 
 
+def with_queries(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression and the sub-queries in it, but not what is inside those."""
+    yield node
+    for child in node.iter_expressions():
+        if isinstance(child, exp.Query):
+            yield child
+        else:
+            yield from with_queries(child)
+
+
 def has_aggregate(node: exp.Expr) -> bool:
     """Whether an expression aggregates the rows of its own scope."""
     return any(is_aggregate(n) for n in own_nodes(node))

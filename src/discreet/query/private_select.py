@@ -11,7 +11,7 @@ from discreet.query import relation as rel
 from discreet.query.bind import Binder
 from discreet.query.expression import Column, Expression
 from discreet.query.frame import Frame, all_of, conjuncts
-from discreet.query.nodes import has_aggregate, has_window, own_nodes, unaliased
+from discreet.query.nodes import has_aggregate, has_window, unaliased, with_queries
 from discreet.query.parse import output_name
 from discreet.query.relation import Rows
 from discreet.query.release_scope import ReleaseScope
@@ -171,7 +171,7 @@ class PrivateSelect:
 
     def _with_public_values(self, node: exp.Expr) -> None:
         """Replace public sub-queries by their values: they cost nothing and do not wait for a release."""
-        for inner in list(own_nodes(node)):
+        for inner in list(with_queries(node)):
             if isinstance(inner, exp.In) and inner.args.get("query"):
                 table = self._public(inner.args["query"])
                 values = [v for v in table.column(0).unique().to_pylist() if v is not None]
