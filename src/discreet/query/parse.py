@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+from itertools import pairwise
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokenizer_core import TokenType
 
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.errors import QueryRefused
@@ -66,9 +69,10 @@ def output_name(item: exp.Expr) -> str:
 
 
 def _check(statement: exp.Query, text: str) -> None:
+    if any(node.depth > MAX_DEPTH for node in statement.walk()):
+        raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
+    _refuse_functions(statement, text)
     for node in statement.walk():
-        if node.depth > MAX_DEPTH:
-            raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
         if isinstance(node, exp.Table):
             if not isinstance(node.this, exp.Identifier):
                 name = _function_name(node.this)
@@ -82,10 +86,6 @@ def _check(statement: exp.Query, text: str) -> None:
             raise refuse(
                 node, text, "Names that begin with two underscores are reserved.", "Choose another name."
             )
-        forbidden = _function_names(node) & FORBIDDEN_FUNCTIONS.keys()
-        if forbidden:
-            raise refuse(node, text, f"The function {min(forbidden)} is not allowed in a query.",
-                         "Remove it: a query reads the tables of the session and nothing else.")  # fmt: skip
         if isinstance(node, exp.Parameter | exp.Placeholder | exp.SessionParameter):
             raise refuse(node, text, "Parameters are not supported.", "Write the value into the query.")
         if isinstance(node, exp.Into | exp.Lock | exp.Command | exp.DML | exp.DDL) and not isinstance(
@@ -94,12 +94,18 @@ def _check(statement: exp.Query, text: str) -> None:
             raise refuse(node, text, "A query can only read.", "Write a plain SELECT.")
 
 
-def _function_names(node: exp.Expr) -> set[str]:
-    """Every name that a function goes by: as the parser calls it, and as it is written out for the sandbox."""
-    if not isinstance(node, exp.Func):
-        return set()
-    written = node.sql("duckdb").partition("(")[0].strip().lower()
-    return {_function_name(node), written}
+def _refuse_functions(statement: exp.Query, text: str) -> None:
+    """Refuse a function by the name that the parser knows it by, or by the one that is written out for the sandbox."""
+    tokens = DuckDB().tokenize(statement.sql("duckdb", comments=False))
+    called = {a.text.lower() for a, b in pairwise(tokens) if b.token_type is TokenType.L_PAREN}
+    functions = list(statement.find_all(exp.Func))
+    called |= {_function_name(node) for node in functions}
+    for name in sorted(called & FORBIDDEN_FUNCTIONS.keys()):
+        written = (
+            n for n in functions if name in (_function_name(n), n.sql("duckdb").partition("(")[0].lower())
+        )
+        raise refuse(next(written, None), text, f"The function {name} is not allowed in a query.",
+                     "Remove it: a query reads the tables of the session and nothing else.")  # fmt: skip
 
 
 def _function_name(node: exp.Expr) -> str:
