@@ -241,3 +241,23 @@ def through(f: Callable[[float], float], a: Span) -> Span:
         None if a.hi is None else at(a.hi, math.inf),
         a.nullable,
     )
+
+
+def widened(a: Span, places: int = 4) -> Span:
+    """A span of doubles with room for a few units in the last place, for functions that round more than once."""
+
+    def at(x: Fraction, direction: float) -> Fraction:
+        try:
+            y = float(x)
+        except OverflowError:
+            return x
+        for _ in range(places):
+            y = math.nextafter(y, direction)
+        return Fraction(y) if math.isfinite(y) else x
+
+    return Span(
+        None if a.lo is None else at(a.lo, -math.inf),
+        None if a.hi is None else at(a.hi, math.inf),
+        a.nullable,
+        a.domain,
+    )
