@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,8 @@ import numpy as np
 
 from discreet.engines.schema import Type
 from discreet.query.expression import Call, Column, Expression, Literal, replace, spell
+from discreet.query.functions.dates import FIRST, LAST, grain_of
+from discreet.query.functions.numbers import decimal_place
 from discreet.query.span import EPOCH, MICROSECOND, Span, Value
 
 if TYPE_CHECKING:
@@ -70,7 +74,8 @@ def public_values(expression: Expression) -> tuple[Value, ...] | None:
     """Every value but NULL that an expression can take, when they are public and few; None otherwise.
 
     Known from the text (a CASE of literals, a comparison), or by evaluating the expression over the product of
-    the public domains of the parts it is made of: listed keys, bounded integers, booleans, bounded dates.
+    the public domains of the parts it is made of: listed keys, bounded integers, booleans, bounded dates, bounded
+    moments cut to a month, day, hour, …, bounded numbers rounded to some digits.
     """
     if expression.span.domain is not None:
         return _ordered(expression.span.domain)
@@ -99,12 +104,45 @@ def _parts(expression: Expression) -> dict[Expression, tuple[Value, ...]] | None
     for arg in expression.args:
         inner = _parts(arg)
         if inner is None:
-            if expression.span.domain is not None:
-                return {expression: expression.span.domain}
-            values = _consecutive(expression, MAX_EVALUATED)
+            values = column_values(expression.span, expression.type) or _rounded(expression)
             return None if values is None else {expression: values}
         found.update(inner)
     return found
+
+
+def _rounded(expression: Call) -> tuple[Value, ...] | None:
+    """The values of what rounds a bounded moment to its month, hour, …, or a bounded number to some digits."""
+    if expression.name in ("round_to", "trunc_to"):
+        return _decimals(expression)
+    grain = grain_of(expression)
+    if grain is None or not expression.span.within(int(FIRST[Type.TIMESTAMP]), int(LAST[Type.TIMESTAMP])):
+        return None
+    at, step = grain
+    moment = expression.args[at]
+    if moment.span.lo is None or moment.span.hi is None or moment.span.width >= step * MAX_EVALUATED:
+        return None
+    # Every month, hour, … within the bounds holds one of these: none is shorter than a step.
+    first, last = math.ceil(moment.span.lo), math.floor(moment.span.hi)
+    sample = [*range(first, last, step), last]
+    moments: tuple[Value, ...] = tuple(dt.datetime(1970, 1, 1) + MICROSECOND * one for one in sample)
+    return _evaluate(expression, [moment], [moments])
+
+
+def _decimals(expression: Call) -> tuple[Value, ...] | None:
+    """All multiples of 10^-n within the bounds, as the engine computes them."""
+    span, digits = expression.args[0].span, expression.args[1]
+    if (
+        span.lo is None
+        or span.hi is None
+        or not isinstance(digits, Literal)
+        or not isinstance(digits.value, int)
+    ):
+        return None
+    ten = Fraction(10) ** digits.value
+    first, last = math.floor(span.lo * ten), math.ceil(span.hi * ten)
+    if last - first >= MAX_EVALUATED or max(abs(first), abs(last)) > 2**53:
+        return None
+    return tuple(decimal_place(k, digits.value) for k in range(first, last + 1))
 
 
 def column_values(span: Span, kind: Type) -> tuple[Value, ...] | None:
