@@ -110,6 +110,24 @@ def test_releases_in_ctes_and_public_tables_beside_them_are_all_there() -> None:
     assert {"release", "private table", "public table"} <= set(kinds)
 
 
+def test_what_is_dropped_is_said_and_what_is_not() -> None:
+    session = _session()
+    assert "at most 3 rows of each patient, the others are dropped" in repr(
+        session.explain("SELECT AVG(age) FROM visits")
+    )
+    people = (
+        "SELECT AVG(n) FROM (SELECT patient, clamp(COUNT(*), 0, 9) AS n FROM visits GROUP BY patient) AS p"
+    )
+    text = repr(session.explain(people))
+    assert "each patient has at most 1 row, so none is dropped" in text
+    assert "per-unit" in text
+
+
+def test_the_limits_of_a_question_are_those_explained() -> None:
+    text = repr(_session().explain("SELECT AVG(age) FROM visits", max_rows=7))
+    assert "at most 7 rows of each patient, the others" in text
+
+
 def test_the_engine_sql_is_shown_without_the_salt() -> None:
     session = _session()
     salt = session.ledger.salt("the data set")

@@ -147,6 +147,8 @@ def _cap(part: Part) -> str:
         return "each row is one unit"
     plural = "s" * (part.cap != 1)
     units = sorted({s.table.unit.name for s in rel.scans(part.rows.relation) if s.table.unit is not None})
+    if part.rows.fixed and part.cap >= part.rows.max_rows:
+        return f"each {' = '.join(units)} has at most {part.cap:,} row{plural}, so none is dropped"
     return f"at most {part.cap:,} row{plural} of each {' = '.join(units)}, the others are dropped"
 
 
