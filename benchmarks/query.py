@@ -17,7 +17,7 @@ import numpy as np
 import discreet as dp
 from benchmarks.line import Line, alternate, median
 from discreet.query.intervals import redraw
-from discreet.query.measures import estimate
+from discreet.query.measures import Measure, estimate
 from discreet.query.preview import _invented
 
 QUESTION = "SELECT g, COUNT(*) AS n, AVG(x) AS x FROM visits GROUP BY g"
@@ -147,6 +147,7 @@ def accuracy() -> Line:
     entries = _invented(release, rows).astype(np.float64)
     body = redraw(release, 0, entries, draws)
     measure = release.measures[0]
+    assert isinstance(measure, Measure)
     ours = estimate(measure, "avg", body)[:, 0]
     rng = np.random.default_rng()
     # epsilon/2 for the sum of x - 50, which one row moves by 50, and epsilon/2 for the count

@@ -36,9 +36,9 @@ PEOPLE = pa.table(
 )
 COUNTIES = pa.table({"county": ["A", "B", "C", "D"], "region": ["N", "N", "S", "S"], "pop": [10, 20, 30, 40]})
 TABLES = {"visits": VISITS, "people": PEOPLE, "counties": COUNTIES}
-POLICY = dp.Policy(
-    budget=10,
-    tables={
+DECLARED: dict[str, Any] = {
+    "budget": 10,
+    "tables": {
         "visits": {
             "privacy_unit": "patient",
             "max_rows": 100_000,
@@ -55,8 +55,9 @@ POLICY = dp.Policy(
             "columns": {"sex": {"keys": ["f", "m"]}, "height": {"bounds": [100, 220]}},
         },
         "counties": {"public": True},
-    },  # type: ignore[arg-type]
-)
+    },
+}
+POLICY = dp.Policy(**DECLARED)
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +120,8 @@ STATEMENTS = [
     "SELECT sex, AVG(m) AS m FROM people JOIN (SELECT patient, AVG(cost) AS m FROM visits GROUP BY 1) AS t "
     "ON id = t.patient GROUP BY sex ORDER BY sex",
     "SELECT AVG(clamp(d, 0, 5)) AS d FROM (SELECT patient, COUNT(DISTINCT county) AS d FROM visits GROUP BY patient)",
-    "SELECT COUNT(*) AS n, AVG(cost) AS c FROM (SELECT * FROM visits QUALIFY rank() OVER (PARTITION BY patient ORDER BY "
-    "day) = 1)",
+    "SELECT COUNT(*) AS n, AVG(cost) AS c FROM (SELECT * FROM visits QUALIFY rank() OVER (PARTITION BY patient "
+    "ORDER BY day) = 1)",
     "SELECT AVG(clamp(gap, 0, 400)) AS gap FROM (SELECT day - lag(day) OVER (PARTITION BY patient ORDER BY day) AS gap "
     "FROM visits)",
     "SELECT AVG(clamp(t, 0, 20000)) AS t FROM (SELECT SUM(cost) OVER (PARTITION BY patient ORDER BY day) AS t "
@@ -187,7 +188,11 @@ def test_what_would_mix_units_is_refused(sql: str, session: dp.Session) -> None:
 
 def test_a_public_table_that_multiplies_rows_is_refused_where_each_row_is_one_unit() -> None:
     many = pa.table({"county": ["A", "A", "B"], "x": [1, 2, 3]})
-    policy = dp.Policy(budget=1, tables={"visits": {"privacy_unit": "row"}, "many": {"public": True}})  # type: ignore[arg-type]
+    declared: dict[str, Any] = {
+        "budget": 1,
+        "tables": {"visits": {"privacy_unit": "row"}, "many": {"public": True}},
+    }
+    policy = dp.Policy(**declared)
     session = dp.protect({"visits": VISITS, "many": many}, policy=policy)
     with pytest.raises(dp.errors.QueryRefused, match="several partners"):
         session.preview("SELECT COUNT(*) AS n FROM visits JOIN many USING (county)", epsilon=1)

@@ -16,7 +16,7 @@ from tests.query import harness
 
 from discreet.query import compile as compiling
 from discreet.query import count_tree, measures, moments
-from discreet.query.expression import quote
+from discreet.query.expression import quote, spell
 from discreet.query.relation import UNIT
 
 EXAMPLES = int(os.environ.get("DISCREET_EXAMPLES", "1300"))
@@ -51,7 +51,7 @@ def _no_clamp(measure: measures.Measure, dialect: str) -> str:
     """A clamp dropped: the integer of a value outside its bounds lies outside [0, R]."""
     assert measure.argument is not None
     assert measure.grid is not None
-    x = measures.spell(measure.argument, dialect)
+    x = spell(measure.argument, dialect)
     return f"TRY_CAST(floor(({x} - {measure.grid.lo!r}::DOUBLE) * {float(1 / measure.grid.step)!r}::DOUBLE) AS BIGINT)"
 
 

@@ -14,7 +14,7 @@ from discreet.errors import QueryRefused
 from discreet.query import functions as fn
 from discreet.query.expression import Call, Expression, Literal, weight
 from discreet.query.names import BY_NAME, DIRECT, FLAGS, PLACES, TYPE_WORDS, unknown
-from discreet.query.refusal import refuse
+from discreet.query.refusal import place, refuse
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
 MOST_WEIGHT = 2000
@@ -39,7 +39,8 @@ class Binder:
 
     def unknown(self, node: exp.Expr) -> QueryRefused:
         """The refusal of something that is not in the function table."""
-        return self.refuse(node, *unknown(node))
+        found = place(node, self.text)
+        return self.refuse(node, *unknown(node, self.text[found[0] :] if found else ""))
 
     def condition(self, node: exp.Expr) -> Expression:
         """Read an expression that must be a boolean."""
@@ -114,7 +115,8 @@ class Binder:
                 for at, rule in line.literals.items():
                     widened = fn.widen(args[at], line.takes[at])
                     if widened is None or not fn.allowed(line, at, widened):
-                        raise self.refuse(nodes[at], f"This must be {rule.says}.", rule.fix)
+                        where = nodes[at] if place(nodes[at], self.text) else node
+                        raise self.refuse(where, f"This must be {rule.says}.", rule.fix)
         usage = " or ".join(dict.fromkeys(line.usage for line in lines))
         if all(len(line.takes) != len(args) for line in lines):
             raise self.refuse(

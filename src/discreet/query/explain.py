@@ -6,24 +6,21 @@ Everything here is read off the plan, the catalog and the policy. Nothing touche
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from sqlglot import exp
 
 from discreet.policy import Policy
-from discreet.query import relation as rel
 from discreet.query.catalog import Catalog
 from discreet.query.compile import compile_part
-from discreet.query.expression import Column, Expression
+from discreet.query.explain_rows import part, public_table
+from discreet.query.expression import Column
 from discreet.query.keys import Key
-from discreet.query.lineage import below, origins, read, rule
+from discreet.query.lineage import origins, read, rule
 from discreet.query.moments import Joint
-from discreet.query.plan import Aggregate, AnyMeasure, Part, Plan, ReleasePlan
+from discreet.query.plan import Aggregate, AnyMeasure, Plan, ReleasePlan
 from discreet.query.quantiles import Tree
-from discreet.query.relation import RAW, Relation
 from discreet.query.tree import Fact, Json, Node, draw, svg
 from discreet.query.wording import ends, values, words
 from discreet.rational import show
@@ -86,7 +83,9 @@ def explain(
     children = [_release(release, plan, policy) for release in plan.releases]
     private = {release.name for release in plan.releases}
     names = dict.fromkeys(t.name.lower() for t in plan.post.find_all(exp.Table) if t.name not in private)
-    children += [_public(name, catalog.public[name].num_rows) for name in names if name in catalog.public]
+    children += [
+        public_table(name, catalog.public[name].num_rows) for name in names if name in catalog.public
+    ]
     statement = " ".join(plan.post.sql("duckdb", comments=False).split())
     if plan.releases:
         facts = (Fact("epsilon", show(plan.epsilon)), Fact("sql", statement))
@@ -110,14 +109,6 @@ def pretty(query: str) -> str:
     return sqlglot.transpile(query, read="duckdb", write="duckdb", pretty=True)[0]
 
 
-def _public(name: str, rows: int) -> Node:
-    return Node("public table", name, (_rows_of(rows),))
-
-
-def _rows_of(count: int) -> Fact:
-    return Fact("rows", f"{count:,}", count)
-
-
 # Releases ----------------------------------------------------------------------------------------------------
 
 
@@ -131,7 +122,7 @@ def _release(release: ReleasePlan, plan: Plan, policy: Policy) -> Node:
         "release",
         release.name,
         tuple(facts),
-        tuple(_part(release, at, policy) for at in range(len(release.parts))),
+        tuple(part(release, at, policy) for at in range(len(release.parts))),
     )
 
 
@@ -140,16 +131,6 @@ def _neighbours(release: ReleasePlan) -> Fact:
     what = "all rows of one unit" if several else "one row"
     step = "added or removed" if release.unit_factor == 1 else "replaced, which counts twice"
     return Fact("hides", f"{what}, {step}", {"what": what, "unit_factor": release.unit_factor})
-
-
-def _cap(part: Part) -> str:
-    if not part.rows.per_unit:
-        return "each row is one unit"
-    plural = "s" * (part.cap != 1)
-    units = sorted({s.table.unit.name for s in rel.scans(part.rows.relation) if s.table.unit is not None})
-    if part.rows.fixed and part.cap >= part.rows.max_rows:
-        return f"each {' = '.join(units)} has at most {part.cap:,} row{plural}, so none is dropped"
-    return f"at most {part.cap:,} row{plural} of each {' = '.join(units)}, the others are dropped"
 
 
 def _key(key: Key, release: ReleasePlan, at: int, policy: Policy) -> Fact:
@@ -253,91 +234,6 @@ def _outputs(post: exp.Query, table: str, column: str) -> list[str]:
         if any(c.name == column and c.table == table for c in item.find_all(exp.Column))
     ]
     return list(dict.fromkeys(found))
-
-
-# Rows --------------------------------------------------------------------------------------------------------
-
-
-def _part(release: ReleasePlan, at: int, policy: Policy) -> Node:
-    part = release.parts[at]
-    arguments = [argument for m in release.measures if m.part == at for argument in m.arguments]
-    needed = read([*part.keys, *arguments])
-    title = "that are aggregated" if len(release.parts) == 1 else f"of part {at + 1}"
-    return Node(
-        "rows", title, (Fact("cap", _cap(part), part.cap),), (_rows(part.rows.relation, needed, policy),)
-    )
-
-
-def _rows(relation: Relation, needed: set[str], policy: Policy) -> Node:
-    children = tuple(_rows(one, used, policy) for one, used in below(relation, needed))
-    if isinstance(relation, rel.Scan):
-        return _scan(relation, needed, policy)
-    if isinstance(relation, rel.Select):
-        where = () if relation.where is None else (Fact("where", words(relation.where)),)
-        if relation.items is None:
-            return Node("rows", "that are filtered", where, children)
-        made = [(n, item) for n, item in relation.items if n in needed and words(item) != n]
-        computed = tuple(Fact("column", f"{n} = {words(item)}", many=True) for n, item in made)
-        return Node("rows", "that are computed" if made else "that are passed on", where + computed, children)
-    if isinstance(relation, rel.PerUnit):
-        keys = tuple(Fact("key", f"{n} = {words(item)}", many=True) for n, item in relation.keys)
-        made_of = tuple(
-            Fact(
-                "column",
-                f"{n} = {_template(a.spelling, [a.argument] if a.argument is not None else [])}",
-                many=True,
-            )
-            for n, a in relation.aggregates
-            if n in needed
-        )
-        title = "one row for each unit" + (" and group" if keys else "")
-        return Node("per-unit", title, keys + made_of, children)
-    if isinstance(relation, rel.Windowed):
-        made_of = tuple(
-            Fact("column", f"{n} = {_template(w.spelling, w.args)}", many=True)
-            for n, w in relation.windows
-            if n in needed
-        )
-        return Node("rows", "with windows, each over the rows of one unit", made_of, children)
-    if isinstance(relation, rel.Union):
-        return Node("rows", "of several relations, one after the other", (), children)
-    on = () if relation.on is None else (Fact("on", words(relation.on)),)
-    if isinstance(relation, rel.PublicJoin):
-        table = relation.table
-        columns = ", ".join(table.data.column_names)
-        public = Node("public table", "", (Fact("columns", columns), _rows_of(table.data.num_rows)))
-        return Node("rows", f"{_outer(relation)} with a public table", on, (*children, public))
-    if isinstance(relation, rel.Matching):
-        title = f"of units {'without' if relation.anti else 'with'} a match"
-        return Node("rows", title, on, children)
-    return Node("rows", f"{_outer(relation)} on the unit", on, children)
-
-
-def _outer(relation: rel.Join | rel.PublicJoin) -> str:
-    return "left-joined" if relation.outer else "joined"
-
-
-def _template(spelling: Mapping[str, str], args: Sequence[Expression]) -> str:
-    """The standard SQL of an aggregate or a window with its arguments in place."""
-    text = spelling.get("") or next(iter(spelling.values()))
-    for at, arg in enumerate(args):
-        text = text.replace(f"{{{at}}}", words(arg))
-    return re.sub(r"\s*\{over\}", " OVER (…)", text)
-
-
-def _scan(relation: rel.Scan, needed: set[str], policy: Policy) -> Node:
-    table = relation.table
-    unit = (
-        "each row is one unit"
-        if table.unit is None
-        else f"{table.unit.name}, at most {table.max_rows:,} rows of each"
-    )
-    used = sorted({name.removeprefix(RAW) for name in needed} & set(table.columns))
-    facts = [
-        Fact("column", f"{table.columns[n].name}: {rule(table, table.columns[n], policy)}", many=True)
-        for n in used
-    ]
-    return Node("private table", table.name, (Fact("unit", unit), *facts))
 
 
 def _power(step: Fraction) -> str:

@@ -171,7 +171,8 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
     if not (left.rows.per_unit and rows.per_unit):
         raise refuse(clause.node.this, left.text,
                      "Rows that are one unit each cannot be joined with private "
-                     "rows: a pair would belong to two units.", "Declare the column that names the unit in the policy.")  # fmt: skip
+                     "rows: a pair would belong to two units.",
+                     "Declare the column that names the unit in the policy.")  # fmt: skip
     both = _side_by_side(left, right, clause.using)
     binder = Binder(left.text, both.column)
     rest, equal = [], False
@@ -199,7 +200,8 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
         unit = next(iter(left.rows.units), "unit")
         raise refuse(clause.node.this, left.text,
                      "A join of private tables must be on the privacy unit, or a "
-                     "row would belong to two units.", f"Add ON {next(iter(left.tables))}.{unit} = {name}.{unit}.")  # fmt: skip
+                     "row would belong to two units.",
+                     f"Add ON {next(iter(left.tables))}.{unit} = {name}.{unit}.")  # fmt: skip
     on = all_of(rest)
     if clause.kind:
         relation: rel.Relation = rel.Matching(

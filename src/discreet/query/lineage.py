@@ -45,9 +45,7 @@ def below(relation: Relation, needed: set[str]) -> list[tuple[Relation, set[str]
     return [(part, needed) for part in rel.parts(relation)]
 
 
-def origins(
-    relation: Relation, name: str
-) -> list[tuple[str, PrivateTable | None, PrivateColumn | None]]:
+def origins(relation: Relation, name: str) -> list[tuple[str, PrivateTable | None, PrivateColumn | None]]:
     """The columns of tables that a column is computed from: (column, private table and column or None)."""
     if isinstance(relation, rel.Scan):
         column = relation.table.columns.get(name.removeprefix(RAW))

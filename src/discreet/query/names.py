@@ -68,9 +68,8 @@ REASONS: dict[str, tuple[str, str]] = {
     "similar_to": ("SIMILAR TO is not supported.", "Use regexp_full_match(x, 'pattern')."),
     "glob": ("GLOB is not supported.", "Use LIKE, or regexp_matches."),
     "collate": ("Texts are compared by code point.", "Use lower(x) to compare without case."),
-    **dict.fromkeys(("strptime", "str_to_time"), ("It fails on texts of another form.",
+    **dict.fromkeys(("strptime", "try_strptime"), ("Texts of another form have no date.",
                                                   "Write TRY_CAST(x AS DATE), or cut it with substring.")),
-    "try_strptime": ("try_strptime is not supported.", "Write TRY_CAST(x AS DATE), or cut it with substring."),
     "interval": ("An interval can only be added to a date or subtracted from one.", "Write x + INTERVAL 1 MONTH."),
 }  # fmt: skip
 """Why some functions are left out for good, and what to write instead."""
@@ -87,24 +86,24 @@ def usages() -> tuple[str, ...]:
 def names() -> tuple[str, ...]:
     """The names of all functions as an analyst writes them."""
     found = {match[1].lower() for usage in usages() if (match := re.match(r"(\w+)\(", usage))}
-    extra = {
-        "clamp",
-        "concat",
-        "concat_ws",
-        "date_part",
-        "epoch",
-        "if",
-        "ifnull",
-        "iif",
-        "nvl",
-        "pi",
-        "regexp_full_match",
-    }
-    return tuple(sorted(found | extra | set(BY_NAME) | {"year", "month", "day", "hour"}))
+    return tuple(
+        sorted(
+            found | {"clamp", "concat", "concat_ws", "if", "pi", "regexp_full_match", "year", "month", "day"}
+        )
+    )
 
 
-def unknown(node: exp.Expr) -> tuple[str, str]:
-    """Cause and fix for something that is not in the function table."""
+@cache
+def other_names() -> tuple[str, ...]:
+    """Names that the parser knows for the same functions."""
+    known = {name.lower() for one in DIRECT if issubclass(one, exp.Func) for name in one.sql_names()}
+    return tuple(
+        sorted(known | set(BY_NAME) | {"date_part", "epoch", "ifnull", "nvl", "iif", "datediff", "datesub"})
+    )
+
+
+def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
+    """Cause and fix for something that is not in the function table; `written` is its text in the query."""
     if isinstance(node, exp.Subquery | exp.Select | exp.Exists):
         return ("A sub-query inside an expression over private rows is not supported.",
                 "Compute it in a statement of its own and write its value here.")  # fmt: skip
@@ -114,15 +113,18 @@ def unknown(node: exp.Expr) -> tuple[str, str]:
     if isinstance(node, exp.AggFunc):
         return ("An aggregate cannot stand here, where single rows are read.",
                 "Move it to the SELECT list or to HAVING.")  # fmt: skip
-    name = node.name.lower() if isinstance(node, exp.Anonymous) else _written(node)
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else _named(node, written)
     cause = f"{name} is not among the functions that may be computed on private rows."
     if name in REASONS:
         why, fix = REASONS[name]
         return f"{cause} {why}", fix
-    near = difflib.get_close_matches(name, names(), n=1)
+    near = difflib.get_close_matches(name, [*names(), *other_names()], n=1)
     return cause, f"Did you mean {near[0]}?" if near else f"Use one of: {', '.join(names())}."
 
 
-def _written(node: exp.Expr) -> str:
-    return node.sql_name().lower() if isinstance(node, exp.Func) else re.sub(r"(?<=[a-z])(?=[A-Z])", "_",
-                                                                            type(node).__name__).lower()  # fmt: skip
+def _named(node: exp.Expr, written: str) -> str:
+    """The name of a function as it was written, or of another node as the parser calls it."""
+    if not isinstance(node, exp.Func):
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).lower()
+    match = re.match(r"(\w+)\s*(?=\()", written)
+    return match[1].lower() if match is not None else node.sql_name().lower()

@@ -25,7 +25,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.query import count_tree as ct
 from discreet.query.expression import Expression, spell
-from discreet.query.measures import Grid
+from discreet.query.measures import FINEST, Grid
 from discreet.query.tails import standard_half_width
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ class Tree:
             int64 array (cells, entries).
         """
         leaves = np.zeros((cells, math.prod(self.shape)), dtype=np.int64)
-        np.add.at(leaves, (cell, leaf), count)
+        # The engine has clamped already; a leaf that is none would be an error that the data can cause.
+        np.add.at(leaves, (cell, np.clip(leaf, 0, self.grid.levels - 1)), count)
         return np.asarray(ct.nodes(leaves, self.shape), dtype=np.int64)
 
     def invented(self, rows: int) -> Integers:
@@ -265,22 +266,18 @@ def leaf_grid(argument: Expression, most: int) -> Grid:
     span = argument.span
     assert span.lo is not None
     assert span.hi is not None
-    lo, hi = Fraction(float(span.lo)), Fraction(float(span.hi))
-    step = Fraction(1)
+    lo, hi, step = float(span.lo), float(span.hi), Fraction(1)
     if argument.type is Type.INTEGER:
-        lo, hi = Fraction(math.ceil(span.lo)), Fraction(max(math.ceil(span.lo), math.floor(span.hi)))
-        reach = hi - lo + 1
-        while reach / step > most:
-            step *= 2
+        lo = float(math.ceil(span.lo))
+        hi = max(lo, float(math.floor(span.hi)))
+        reach = Fraction(hi) - Fraction(lo) + 1
     else:
-        reach = hi - lo
+        reach = Fraction(hi) - Fraction(lo)
         if reach:
-            step = Fraction(2) ** math.floor(math.log2(reach / most))
-            while reach / step > most:
-                step *= 2
-            while reach / (step / 2) <= most:
-                step /= 2
-    return Grid(float(lo), float(hi), step, max(1, math.ceil(reach / step)))
+            step = max(FINEST, Fraction(2) ** math.floor(math.log2(reach) - math.log2(most)))
+    while reach / step > most:
+        step *= 2
+    return Grid(lo, hi, step, max(1, math.ceil(reach / step)))
 
 
 def leaf_sql(tree: Tree, dialect: str) -> str:
