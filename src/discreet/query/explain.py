@@ -14,7 +14,7 @@ from sqlglot import exp
 from discreet.policy import Policy
 from discreet.query.catalog import Catalog
 from discreet.query.compile import compile_part
-from discreet.query.explain_rows import part, public_table
+from discreet.query.explain_rows import part_node, public_table
 from discreet.query.expression import Column
 from discreet.query.keys import Key
 from discreet.query.lineage import origins, read, rule
@@ -122,7 +122,7 @@ def _release(release: ReleasePlan, plan: Plan, policy: Policy) -> Node:
         "release",
         release.name,
         tuple(facts),
-        tuple(part(release, at, policy) for at in range(len(release.parts))),
+        tuple(part_node(release, at, policy) for at in range(len(release.parts))),
     )
 
 
