@@ -412,7 +412,9 @@ class Session:
                 units.append(f"hides {change} one row")
                 continue
             units.append(f"hides {change} all rows of one unit")
-            notes.append(f"rows of a unit beyond {part.cap} of them, which are dropped before counting")
+            if not part.rows.fixed:
+                kept = f"{part.cap} row{'s' * (part.cap != 1)}"
+                notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
         if any(m.grid is not None for release in plan.releases for m in release.measures):
             notes.append("values outside their bounds, which are clamped before adding up")
         if any(a.what in EXTREME for release in plan.releases for a in release.aggregates):

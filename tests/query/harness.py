@@ -89,15 +89,30 @@ NUMBERS = [
     "least(greatest(e, -2), 2)", "sign(e)", "d", "a > b", "month(f)", "year(f)", "extract(dow FROM f)", "sqrt(abs(b))",
     "clamp(CAST(c AS DOUBLE), 0, 20)", "clamp(length(c), 0, 4)", "CAST(b AS INTEGER)", "clamp(g - a, -9, 9)",
     "round(b, 1)", "power(b, 2)", "trunc(b)", "clamp(g % a, -3, 3)", "clamp(g // a, -3, 3)",
+    "trunc(b, 1)", "round(a, -1)", "even(b)", "width_bucket(e, -1, 1, 4)", "sin(e)", "atan2(e, b)", "a & 6",
+    "dayofyear(f)", "f - DATE '2020-01-15'", "date_diff('month', f, DATE '2021-06-30')", "date_sub('year', DATE '1990-02-28', f)",
+    "clamp(date_diff('day', f, f + a), -9, 9)", "clamp(epoch(f + INTERVAL 1 MONTH), 0, 1e10)", "ascii(left(c, 1))",
+    "CAST(e AS TINYINT)", "CAST(b AS DECIMAL(2, 1))", "cbrt(b)", "degrees(b)", "CAST(c = 'x' AS INTEGER)",
+    "clamp(position('x' IN c), 0, 3)",
+    "clamp(strlen(concat(c, g)), 0, 9)", "clamp(log(2, e), -3, 3)", "clamp(CAST(substring(c, 1, 2) AS BIGINT), 0, 9)",
 ]  # fmt: skip
 TESTS = [
     "a > 3", "b < e", "c = 'x'", "c LIKE '%x%'", "d", "NOT d", "f >= '2020-03-01'", "a BETWEEN 2 AND 9", "b IS NULL",
     "c IN ('x', 'w')", "e / b > 1", "g * g > a", "g + 1 > 0", "CAST(c AS BIGINT) = 12", "a IS NOT NULL OR d",
     "ln(e) > 0", "upper(c) = 'X'", "e > 1 AND e < 3", "trim(c) <> ''", "d IS TRUE", "g % b > 1", "f = '2020-02-29'",
+    "starts_with(c, 'x')", "contains(lower(c), 'x')", "regexp_matches(c, '^[a-y]$')", "c NOT LIKE 'x%'", "c || a = 'x3'",
+    "split_part(c, '-', 1) = 'x'", "a IS DISTINCT FROM g", "dayname(f) = 'Monday'", "last_day(f) = f", "f + a > f",
+    "date_trunc('month', f + INTERVAL 1 DAY) > f", "if(d, e, b) > 0", "CAST(c AS BOOLEAN)", "make_date(g, a, 1) = f",
+    "CAST(c AS DATE) > f", "strftime(f, '%d') = '29'", "g | a > 0", "nullif(a, g) > 2",
+    "replace(c, 'x', 'xx') = 'xx'",
 ]  # fmt: skip
 KEYS = [
     "c", "d", "a", "a // 4", "a % 3", "upper(c)", "month(f)", "a > 5", "CASE WHEN b > 1 THEN 'hi' ELSE 'lo' END",
     "floor(b)", "coalesce(c, 'none')", "year(f)", "floor(b * 2) * 10", "c = 'x'", "CASE WHEN e > 0 THEN 1 END",
+    "date_trunc('month', f)", "strftime(f, '%Y-%m')", "dayname(f)", "year(f) * 100 + month(f)", "substring(c, 1, 1)",
+    "width_bucket(b, 0, 4, 4)", "round(b, 1)", "concat(c, '-', d)", "CAST(a AS VARCHAR)",
+    "time_bucket(INTERVAL '1 week', f)",
+    "CAST(b AS TINYINT)", "last_day(f)", "concat_ws('/', month(f), a > 3)", "if(b > 1, c, 'low')", "reverse(c)",
 ]  # fmt: skip
 SOURCES = [
     "t", "t", "(SELECT *, a + 1 AS h FROM t WHERE {test}) AS t", "t JOIN pub ON t.c = pub.name",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.query.moments import Joint
 from discreet.query.plan import Aggregate, ReleasePlan
 from discreet.query.quantiles import Tree
 from discreet.query.tails import half_width, tail
@@ -198,7 +199,10 @@ def direct(
         low, high = mean_interval(entries[:, 0], entries[:, 1], scale, confidence)
         reach = float(measure.grid.step) * measure.levels
         return measure.grid.lo + reach * low, measure.grid.lo + reach * high
-    return _by_draws(release, aggregate, entries, confidence)
+    low, high = _by_draws(release, aggregate, entries, confidence)
+    if isinstance(measure, Joint):
+        return np.clip(low, *measure.range(aggregate.what)), np.clip(high, *measure.range(aggregate.what))
+    return low, high
 
 
 def _by_draws(

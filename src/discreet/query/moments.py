@@ -141,6 +141,13 @@ class Joint:
         """Of the noise, as `RELATIVE` says."""
         return float(self.entries) if what in ("rows", "pairs") else RELATIVE[what]
 
+    def range(self, what: str) -> tuple[float, float]:
+        """The least and the greatest value of a quantity; infinite where there is none."""
+        if what in ("avgx", "avgy"):
+            argument = self.grid if what == "avgx" else self.other_grid
+            return argument.lo, argument.hi
+        return {"corr": (-1.0, 1.0), "r2": (0.0, 1.0)}.get(what, (-np.inf, np.inf))
+
     def estimate(self, what: str, noisy: Floats) -> Floats:
         """Estimate a quantity from noisy entries.
 

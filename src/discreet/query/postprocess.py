@@ -258,27 +258,23 @@ def _quote(name: str) -> str:
 
 
 def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
-    """Run the post-processing on empty noisy tables: whatever is wrong with it shows before anything is charged.
+    """Run the post-processing on invented noisy tables: whatever is wrong with it shows before anything is charged.
+
+    They have one row each, with a public key and ones, so that what fails on any row fails here.
 
     Raises:
         QueryRefused: DuckDB cannot run the statement.
     """
     import pyarrow as pa
 
-    tables = {
-        release.name: pa.table(
-            {CELL: pa.array([], pa.int64())}
-            | {
-                f"k{at}": pa.array([], ks.arrow_type(key.expression.type))
-                for at, key in enumerate(release.keys)
-            }
-            | {
-                f"a{at}": pa.array([], pa.int64() if aggregate.whole else pa.float64())
-                for at, aggregate in enumerate(release.aggregates)
-            }
-        )
-        for release in plan.releases
-    }
+    tables = {}
+    for release in plan.releases:
+        row: dict[str, pa.Array] = {CELL: pa.array([0], pa.int64())}
+        for at, key in enumerate(release.keys):
+            row[f"k{at}"] = pa.array(key.values[:1], ks.arrow_type(key.expression.type))
+        for at, aggregate in enumerate(release.aggregates):
+            row[f"a{at}"] = pa.array([1], pa.int64() if aggregate.whole else pa.float64())
+        tables[release.name] = pa.table(row)
     try:
         with Sandbox(tables | _used(public, plan.post)) as sandbox:
             result = sandbox.run(plan.post.sql("duckdb"))

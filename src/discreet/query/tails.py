@@ -30,7 +30,7 @@ MOST_EQUAL = 40
 def tail(weights: Floats, t: Floats) -> Floats:
     """P(|sum of w_i L_i| > t) for independent standard Laplace variables L_i.
 
-    Equal weights are moved apart by a part in ten thousand, which moves the tail by less than 1e-5.
+    Equal weights are moved apart by a part in ten thousand, which moves the tail by less than 1e-4.
 
     Args:
         weights: float64 array (..., k), k at most 4.

@@ -200,7 +200,13 @@ def _all_ones(a: int, b: int) -> int:
     return (1 << max(a.bit_length(), b.bit_length())) - 1
 
 
-define("bit_and", "a & b", "ii", I, _bits(min), "({0} & {1})", "bit by bit")
+def _common_bits(a: Span, b: Span) -> Span:
+    """Between 0 and the lesser of those that cannot be negative: the sign is a bit, too."""
+    tops = [s.hi for s in (a, b) if s.lo is not None and s.lo >= 0 and s.hi is not None]
+    return Span(Fraction(0), min(tops), null(a, b)) if tops else Span(nullable=null(a, b))
+
+
+define("bit_and", "a & b", "ii", I, _common_bits, "({0} & {1})", "bit by bit")
 define("bit_or", "a | b", "ii", I, _bits(_all_ones), "({0} | {1})", "bit by bit")
 define("bit_xor", "xor(a, b)", "ii", I, _bits(_all_ones), "xor({0}, {1})", "bit by bit", postgres="({0} # {1})",
        spark="({0} ^ {1})")  # fmt: skip
