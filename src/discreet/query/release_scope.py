@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.query.aggregates import Request, read_aggregate
 from discreet.query.bind import Binder
-from discreet.query.expression import Column
+from discreet.query.expression import Column, leaves
 from discreet.query.frame import Frame
 from discreet.query.keys import MAX_CELLS, Key, cells, public_values
 from discreet.query.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
@@ -88,6 +88,8 @@ class ReleaseScope:
         if has_aggregate(node):
             raise self.refuse(node, "An aggregate cannot be grouped by.", "Group by columns of the rows.")
         bound = self.binder.bind(node)
+        if next(leaves(bound), None) is None:
+            raise self.refuse(node, "This key is the same for every row.", "Remove it from GROUP BY.")
         values = public_values(bound)
         what = node.sql("duckdb")
         if values is None:

@@ -47,6 +47,10 @@ Scope = Rows | Public
 Env = Mapping[str, Scope]
 
 
+READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
+"""What is read of a source in FROM; anything else behind private rows is refused, so that nothing is passed over."""
+
+
 class Splitter:
     """Splits one statement.
 
@@ -128,10 +132,18 @@ class Splitter:
 
     def source(self, node: exp.Expr, env: Env) -> Scope:
         """Split what stands in FROM."""
+        scope = self._plain_source(node, env)
+        attached = [key for key, value in node.args.items() if value and key not in READ_OF_SOURCE]
+        if isinstance(scope, Rows) and attached:
+            raise self.refuse(node, f"{attached[0].upper()} is not supported beside private rows in FROM.",
+                              "Write joins one after the other, and nothing else behind the table.")  # fmt: skip
         for join in node.args.get("joins") or []:
             if isinstance(self.source(join.this, env), Rows):
                 raise self.refuse(join.this, "A join in parentheses with private rows is not supported.",
                                   "Write the joins one after the other.")  # fmt: skip
+        return scope
+
+    def _plain_source(self, node: exp.Expr, env: Env) -> Scope:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             if node.args.get("sample") is not None:
                 raise self.refuse(node, "TABLESAMPLE is not supported.", "Remove it.")
