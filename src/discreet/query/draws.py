@@ -15,10 +15,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from discreet.query.nodes import is_aggregate
 from discreet.query.parse import output_name
 
 DRAW = "__draw"
 DRAWS_TABLE = "__draws"
+EACH = "__each"
 
 
 class CannotRewriteError(Exception):
@@ -166,10 +168,13 @@ class _Scope:
         draw = exp.column(DRAW, table=exp.to_identifier(drawn_names[0]))
         self._correlate(node, draw)
         self._join_on_draw(holders, sources, draw)
-        self._within_draw(node, draw)
+        alone = self._within_draw(node, draw)
         outputs = self._outputs(node, noisy=True)
-        self._limit(node, draw)
-        self._project(node, draw)
+        self._limit(node, draw, alone)
+        if alone:
+            self.node = _each_draw(node, outputs, draw)
+        else:
+            self._project(node, draw)
         return outputs, True
 
     def _source(self, holder: exp.Expr) -> tuple[str, Shape, bool]:
@@ -214,7 +219,11 @@ class _Scope:
                 .from_(_named(inner, name))
                 .where(exp.EQ(this=exp.column(DRAW, table=name), expression=draw.copy()))
             )
-            query.replace(exp.paren(wrapped) if isinstance(query, exp.Subquery) else wrapped)
+            if isinstance(query, exp.Subquery):
+                new: exp.Expr = exp.paren(wrapped)
+                query.replace(exp.alias_(new, query.alias, quoted=True) if query.alias else new)
+            else:
+                query.replace(wrapped)
 
     def _join_on_draw(
         self, holders: list[exp.Expr], sources: list[tuple[str, Shape, bool]], draw: exp.Column
@@ -222,6 +231,8 @@ class _Scope:
         if not holders:
             return
         outer = any(h.args.get("side") for h in holders)
+        if any(h.args.get("side") in ("RIGHT", "FULL") for h in holders):
+            raise CannotRewriteError  # a row without a partner on the left would be of no draw
         for holder, (name, _, drawn) in zip(holders, sources, strict=True):
             if not drawn and not outer:
                 continue  # an inner join with a public table: the same in every draw
@@ -249,20 +260,21 @@ class _Scope:
             holder.set("kind", None if holder.args.get("kind") == "CROSS" else holder.args.get("kind"))
             holder.set("on", same if on is None else exp.and_(on, same))
 
-    def _within_draw(self, node: exp.Select, draw: exp.Column) -> None:
+    def _within_draw(self, node: exp.Select, draw: exp.Column) -> bool:
+        """Keep groups and windows within a draw; whether a draw is one group, which needs no rows to be there."""
         group = node.args.get("group")
         aggregated = any(
-            isinstance(n, exp.AggFunc) and not isinstance(n.parent, exp.Window)
+            isinstance(n, exp.AggFunc) and is_aggregate(n)
             for e in [*node.expressions, *(node.args.get(k) for k in ("having", "qualify", "order"))]
             if e is not None
             for n in _own(e)
         )
         if group is not None and not group.args.get("all"):
             group.append("expressions", draw.copy())
-        elif group is None and aggregated:
-            node.set("group", exp.Group(expressions=[draw.copy()]))
         if node.args.get("windows"):
             raise CannotRewriteError
+        if group is None and aggregated:
+            return True
         for key in ("expressions", "qualify", "order"):
             value = node.args.get(key)
             for child in value if isinstance(value, list) else [value]:
@@ -272,6 +284,7 @@ class _Scope:
         distinct = node.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
             raise CannotRewriteError
+        return False
 
     def _outputs(self, node: exp.Select, noisy: bool) -> Shape:
         out: list[Output] = []
@@ -309,12 +322,15 @@ class _Scope:
                     return output.noisy
         return True  # an alias, or something not understood
 
-    def _limit(self, node: exp.Select, draw: exp.Column) -> None:
+    def _limit(self, node: exp.Select, draw: exp.Column, alone: bool) -> None:
         limit, offset, order = (node.args.get(k) for k in ("limit", "offset", "order"))
         if self.top:
-            for key in ("where", "having"):
+            windows = any(isinstance(n, exp.Window) for e in node.expressions for n in _own(e))
+            together = windows or node.args.get("group") is not None or alone
+            for key, needed in (("where", together), ("having", windows)):
+                # What is filtered before it is added up decides more than which rows are shown.
                 clause = node.args.get(key)
-                if clause is not None:
+                if clause is not None and not needed:
                     kept = [c for c in clause.this.flatten() if not self._is_noisy(c)] if isinstance(
                         clause.this, exp.And) else ([] if self._is_noisy(clause.this) else [clause.this])  # fmt: skip
                     node.set(key, type(clause)(this=exp.and_(*kept)) if kept else None)
@@ -375,6 +391,27 @@ def _numbered(scope: _Scope) -> exp.Expr:
     inner = scope.node.this if isinstance(scope.node, exp.Subquery) else scope.node
     out = exp.select(exp.column(DRAW), *columns).from_(_named(inner, "__side"))
     return out if scope.drawn else out.join(exp.to_table(DRAWS_TABLE), join_type="cross")
+
+
+def _each_draw(node: exp.Select, outputs: Shape, draw: exp.Column) -> exp.Select:
+    """An aggregate over everything, once for each draw: a draw without rows has a count of zero, not none."""
+    for at, item in enumerate(node.expressions):
+        if not isinstance(item, exp.Alias):
+            node.expressions[at].replace(exp.alias_(item.copy(), output_name(item), quoted=True))
+    clause = node.args.get("with_")
+    node.set("with_", None)
+    inner = node.where(exp.EQ(this=draw.copy(), expression=exp.column(DRAW, table=EACH)))
+    lateral = exp.Lateral(
+        this=exp.Subquery(this=inner), alias=exp.TableAlias(this=exp.to_identifier(f"{EACH}_row"))
+    )
+    columns = [exp.column(exp.to_identifier(o.name, quoted=True), table=f"{EACH}_row") for o in outputs]
+    out = exp.select(*columns, exp.column(DRAW, table=EACH)).from_(
+        exp.alias_(exp.to_table(DRAWS_TABLE), EACH, table=True)
+    )
+    out.append("joins", exp.Join(this=lateral))
+    if clause is not None:
+        out.set("with_", clause)
+    return out
 
 
 def _named(query: exp.Expr, name: str) -> exp.Subquery:

@@ -63,7 +63,7 @@ def parse(text: str) -> exp.Query:
 
 def output_name(item: exp.Expr) -> str:
     """The name of a column of a result: its alias, the column that it is, or its text."""
-    if isinstance(item, exp.Alias | exp.Column):
+    if isinstance(item, exp.Alias | exp.Column) or (isinstance(item, exp.Subquery) and item.alias):
         return item.alias_or_name
     return item.sql("duckdb", comments=False)
 
