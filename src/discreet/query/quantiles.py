@@ -24,8 +24,9 @@ import numpy as np
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.query import count_tree as ct
-from discreet.query.expression import Expression, spell
-from discreet.query.measures import FINEST, Grid
+from discreet.query.expression import Expression
+from discreet.query.leaves import leaf_grid, leaf_sql
+from discreet.query.measures import Grid
 from discreet.query.tails import standard_half_width
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Tree:
 
     def row_items(self, name: str, dialect: str) -> list[tuple[str, str]]:
         """Name and SQL of what a row must carry: its leaf."""
-        return [(name, leaf_sql(self, dialect))]
+        return [(name, leaf_sql(self.argument, self.grid, dialect))]
 
     def group_items(self, name: str, dialect: str) -> list[str]:
         """The exact integers of one group and leaf in SQL."""
@@ -154,6 +155,8 @@ class Tree:
             float64 array (...); NaN where the noisy entries hold no row to speak of.
         """
         flat = noisy.reshape(-1, self.entries)
+        if _alike(flat):
+            return np.full(noisy.shape[:-1], self.estimate(what, flat[0]))
         out = np.empty(len(flat))
         for part, below in self._blocks(flat):
             out[part] = self._crossing(ct.increasing(below), float(quantile_of(what)))
@@ -174,6 +177,9 @@ class Tree:
             scale: of the Laplace noise on each entry.
             confidence: strictly between 0 and 1.
         """
+        if _alike(noisy):
+            ends = self.interval(what, noisy[:1], scale, confidence)
+            return np.repeat(ends[0], len(noisy)), np.repeat(ends[1], len(noisy))
         q = float(quantile_of(what))
         deviation, effective = ct.rank_noise(self.shape, q)
         width = scale * deviation * standard_half_width(effective, confidence)
@@ -239,6 +245,11 @@ class Tree:
         return np.clip(value, self.grid.lo, self.grid.hi)
 
 
+def _alike(noisy: Floats) -> bool:
+    """Whether all groups have the same entries, as invented ones do: one stands for all of them."""
+    return len(noisy) > 1 and bool((noisy[0] == noisy[-1]).all()) and bool((noisy == noisy[0]).all())
+
+
 def tree_for(argument: Expression, cells: int, part: int = 0) -> Tree:
     """The tree for an expression in a query with so many groups.
 
@@ -259,45 +270,3 @@ def tree_for(argument: Expression, cells: int, part: int = 0) -> Tree:
         most //= 2
     raise QueryRefused(f"Quantiles, MIN and MAX of {cells:,} groups need more than {MOST_ENTRIES:,} counts.",
                        "Group by fewer or coarser keys.")  # fmt: skip
-
-
-def leaf_grid(argument: Expression, most: int) -> Grid:
-    """The finest grid with at most so many leaves; an integer has no finer one than the integers."""
-    span = argument.span
-    assert span.lo is not None
-    assert span.hi is not None
-    lo, hi, step = float(span.lo), float(span.hi), Fraction(1)
-    if argument.type is Type.INTEGER:
-        lo = float(math.ceil(span.lo))
-        hi = max(lo, float(math.floor(span.hi)))
-        reach = Fraction(hi) - Fraction(lo) + 1
-    else:
-        reach = Fraction(hi) - Fraction(lo)
-        if reach:
-            step = max(FINEST, Fraction(2) ** math.floor(math.log2(reach) - math.log2(most)))
-    while reach / step > most:
-        step *= 2
-    return Grid(lo, hi, step, max(1, math.ceil(reach / step)))
-
-
-def leaf_sql(tree: Tree, dialect: str) -> str:
-    """The leaf of a row in SQL, from 0 to the number of leaves - 1; NULL where the argument is NULL or NaN.
-
-    The clamp stands here, whatever the expression was thought to be bounded by: below the range is the first leaf,
-    above it the last one.
-    """
-    x, grid, last = spell(tree.argument, dialect), tree.grid, tree.grid.levels - 1
-    if tree.whole and grid.step == 1:
-        lo, hi = int(grid.lo), int(grid.hi)
-        return (
-            f"CASE WHEN {x} BETWEEN {lo} AND {hi} THEN CAST({x} - ({lo}) AS BIGINT) WHEN {x} < {lo} THEN 0 "
-            f"WHEN {x} > {hi} THEN {last} END"
-        )
-    x = f"CAST({x} AS DOUBLE)"
-    lo_sql, hi_sql = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
-    leaf = f"CAST(floor(({x} - {lo_sql}) * CAST('{float(1 / grid.step)!r}' AS DOUBLE)) AS BIGINT)"
-    # NaN compares as greater than every number, infinity included, so it falls through to NULL.
-    return (
-        f"CASE WHEN {x} >= {lo_sql} AND {x} <= {hi_sql} THEN LEAST({leaf}, {last}) WHEN {x} < {lo_sql} THEN 0 "
-        f"WHEN {x} <= CAST('Infinity' AS DOUBLE) THEN {last} END"
-    )
