@@ -78,7 +78,8 @@ _nodes = count_tree.nodes
 def _counted_twice(leaves: Any, shape: count_tree.Shape) -> Any:
     """A row counted twice on the last level of a tree."""
     out = _nodes(leaves, shape)
-    out[..., count_tree.levels_of(shape)[-1]] *= 2
+    last = count_tree.levels_of(shape)[-1]
+    out[..., last] = 2 * out[..., last]
     return out
 
 
