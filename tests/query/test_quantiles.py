@@ -19,7 +19,9 @@ from discreet.errors import QueryRefused
 from discreet.noise import laplace
 from discreet.query import count_tree as ct
 from discreet.query.expression import Column
+from discreet.query.intervals import percentiles
 from discreet.query.measures import Grid
+from discreet.query.quantile_draws import quantiles_again
 from discreet.query.quantiles import MOST_ENTRIES, MOST_LEAVES, Tree, quantile_of, tree_for
 from discreet.query.run import Noisy, exact_integers
 from discreet.query.span import Span
@@ -243,5 +245,39 @@ def test_draws_again_agree_with_the_interval() -> None:
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, 100)}, budget=100) as session:
         release = session.sql("SELECT MEDIAN(x) AS m, MEDIAN(x) + 0 AS d FROM data", 1).to_dict()
     widths = [release[f"{name}_high"][0] - release[f"{name}_low"][0] for name in ("m", "d")]
-    assert 0.2 < widths[1] / widths[0] < 3
+    assert 0.7 < widths[1] / widths[0] < 1.1
+
+
+@pytest.mark.parametrize("name", ["even", "narrow", "skewed"])
+@pytest.mark.parametrize(("rows", "epsilon"), [(50, 0.5), (1000, 1.0), (20_000, 1.0)])
+def test_draws_of_a_difference_cover_what_there_is_without_noise(
+    name: str, rows: int, epsilon: float
+) -> None:
+    """The distance of two quartiles, whose noises hang together, and that of MIN and MAX.
+
+    Power: 600 repetitions have a standard error of 0.9 points, so 85 % instead of 95 % are found nearly surely.
+    False alarms: 89 % is 6.7 standard errors below 95 %, so below 1e-9 even at exactly 95 %.
+    """
+    made = tree(Type.FLOAT, 0, 1)
+    at = np.array([leaf(made, x) for x in spread(name, rows, np.random.default_rng(rows))])
+    exact = made.from_leaves(1, np.zeros(rows, np.int64), at, np.ones(rows, np.int64))
+    scale = Fraction(made.levels) / Fraction(str(epsilon))
+    asked = ["quantile 1/4", "quantile 3/4", "min", "max"]
+    true = [made.estimate(what, exact.astype(np.float64))[0] for what in asked]
+    noisy = (exact + laplace(scale, (600, made.entries))).astype(np.float64)
+    drawn = quantiles_again(made, asked, noisy, float(scale), 1000)
+    for low_at, high_at in ((0, 1), (2, 3)):
+        low, high = percentiles(drawn[high_at] - drawn[low_at], 0.95)
+        distance = true[high_at] - true[low_at]
+        assert np.mean((low <= distance) & (distance <= high)) > 0.89
+        assert np.all(np.abs(low) <= 1)
+        assert np.all(np.abs(high) <= 1)
+
+
+def test_draws_of_one_quantile_are_those_of_itself() -> None:
+    made = tree(Type.INTEGER, 0, 50)
+    noisy = np.stack([made.invented(500)] * 3).astype(np.float64)
+    one, same = quantiles_again(made, ["quantile 1/2", "quantile 1/2"], noisy, 5.0, 200)
+    assert np.array_equal(one, same)
+    assert np.array_equal(one, np.rint(one))
     assert quantile_of("min") == Fraction(1, 100)

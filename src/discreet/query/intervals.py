@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.query.moments import Joint
 from discreet.query.plan import Aggregate, ReleasePlan
+from discreet.query.quantile_draws import quantiles_again
 from discreet.query.quantiles import Tree
 from discreet.query.tails import half_width, tail
 
@@ -32,10 +33,6 @@ DRAWS = 4000
 """How often noise is drawn again: the 2.5th percentile of 4,000 draws is within 0.25 points of the true one."""
 MOST_NUMBERS = 8_000_000
 """The most numbers drawn at a time."""
-TREE_DRAWS = 400
-"""How often the noise of a tree of counts is drawn again, which has thousands of integers per group."""
-MOST_TREE_NUMBERS = 100_000_000
-"""The most numbers drawn for trees in all, one block after the other: about four seconds."""
 
 
 def linear_half_width(release: ReleasePlan, aggregate: Aggregate, confidence: float) -> float | None:
@@ -116,16 +113,11 @@ def _ratio_widths(confidence: float) -> tuple[Floats, Floats]:
 
 def draws_for(releases: Sequence[ReleasePlan]) -> int:
     """How often the noise of some releases can be drawn again at once within the limits above."""
-    numbers, tree_numbers = 0, 0
+    numbers = 0
     for release in releases:
-        for measure in release.measures:
-            if isinstance(measure, Tree):
-                tree_numbers += release.cells * measure.entries
-            else:
-                numbers += release.cells * measure.entries
-        numbers += release.cells * len(release.aggregates)
-    draws = min(DRAWS, MOST_NUMBERS // max(1, numbers))
-    return min(draws, TREE_DRAWS, MOST_TREE_NUMBERS // tree_numbers) if tree_numbers else draws
+        drawn = sum(measure.entries for measure in release.measures if not isinstance(measure, Tree))
+        numbers += release.cells * (drawn + len(release.aggregates))
+    return min(DRAWS, MOST_NUMBERS // max(1, numbers))
 
 
 def redraw(release: ReleasePlan, measure: int, entries: Floats, draws: int) -> Floats:
@@ -163,13 +155,13 @@ def drawn_again(
         For each quantity a float64 array (draws, n).
     """
     what = release.measures[measure]
-    tree = isinstance(what, Tree)
+    if isinstance(what, Tree):
+        return quantiles_again(what, quantities, entries, float(release.scale(measure)), draws)
     out = [np.empty((draws, len(entries))) for _ in quantities]
-    block = max(1, (MOST_NUMBERS // 4 if tree else MOST_NUMBERS) // (draws * what.entries))
+    block = max(1, MOST_NUMBERS // (draws * what.entries))
     for start in range(0, len(entries), block):
         part = slice(start, start + block)
-        base = what.smoothed(entries[part]) if isinstance(what, Tree) else entries[part]
-        again = redraw(release, measure, base, draws)
+        again = redraw(release, measure, entries[part], draws)
         for quantity, values in zip(quantities, out, strict=True):
             values[:, part] = what.estimate(quantity, again)
     return out

@@ -199,17 +199,6 @@ class Tree:
             low[part][drowned], high[part][drowned] = 0, self.grid.levels
         return self._value(low, 0), self._value(high, 1)
 
-    def smoothed(self, noisy: Floats) -> Floats:
-        """Entries without the inconsistencies of the noise, around which noise can be drawn again.
-
-        Args:
-            noisy: float64 array (n, entries).
-        """
-        out = np.empty_like(noisy)
-        for part, below in self._blocks(noisy):
-            out[part] = ct.nodes(np.diff(ct.increasing(below), axis=-1), self.shape)
-        return out
-
     def _blocks(self, noisy: Floats) -> Iterator[tuple[slice, Floats]]:
         """The rows below each boundary by least squares, for some groups at a time."""
         size = max(1, BLOCK // self.entries)
