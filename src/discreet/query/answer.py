@@ -213,7 +213,7 @@ def _with_interval(value: object, low: float | bool | None, high: float | bool |
     if not isinstance(value, int | float):
         return f"{text} [{_plain(low, None)}, {_plain(high, None)}]"
     below, above = value - low, high - value
-    digits = _digits(max(abs(below), abs(above)))
+    digits = 0 if isinstance(value, int) else _digits(max(abs(below), abs(above)))
     if math.isclose(below, above, rel_tol=0.05):
         return f"{_plain(value, digits)} ± {_plain((below + above) / 2, digits)}"
     return f"{_plain(value, digits)} [{_plain(low, digits)}, {_plain(high, digits)}]"
