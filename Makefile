@@ -34,7 +34,7 @@ demo: $(VENV)/run  ## private answers on invented hospital visits
 	@$(BIN)/discreet demo
 
 test: lint  ## lint, types, import contracts and every test
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/dev  ## ruff, mypy --strict and the floors
 	$(BIN)/ruff check .
