@@ -1,0 +1,87 @@
+"""Processes that are killed while they answer questions; run as `python session_crash.py FOLDER KILLS FAULT`.
+
+Each asks one new question after the other, and shows the answers. The parent kills it with SIGKILL after a random
+time. Most inherit the open session of the parent, as the workers of a server do; one in ten opens its own. Prints all
+answers that were ever shown as JSON, by the name of the question in the ledger. FAULT is `none`, or `answer-first` for
+a session that shows its answer and charges then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+
+import discreet as dp
+from discreet.errors import BudgetExceeded
+from discreet.ledger import Loss
+
+LONGEST = (
+    0.12  # seconds; a life begins with about 50 ms until its first answer, then a question takes 10 to 40
+)
+EPSILON, BUDGET = Fraction(1, 100), 2  # spent after 200 questions, so that refusals are frequent
+
+
+def start(folder: Path) -> dp.Session:
+    # With one thread DuckDB has none in the background, which a forked child would miss.
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute(f"CREATE TABLE visits AS FROM read_parquet('{folder / 'visits.parquet'}')")
+    return dp.protect(
+        connection, table="visits", privacy_unit="u", max_rows=2, bounds={"a": (0, 100)}, budget=BUDGET,
+        ledger=folder / "ledger.db",
+    )  # fmt: skip
+
+
+def ask(session: dp.Session, number: int, show: int, fault: str) -> None:
+    sql = f"SELECT COUNT(*) AS n, AVG(a) AS a FROM visits WHERE a > {number} / 100000.0"
+    plan = session._plan(sql, EPSILON)
+    name = session._question(plan)
+    if fault == "answer-first":
+        answer = session._finish(plan, session._run(plan), 0.95)
+        os.write(show, f"{name} {answer.to_dict(intervals=False)['n'][0]}\n".encode())
+        session.ledger.charge(name, Loss(EPSILON), session._accounts)
+    else:
+        answer = session.sql(sql, EPSILON)
+        os.write(show, f"{name} {answer.to_dict(intervals=False)['n'][0]}\n".encode())
+
+
+def live(session: dp.Session, life: int, show: int, fault: str) -> None:
+    number = life * 1000
+    while True:
+        number += 1
+        with contextlib.suppress(BudgetExceeded):
+            ask(session, number, show, fault)
+
+
+def main(folder: Path, kills: int, fault: str) -> None:
+    shown: dict[str, int] = {}
+    session = start(folder)
+    session.preview("SELECT COUNT(*) AS n, AVG(a) AS a FROM visits", EPSILON)  # loads what questions need
+    for life in range(kills):
+        read, show = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                live(start(folder) if life % 10 == 0 else session, life, show, fault)
+            finally:
+                os._exit(1)
+        os.close(show)
+        time.sleep(random.uniform(0, LONGEST))
+        os.kill(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        assert os.WIFSIGNALED(status), "it ended before it was killed"
+        with os.fdopen(read) as lines:
+            shown.update((n, int(v)) for n, v in (line.split() for line in lines if line.endswith("\n")))
+    print(json.dumps(shown))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
