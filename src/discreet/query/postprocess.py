@@ -62,7 +62,8 @@ def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], c
     intervals: dict[str, Interval] = {}
     if cells is not None:
         intervals = _direct(plan, noisy[0], cells, confidence)
-    rest = [name for name in values.column_names if name not in intervals]
+    plain = _key_columns(plan) if has_cell else set()
+    rest = [name for name in values.column_names if name not in intervals and name not in plain]
     drawn, without = _drawn(plan, noisy, public, values, cells, rest, confidence)
     intervals.update(drawn)
     return Answered(values, {n: intervals[n] for n in values.column_names if n in intervals}, without)
@@ -99,6 +100,15 @@ def _with_cell(plan: Plan) -> tuple[exp.Query, bool]:
     assert isinstance(post, exp.Select)
     post.append("expressions", exp.alias_(exp.column(CELL, table=plan.releases[0].name), CELL))
     return post, True
+
+
+def _key_columns(plan: Plan) -> set[str]:
+    """The columns of a statement over one noisy table that are a key as it is, which no noise can change."""
+    return {
+        item.alias_or_name
+        for item in plan.post.selects
+        if isinstance(item.unalias(), exp.Column) and item.unalias().name.startswith("k")
+    }
 
 
 def _direct(plan: Plan, noisy: Noisy, cells: NDArray[np.int64], confidence: float) -> dict[str, Interval]:
