@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import random
+import select
 import signal
 import sys
 import time
@@ -24,9 +25,8 @@ import discreet as dp
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Loss
 
-LONGEST = (
-    0.12  # seconds; a life begins with about 50 ms until its first answer, then a question takes 10 to 40
-)
+LONGEST = 0.04  # seconds; a question takes 10 to 40 ms
+PATIENCE = 0.3  # seconds to wait for a first answer
 EPSILON, BUDGET = Fraction(1, 100), 2  # spent after 200 questions, so that refusals are frequent
 
 
@@ -74,6 +74,9 @@ def main(folder: Path, kills: int, fault: str) -> None:
             finally:
                 os._exit(1)
         os.close(show)
+        if life % 3:
+            # Most lives are killed soon after an answer, when the next one is on its way; or is refused by now.
+            select.select([read], [], [], PATIENCE)
         time.sleep(random.uniform(0, LONGEST))
         os.kill(child, signal.SIGKILL)
         status = os.waitpid(child, 0)[1]

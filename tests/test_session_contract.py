@@ -558,7 +558,7 @@ def charged(ledger: Ledger) -> set[str]:
 
 
 def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
-    """Power: in runs of 200 kills, a third and more of the charges were cut off from their settlement."""
+    """Power: in a run of 200 kills, 134 answers were shown, and 64 of 200 charges were cut off from their settlement."""
     shown = crash(tmp_path, 200, "none")
     with open_ledger(tmp_path / "ledger.db") as ledger:
         entries = ledger.entries()
@@ -579,7 +579,7 @@ def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
 
 
 def test_a_session_that_answers_before_it_charges_is_caught(tmp_path: Path) -> None:
-    """Power: a charge takes a third of the time between two answers, so a kill falls into it once in three times."""
-    shown = crash(tmp_path, 60, "answer-first")
+    """Power: in two runs 10 of 80 kills fell between answer and charge; at that rate all miss with 0.875^80 = 2e-5."""
+    shown = crash(tmp_path, 80, "answer-first")
     with open_ledger(tmp_path / "ledger.db") as ledger:
         assert not set(shown) <= charged(ledger)
