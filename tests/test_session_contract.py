@@ -266,6 +266,22 @@ def test_another_confidence_is_free(file: Path) -> None:
                 )
 
 
+def test_large_answers_keep_their_intervals_beside_their_values() -> None:
+    """DuckDB gives the rows of large results in any order; this many come in several pieces."""
+    size = 300_000
+    with dp.protect(
+        pa.table({"k": np.arange(size)}), privacy_unit="row", bounds={"k": (0, size - 1)}, budget=9
+    ) as session:
+        sql = "SELECT k, COUNT(*) AS n FROM data GROUP BY k"
+        first = session.sql(sql, epsilon=1).values
+        again = session.sql(sql, epsilon=1, confidence=0.5)
+        values = again.values.column("n").to_numpy()
+        assert (first.column("k").to_numpy() == np.arange(size)).all()
+        assert again.values == first
+        assert (again.low["n"].to_numpy() < values).all()
+        assert (values < again.high["n"].to_numpy()).all()
+
+
 def test_changed_data_is_charged_again(file: Path) -> None:
     ledger = file.with_name("l.db")
     with dp.protect(file, ledger=ledger, **POLICY) as session:
@@ -558,7 +574,7 @@ def charged(ledger: Ledger) -> set[str]:
 
 
 def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
-    """Power: in a run of 200 kills, 134 answers were shown, and 64 of 200 charges were cut off from their settlement."""
+    """Power: in a run of 200 kills, 134 answers were shown, and 64 of 200 charges cut off from their settlement."""
     shown = crash(tmp_path, 200, "none")
     with open_ledger(tmp_path / "ledger.db") as ledger:
         entries = ledger.entries()

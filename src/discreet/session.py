@@ -396,9 +396,9 @@ class Session:
         release, noisy = unpack(kept, plan)
         if release.confidence == confidence:
             return release
-        return replace(
-            self._finish(plan, noisy, confidence), values=release.values, made=release.made, replayed=True
-        )
+        # The values are those of the new run: without ORDER BY its rows may come in another order, and each
+        # interval belongs to the row beside it.
+        return replace(self._finish(plan, noisy, confidence), made=release.made, replayed=True)
 
     def _notes(self, plan: Plan, without: tuple[str, ...]) -> tuple[str, ...]:
         if not plan.releases:

@@ -95,7 +95,7 @@ def _database(process: int) -> duckdb.DuckDBPyConnection:
     It is empty, and stays so: a sandbox can run nothing but a SELECT. A forked child opens its own, because the
     threads of the parent's are not there.
     """
-    connection = connect(memory_limit="2GB", temp_directory="")
+    connection = connect(memory_limit="2GB", temp_directory="", preserve_insertion_order="true")
     seal(connection)
     atexit.register(_forget)
     return connection
