@@ -5,5 +5,6 @@ sensitivity. `discreet.protect` derives it instead.
 """
 
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.threshold import ThresholdedCounts
 
-__all__ = ["Laplace"]
+__all__ = ["Laplace", "ThresholdedCounts"]

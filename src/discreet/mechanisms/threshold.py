@@ -1,0 +1,175 @@
+"""Groups that nobody listed: shown when a noisy count of their units reaches a threshold.
+
+Each unit is counted, once, in at most m groups. A group that holds a unit at all has a count n >= 1, gets discrete
+Laplace noise Z of scale b, and is shown, with n + Z, when n + Z >= T. Nothing is said of the others.
+
+Guarantee. Let D' be D with one unit more and b = m/epsilon; G the groups that only D' has, k <= m of them, each
+with n = 1. With q = e^(-1/b) one of them is shown with probability
+
+    p = P(1 + Z >= T) = q^(T - 1)/(1 + q).
+
+The counts of the groups that both have differ by at most m - k in L1, so by the Laplace mechanism and
+post-processing what is shown of those has probabilities within e^((m - k)/b) of each other.
+
+    D' against D: either some group of G is shown, which has probability 1 - (1 - p)^k, or the answer speaks of common
+        groups only. So P'(S) <= 1 - (1 - p)^m + e^epsilon P(S).
+    D against D': P(S) <= e^((m - k)/b) P'(S)/(1 - p)^k, as D' must show none of G. That is at most e^epsilon P'(S)
+        when 1 - p >= q.
+
+So T is the least whole number with 1 - (1 - p)^m <= delta and p <= 1 - q, and the release is (epsilon, delta)-
+differentially private. No lower threshold would do: the event "some group of G is shown" has no probability at all
+on D, so delta is exactly 1 - (1 - p)^m. When a unit is replaced by another, each side has up to m groups of its
+own and the counts move by up to 2m: with b = 2m/epsilon both arguments apply at once and T is found in the same way.
+
+Sources: Korolova, Kenthapadi, Mishra, Ntoulas 2009 (the idea); Desfontaines, Voss, Gipson, Mandayam 2022, section 4
+(delta over m groups). T is computed with outward-rounded integers, so delta is never exceeded by a rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import InvalidParameter
+from discreet.noise import laplace, saturating_add
+from discreet.noise.digits import enclose_exp
+from discreet.noise.distribution import DiscreteLaplace
+from discreet.noise.parameters import read_scale
+from discreet.rational import Number, decimal, epsilon_of
+
+NEIGHBOURS = {"add_remove": 1, "replace_one": 2}
+"""By how many contributions of a unit neighbours differ."""
+
+
+@dataclass(frozen=True)
+class ThresholdedCounts:
+    """Show the groups whose noisy count of units reaches a threshold, with that count.
+
+    Privacy: one call of `release` is (epsilon, delta)-differentially private if every unit is counted in at most
+    `max_groups` groups, once in each, and a group is given only when it holds a unit. That premise is the
+    caller's to answer for. Source and proof: the module's text.
+
+    Args:
+        epsilon: positive rational; a float is its shortest decimal.
+        delta: rational, strictly between 0 and 1; for comparison, well below one over the number of units.
+        max_groups: m, in how many groups a unit may be counted.
+        neighbours: "add_remove" or "replace_one".
+
+    Raises:
+        InvalidParameter: a parameter outside its range, or a scale outside 2^-10 to 2^56.
+
+    Example:
+        >>> found = ThresholdedCounts(epsilon=1, delta=1e-9)
+        >>> found.threshold
+        22
+        >>> bool(found.suppressed(1) > 1 - 1e-9), found.surely(0.95)
+        (True, 24)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    max_groups: int
+    neighbours: str
+    threshold: int = field(init=False, compare=False)
+
+    def __init__(
+        self, epsilon: Number, delta: Number, max_groups: int = 1, neighbours: str = "add_remove"
+    ) -> None:
+        if isinstance(max_groups, bool) or not isinstance(max_groups, int) or max_groups < 1:
+            raise InvalidParameter("max_groups must be a positive whole number.", "Write max_groups=1.")
+        if neighbours not in NEIGHBOURS:
+            raise InvalidParameter("These neighbours are not known.", 'Write "add_remove" or "replace_one".')
+        exact_delta = decimal(delta, "delta")
+        if not 0 < exact_delta < 1:
+            raise InvalidParameter("delta must be strictly between 0 and 1.", "Write delta=1e-9.")
+        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "delta", exact_delta)
+        object.__setattr__(self, "max_groups", max_groups)
+        object.__setattr__(self, "neighbours", neighbours)
+        read_scale(self.scale, "max_groups/epsilon")
+        object.__setattr__(self, "threshold", _least_threshold(self.scale, exact_delta, max_groups))
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise on each count."""
+        return Fraction(self.max_groups * NEIGHBOURS[self.neighbours]) / self.epsilon
+
+    @property
+    def loss(self) -> tuple[Fraction, Fraction]:
+        """The privacy loss of one release: epsilon and delta."""
+        return self.epsilon, self.delta
+
+    @property
+    def distribution(self) -> DiscreteLaplace:
+        """The distribution of the noise on each count."""
+        return DiscreteLaplace(self.scale)
+
+    def suppressed(self, units: npt.ArrayLike) -> Any:
+        """The probability that a group of so many units is not shown: float64, the shape of `units`."""
+        return self.distribution.cdf(self.threshold - 1 - np.asarray(units, np.float64))
+
+    def surely(self, confidence: float = 0.95) -> int:
+        """The least number of units at which a group is shown with that probability or more.
+
+        Raises:
+            InvalidParameter: confidence is not strictly between 0 and 1.
+        """
+        return max(1, self.threshold - int(self.distribution.quantile(1 - confidence)))
+
+    def release(self, counts: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Choose the groups that are shown; one call is one (epsilon, delta), however many groups.
+
+        Args:
+            counts: int64 array (groups,), the units of each group, all positive. A group without units must not
+                be among them: that it is asked about would already say something.
+
+        Returns:
+            The positions of the groups that are shown, in order, and their noisy counts: two int64 arrays.
+
+        Raises:
+            InvalidParameter: counts are not whole positive numbers in one dimension.
+        """
+        given = np.asarray(counts)
+        if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or (given < 1).any():
+            raise InvalidParameter(
+                "Counts of units must be positive whole numbers.", "Leave groups without units out."
+            )
+        if not len(given):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        noisy = saturating_add(given.astype(np.int64), laplace(self.scale, len(given)))
+        shown = np.flatnonzero(noisy >= self.threshold)
+        return shown, noisy[shown]
+
+
+def _least_threshold(scale: Fraction, delta: Fraction, groups: int) -> int:
+    """The least T that the module's text asks for; every rounding is towards a larger T."""
+    rate = 1 / scale
+    bits = 128 + groups.bit_length() + math.ceil(1 / delta).bit_length()
+    one = 1 << bits
+    q_low, q_high = enclose_exp(rate, bits)
+
+    def enough(threshold: int) -> bool:
+        over = (threshold - 1) * rate
+        tail_high = one if over == 0 else enclose_exp(over, bits)[1]
+        p_high = -((-tail_high << bits) // (one + q_low))
+        if p_high > one - q_high:
+            return False
+        missed, power, left = one, one - p_high, groups  # (1 - p)^m from below, by repeated squaring
+        while left:
+            if left & 1:
+                missed = missed * power >> bits
+            power, left = power * power >> bits, left >> 1
+        return (one - missed) * delta.denominator <= delta.numerator << bits
+
+    low, high = 0, 2
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
