@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
-from discreet.engines.engine import NO_TABLES
+from discreet.engines.engine import NO_TABLES, Choose
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import EngineError, SourceError
 
@@ -156,6 +158,34 @@ class DuckDBEngine:
             )
         return result
 
+    def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:
+        """Run one query of groups and return the keys of the chosen ones; see `Engine.keys`.
+
+        The groups are kept in a temporary table between the two looks at them, so that both see the same.
+
+        Raises:
+            EngineError: DuckDB failed or was interrupted.
+        """
+        import pyarrow as pa
+
+        groups, wanted = "__discreet_groups", "__discreet_wanted"
+        made = f"SELECT row_number() OVER () - 1 AS __at, * FROM ({sql}) AS g"
+        with self._lock:
+            try:
+                counts = _quietly(self._connection, made, tables, into=groups)
+                if counts is None:
+                    raise _failed()
+                at = np.asarray(choose(counts.column("n").to_numpy()), np.int64)
+                order = pa.table({"__at": at, "place": np.arange(len(at))})
+                joined = f"{groups} AS g JOIN {wanted} AS w USING (__at)"
+                chosen = f"SELECT g.* EXCLUDE (__at, n) FROM {joined} ORDER BY w.place"
+                keys = _quietly(self._connection, chosen, {wanted: order})
+                if keys is None:
+                    raise _failed()
+                return keys
+            finally:
+                self._connection.execute(f"DROP TABLE IF EXISTS temp.main.{groups}")
+
     def public(self, table: str) -> pa.Table:
         """Return the whole content of a table that the policy calls public, in its logical types.
 
@@ -193,17 +223,24 @@ class DuckDBEngine:
         with self._lock:
             result = _quietly(self._connection, sql, tables)
         if result is None:
-            raise EngineError(
-                "The engine could not finish the query.",
-                "What it said is withheld, as it may quote a value; check that the data is still in place.",
-            )
+            raise _failed()
         return result
 
 
+def _failed() -> EngineError:
+    return EngineError(
+        "The engine could not finish the query.",
+        "What it said is withheld, as it may quote a value; check that the data is still in place.",
+    )
+
+
 def _quietly(
-    connection: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, pa.Table]
+    connection: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, pa.Table], into: str = ""
 ) -> pa.Table | None:
-    """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another."""
+    """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another.
+
+    With `into` its result stays inside, in a temporary table of this name, and only the column `n` is returned.
+    """
     import duckdb
 
     registered = []
@@ -214,6 +251,9 @@ def _quietly(
         (statement,) = connection.extract_statements(sql)
         if statement.type != duckdb.StatementType.SELECT:
             return None
+        if into:
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE {into} AS {sql}")
+            return connection.sql(f"SELECT n FROM temp.main.{into} ORDER BY __at").to_arrow_table()
         return connection.sql(statement).to_arrow_table()
     except Exception:
         return None

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from discreet.engines.schema import TableSchema
 
+Choose: TypeAlias = "Callable[[NDArray[np.int64]], NDArray[np.int64]]"
+"""From the counts of groups to the positions of those that are shown."""
 NO_TABLES: Mapping[str, pa.Table] = MappingProxyType({})
 """The default of `Engine.integers`: no public tables beside the query."""
 
@@ -41,6 +45,22 @@ class Engine(Protocol):
             EngineError: the engine failed, was interrupted, or returned something else than integers.
                 The message and the chain of the error hold nothing of what the engine said, because that
                 may quote a data value.
+        """
+
+    def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:
+        """Run one query of groups and return the keys of those that are chosen by their counts.
+
+        Args:
+            sql: one SELECT in the dialect of the engine, with any columns and, last, `n`, a count.
+            tables: as for `integers`.
+            choose: given the counts, an int64 array in any order, returns the positions of the groups wanted. It
+                sees the counts only, is called once, and the keys of other groups never leave the engine.
+
+        Returns:
+            The columns but `n`, in the order of the positions.
+
+        Raises:
+            EngineError: as for `integers`.
         """
 
     def public(self, table: str) -> pa.Table:
