@@ -94,10 +94,15 @@ def spell(expression: Expression, dialect: str) -> str:
     if isinstance(expression, Literal):
         return literal(expression.value)
     args = [spell(arg, dialect) for arg in expression.args]
-    template = expression.spelling.get(dialect) or expression.spelling[""]
+    template = spelling_of(expression, dialect)
     if "{*}" in template:
         return template.replace("{*}", ", ".join(args))
     return template.format(*args)
+
+
+def spelling_of(call: Call, dialect: str) -> str:
+    """The SQL of an operation in an engine, with {0}, {1}, … or {*} for its arguments."""
+    return call.spelling.get(dialect) or call.spelling[""]
 
 
 def quote(name: str) -> str:
