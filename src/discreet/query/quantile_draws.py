@@ -59,18 +59,28 @@ def quantiles_again(
         if len(shares) > 1:
             normal = np.einsum("dnk,nmk->dnm", normal, _root(_correlations(tree, ranks, shares)))
         for at, q in enumerate(shares):
-            out[at][:, part] = _places(tree, q, below[:, -1], ranks[at], normal[:, :, at], scale, rng)
+            out[at][:, part] = _places(
+                tree, q, noisy[part], below[:, -1], ranks[at], normal[:, :, at], scale, rng
+            )
     return out
 
 
 def _places(
-    tree: Tree, q: float, total: Floats, ranks: Floats, normal: Floats, scale: float, rng: np.random.Generator
+    tree: Tree,
+    q: float,
+    noisy: Floats,
+    total: Floats,
+    ranks: Floats,
+    normal: Floats,
+    scale: float,
+    rng: np.random.Generator,
 ) -> Floats:
     """Where ranks in standard deviations pass some normal variables: float64 array (draws, n)."""
     deviation, effective = ct.rank_noise(tree.shape, q)
     width = scale * deviation * standard_half_width(effective, LEVEL)
-    standard = ranks / (width / NormalDist().inv_cdf((1 + LEVEL) / 2))
-    far = min(q, 1 - q) * total > np.mean(width)
+    far = tree.far(q, total, width)
+    allowed = np.where(far, tree.calibration(q, noisy, scale, width, LEVEL), 1.0)[:, None] * width
+    standard = ranks / (allowed / NormalDist().inv_cdf((1 + LEVEL) / 2))
     place = np.empty_like(normal)
     for cell, one in enumerate(standard):
         z = normal[:, cell]

@@ -41,6 +41,8 @@ MOST_ENTRIES = 20_000_000
 """The most integers that the trees of all groups of one query may have."""
 EXTREME = {"min": Fraction(1, 100), "max": Fraction(99, 100)}
 """Which quantile stands for MIN and MAX."""
+CALIBRATED, REPEATED = 8, 400
+"""On how many groups and how many draws the width of intervals is calibrated."""
 BLOCK = 2_000_000
 """How many numbers are worked on at a time."""
 
@@ -99,9 +101,17 @@ class Tree:
         """Whether the argument is an integer."""
         return self.argument.type is Type.INTEGER
 
+    def plain(self, what: str) -> bool:
+        """No quantile is an integer as it is."""
+        return False
+
     def over(self, rename: Callable[[Expression], Expression]) -> Tree:
         """The same measure, reading its argument elsewhere."""
         return dataclasses.replace(self, argument=rename(self.argument))
+
+    def reading(self, rename: Callable[[Expression], Expression]) -> Tree:
+        """The same measure, reading its argument where it was computed already."""
+        return self.over(rename)
 
     def weights(self, what: str) -> Floats | None:
         """No quantile is linear in the entries."""
@@ -183,21 +193,68 @@ class Tree:
         q = float(quantile_of(what))
         deviation, effective = ct.rank_noise(self.shape, q)
         width = scale * deviation * standard_half_width(effective, confidence)
+        factor = self.calibration(q, noisy, scale, width, confidence)
         low, high = np.empty(len(noisy)), np.empty(len(noisy))
         for part, below in self._blocks(noisy):
-            total = below[:, -1]
-            ranks = below - q * total[:, None]
-            over = ranks[:, :-1] > width[:-1]
-            under = ranks[:, 1:] < -width[1:]
-            held = ~(over | under)
-            first, last = held.argmax(axis=1), held.shape[1] - held[:, ::-1].argmax(axis=1)
-            # A rank far from both ends: as many leaves as are held, where they would lie if ranks never fell.
-            far = min(q, 1 - q) * total > np.mean(width)
-            low[part] = np.where(far, under.sum(axis=1), first)
-            high[part] = np.where(far, held.shape[1] - over.sum(axis=1), last)
-            drowned = (total <= 0) | ~held.any(axis=1)
-            low[part][drowned], high[part][drowned] = 0, self.grid.levels
+            low[part], high[part] = self._ends(below, q, width, factor)
+        return low, high
+
+    def _ends(self, below: Floats, q: float, width: Floats, factor: float) -> tuple[Floats, Floats]:
+        total = below[:, -1]
+        ranks = below - q * total[:, None]
+        # A rank far from both ends: as many leaves as are held, where they would lie if ranks never fell.
+        far = self.far(q, total, width)
+        allowed = np.where(far, factor, 1.0)[:, None] * width
+        over = ranks[:, :-1] > allowed[:, :-1]
+        under = ranks[:, 1:] < -allowed[:, 1:]
+        held = ~(over | under)
+        first, last = held.argmax(axis=1), held.shape[1] - held[:, ::-1].argmax(axis=1)
+        low = np.where(far, under.sum(axis=1), first)
+        high = np.where(far, held.shape[1] - over.sum(axis=1), last)
+        low, high = np.minimum(low, high), np.maximum(low, high)
+        drowned = (total <= 0) | (~held.any(axis=1) & ~far)
+        low[drowned], high[drowned] = 0, self.grid.levels
         return self._value(low, 0), self._value(high, 1)
+
+    @staticmethod
+    def far(q: float, total: Floats, width: Floats) -> NDArray[np.bool_]:
+        """Whether the rows on both sides of a quantile stand out of the noise: bool array (n,)."""
+        return np.asarray(min(q, 1 - q) * total > np.mean(width))
+
+    def calibration(self, q: float, noisy: Floats, scale: float, width: Floats, confidence: float) -> float:
+        """How much of the half-width of the noise at one boundary the interval needs, between 0.2 and 1.
+
+        Counting boundaries averages their noise, so that with the whole half-width the interval would hold the
+        quantile more often than is claimed. The noise is drawn again around some of the groups, as they were
+        fitted, and the least factor is taken with which the intervals hold as often as they should.
+
+        Args:
+            q: which quantile.
+            noisy: float64 array (n, entries).
+            scale: of the Laplace noise on each entry.
+            width: half-widths at the boundaries, float64 array (L + 1,).
+            confidence: strictly between 0 and 1.
+        """
+        picked = noisy[:: max(1, len(noisy) // CALIBRATED)][:CALIBRATED]
+        fitted = ct.below(ct.fit(picked, self.shape))
+        picked = picked[self.far(q, fitted[:, -1], width)]
+        if not len(picked):
+            return 1.0
+        steps = np.maximum(np.diff(ct.increasing(ct.below(ct.fit(picked, self.shape))), axis=1), 0)
+        runs = max(1, REPEATED // len(picked))
+        truth = np.repeat(self._crossing(ct.below(steps), q), runs)
+        again = np.repeat(np.asarray(ct.nodes(steps, self.shape), np.float64), runs, axis=0)
+        # Always the same draws, so that the same noisy counts have the same interval; they protect nothing.
+        again += np.random.default_rng(1).laplace(0.0, scale, again.shape)
+        below = ct.below(ct.fit(again, self.shape))
+        ranks = (below - q * below[:, -1:]) / width
+        # The lower end is not above the truth when at most so many ranks lie below minus the factor, that is when the
+        # next of them in order does not; and the upper end likewise.
+        step = float(self.grid.step)
+        under = np.floor((truth - self.grid.lo) / step).astype(int)
+        over = np.floor(ranks.shape[1] - 1 - (truth - self.grid.lo + self.whole) / step).astype(int)
+        needed = np.maximum(-_nth(ranks[:, 1:], under), _nth(-ranks[:, :-1], over) * -1)
+        return float(np.clip(np.quantile(needed, confidence, method="higher"), 0.2, 1.0))
 
     def _blocks(self, noisy: Floats) -> Iterator[tuple[slice, Floats]]:
         """The rows below each boundary by least squares, for some groups at a time."""
@@ -232,6 +289,14 @@ class Tree:
         """The value at a boundary; of an integer the last one below it when it is an upper end."""
         value = self.grid.lo + float(self.grid.step) * boundary - (upper if self.whole else 0)
         return np.clip(value, self.grid.lo, self.grid.hi)
+
+
+def _nth(rows: Floats, n: NDArray[np.int64]) -> Floats:
+    """The n-th smallest number of each row, from 0; infinity where a row is not so long."""
+    out = np.full(len(rows), np.inf)
+    inside = n < rows.shape[1]
+    out[inside] = np.sort(rows, axis=1)[inside, np.maximum(n, 0)[inside]]
+    return out
 
 
 def _alike(noisy: Floats) -> bool:
