@@ -71,3 +71,18 @@ def test_the_questions_are_answered_on_invented_files(tmp_path: Path) -> None:
 )
 def test_the_questions_are_answered_on_the_real_files() -> None:
     _check(_run(REAL))
+
+
+def test_the_shop_is_asked_everything() -> None:
+    done = subprocess.run(
+        [sys.executable, "examples/orders.py"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONUTF8": "1"},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("?\n") >= 5
+    assert done.stdout.count("± covers the noise at 95 %") == 6
+    assert "delta 1e-07" in done.stdout
+    assert "budget: epsilon 0 left of 6 (6 spent), delta 9e-07 left of 1e-06" in done.stdout

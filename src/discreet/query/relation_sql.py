@@ -8,11 +8,31 @@ from typing import Any
 from discreet.query import relation as rel
 from discreet.query.expression import Expression, leaves, quote, spell
 from discreet.query.relation import RAW, UNIT, Relation, unit_of
+from discreet.query.steps import Steps
 
 
 def to_sql(relation: Relation, needed: set[str], dialect: str) -> str:
-    """A SELECT that yields the needed columns of a relation, and the unit column when it has one."""
-    return _WRITERS[type(relation)](relation, needed, dialect)
+    """A SELECT that yields those of the needed columns that a relation has, and the unit column when it has one."""
+    return _WRITERS[type(relation)](relation, needed & names_of(relation), dialect)
+
+
+def names_of(relation: Relation) -> set[str]:
+    """The columns that a relation has, without the unit."""
+    if isinstance(relation, rel.Scan):
+        return {name for column in relation.table.columns for name in (column, RAW + column)}
+    if isinstance(relation, rel.PerUnit):
+        return {name for name, _ in (*relation.keys, *relation.aggregates)}
+    if isinstance(relation, rel.Select) and relation.items is not None:
+        return {name for name, _ in relation.items}
+    first, *rest = rel.parts(relation)
+    names = names_of(first)
+    if isinstance(relation, rel.Join):
+        names |= names_of(rest[0])
+    if isinstance(relation, rel.PublicJoin):
+        names |= set(relation.table.data.column_names)
+    if isinstance(relation, rel.Windowed):
+        names |= {name for name, _ in relation.windows}
+    return names
 
 
 def _read(expressions: Iterable[Expression | None]) -> set[str]:
@@ -37,18 +57,18 @@ def _scan(relation: rel.Scan, needed: set[str], dialect: str) -> str:
 
 
 def _select(relation: rel.Select, needed: set[str], dialect: str) -> str:
-    used = _read([relation.where])
+    used, steps = _read([relation.where]), Steps(dialect)
     if relation.items is None:
         used |= needed
         items = [quote(name) for name in sorted(needed)]
     else:
         kept = [(name, item) for name, item in relation.items if name in needed]
         used |= _read(item for _, item in kept)
-        items = [f"{spell(item, dialect)} AS {quote(name)}" for name, item in kept]
+        items = [f"{spell(steps.reduced(item), dialect)} AS {quote(name)}" for name, item in kept]
     if unit_of(relation):
         items.append(quote(UNIT))
-    inner = to_sql(relation.source, used, dialect)
-    where = "" if relation.where is None else f" WHERE {spell(relation.where, dialect)}"
+    where = "" if relation.where is None else f" WHERE {spell(steps.reduced(relation.where), dialect)}"
+    inner = steps.over(to_sql(relation.source, used, dialect))
     return f"SELECT {_list(items)} FROM ({inner}) AS s{where}"
 
 
@@ -100,15 +120,18 @@ def _union(relation: rel.Union, needed: set[str], dialect: str) -> str:
 def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: str) -> str:
     aggregates = [(name, a) for name, a in relation.aggregates if name in needed]
     used = _read([*(item for _, item in relation.keys), *(a.argument for _, a in aggregates)])
-    inner = to_sql(relation.source, used, dialect)
-    keys = [spell(item, dialect) for _, item in relation.keys]
+    steps = Steps(dialect)
+    keys = [spell(steps.reduced(item), dialect) for _, item in relation.keys]
     items = [f"{sql} AS {quote(name)}" for sql, (name, _) in zip(keys, relation.keys, strict=True)]
     for name, aggregate in aggregates:
-        argument = "" if aggregate.argument is None else spell(aggregate.argument, dialect)
         template = aggregate.spelling.get(dialect) or aggregate.spelling[""]
+        argument = ""
+        if aggregate.argument is not None:
+            argument = spell(steps.reduced(aggregate.argument, template.count("{0}") > 1), dialect)
         items.append(f"{template.format(argument)} AS {quote(name)}")
     items.append(quote(UNIT))
     group = ", ".join([quote(UNIT), *keys])
+    inner = steps.over(to_sql(relation.source, used, dialect))
     return f"SELECT {', '.join(items)} FROM ({inner}) AS p WHERE {quote(UNIT)} IS NOT NULL GROUP BY {group}"
 
 
