@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.rational import show
+from discreet.rational import show, small
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +36,7 @@ class Release:
         high: the upper ends.
         confidence: of the intervals.
         epsilon: the privacy loss of the whole question.
+        delta: 0 unless groups had to be found whose keys are not public.
         notes: what the intervals do not cover.
         replayed: whether this is an earlier answer to the same question, which cost nothing again.
     """
@@ -49,6 +50,7 @@ class Release:
     notes: tuple[str, ...]
     made: dt.datetime
     replayed: bool = False
+    delta: Fraction = Fraction(0)
 
     @property
     def columns(self) -> list[str]:
@@ -57,6 +59,11 @@ class Release:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def cost(self) -> str:
+        """The privacy loss in words, such as `epsilon 0.1, delta 1e-09`."""
+        return f"epsilon {show(self.epsilon)}" + (f", delta {small(self.delta)}" if self.delta else "")
 
     def to_arrow(self, intervals: bool = True) -> pa.Table:
         """The answer as an Arrow table.
@@ -100,7 +107,7 @@ class Release:
         percent = f"{self.confidence:.4%}".rstrip("0%").rstrip(".") + " %"
         lines = [
             f"Question     {' '.join(self.question.split())}",
-            f"Privacy      epsilon {show(self.epsilon)}, {self.notes[0]}" if self.notes else "",
+            f"Privacy      {self.cost}, {self.notes[0]}" if self.notes else "",
             f"Intervals    {percent}, of the noise",
             *(f"Not covered  {note}" for note in self.notes[1:]),
             f"Made         {self.made:%Y-%m-%d %H:%M} UTC"
@@ -111,7 +118,7 @@ class Release:
     def __repr__(self) -> str:
         rows = [self.columns, *self._rows()]
         widths = [max(len(r[i]) for r in rows) for i in range(len(self.columns))]
-        number = [name in self.low or _is_number(self.values, name) for name in self.columns]
+        number = [name in self.low or is_number(self.values, name) for name in self.columns]
         lines = [
             "  ".join(
                 c.rjust(w) if n else c.ljust(w) for c, w, n in zip(r, widths, number, strict=True)
@@ -143,14 +150,11 @@ class Release:
             "names": self.columns,
             "confidence": self.confidence,
             "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
             "notes": list(self.notes),
             "made": self.made.isoformat(),
         }
-        table = pa.table(columns).replace_schema_metadata({_META: json.dumps(meta).encode()})
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
-        return bytes(sink.getvalue().to_pybytes())
+        return table_bytes(pa.table(columns).replace_schema_metadata({_META: json.dumps(meta).encode()}))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
@@ -173,7 +177,7 @@ class Release:
         values = pa.table([table.column(f"v{at}") for at in range(len(names))], names=names)
         made = dt.datetime.fromisoformat(meta["made"])
         return cls(meta["question"], values, ends["l"], ends["h"], meta["confidence"], Fraction(meta["epsilon"]),
-                   tuple(meta["notes"]), made, replayed=True)  # fmt: skip
+                   tuple(meta["notes"]), made, replayed=True, delta=Fraction(meta.get("delta", 0)))  # fmt: skip
 
     def _free(self, name: str) -> str:
         while name in self.columns:
@@ -185,28 +189,41 @@ class Release:
             row = []
             for name in self.columns:
                 value = self.values.column(name)[at].as_py()
-                row.append(_with_interval(value, name in self.low and self.low[name][at].as_py(),
+                row.append(with_interval(value, name in self.low and self.low[name][at].as_py(),
                                           name in self.high and self.high[name][at].as_py()))  # fmt: skip
             yield row
 
     def _footer(self) -> list[str]:
         more = [f"… {len(self) - SHOWN_ROWS:,} more rows"] if len(self) > SHOWN_ROWS else []
         percent = f"{100 * self.confidence:g}"
-        cost = "free: asked before" if self.replayed else f"epsilon {show(self.epsilon)}"
+        cost = "free: asked before" if self.replayed else self.cost
         return [
             *more,
             f"{len(self):,} row{'s' * (len(self) != 1)} · {cost} · ± covers the noise at {percent} %",
         ]
 
 
-def _is_number(values: pa.Table, name: str) -> bool:
+def table_bytes(table: pa.Table) -> bytes:
+    """A table as a compressed Arrow stream."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=1 << 20)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def is_number(values: pa.Table, name: str) -> bool:
+    """Whether a column of an answer holds numbers."""
     import pyarrow as pa
 
     kind = values.schema.field(name).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _with_interval(value: object, low: float | bool | None, high: float | bool | None) -> str:
+def with_interval(value: object, low: float | bool | None, high: float | bool | None) -> str:
+    """A value and its interval as text; False for an end that there is not."""
     text = _plain(value, None)
     if low is False or high is False or low is None or high is None:
         return text

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 DRAWS = 4000
 """How often noise is drawn again: the 2.5th percentile of 4,000 draws is within 0.25 points of the true one."""
+BLOCK = 1 << 18
+"""How many groups are looked at at a time."""
 MOST_NUMBERS = 8_000_000
 """The most numbers drawn at a time."""
 
@@ -86,21 +88,25 @@ def mean_interval(a: Floats, b: Floats, scale: float, confidence: float) -> tupl
     grid, unit = _ratio_widths(confidence)
     widths = scale * unit
 
-    def accepted(c: Floats) -> NDArray[np.bool_]:
-        return np.abs((1 - c) * b - c * a) <= np.interp(c, grid, widths)
-
     total = a + b
+
+    def accepted(c: Floats | float, at: NDArray[np.bool_] | slice = slice(None)) -> NDArray[np.bool_]:
+        return np.asarray(np.abs(b[at] - c * total[at]) <= np.interp(c, grid, widths))
+
     with np.errstate(divide="ignore", invalid="ignore"):
         middle = np.where(total > 0, np.clip(b / total, 0, 1), 0.5)
     sure = (total > 0) & accepted(middle)
     ends = []
     for edge in (0.0, 1.0):
-        inside, outside = middle.copy(), np.full_like(middle, edge)
+        end = np.full_like(middle, edge)
+        crossed = sure & ~accepted(edge)  # only there does the interval end before the edge
+        inside, outside = middle[crossed], end[crossed]
         for _ in range(40):
             between = (inside + outside) / 2
-            ok = accepted(between)
+            ok = accepted(between, crossed)
             inside, outside = np.where(ok, between, inside), np.where(ok, outside, between)
-        ends.append(np.where(sure & ~accepted(np.full_like(middle, edge)), inside, edge))
+        end[crossed] = inside
+        ends.append(end)
     return ends[0], ends[1]
 
 
@@ -179,6 +185,10 @@ def direct(
         values: float64 array (cells,), as estimated from the entries.
         confidence: strictly between 0 and 1.
     """
+    if len(values) > BLOCK:
+        blocks = [slice(start, start + BLOCK) for start in range(0, len(values), BLOCK)]
+        ends = [direct(release, aggregate, entries[at], values[at], confidence) for at in blocks]
+        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
     width = linear_half_width(release, aggregate, confidence)
     if width is not None:
         return values - width, values + width

@@ -12,6 +12,7 @@ from sqlglot import exp
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.query import keys as ks
+from discreet.query.discovery import imagined
 from discreet.query.draws import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Rewritten, Shape, rewrite
 from discreet.query.intervals import direct, drawn_again, draws_for
 from discreet.query.plan import Plan
@@ -53,8 +54,13 @@ def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], c
     """
     tables: dict[str, pa.Table] = {n.plan.name: n.table() for n in noisy} | _used(public, plan.post)
     post, has_cell = _with_cell(plan)
-    with Sandbox(tables) as sandbox:
-        values = _plain(sandbox.run(post.sql("duckdb")))
+    picked = _picked(post) if has_cell else None
+    if picked is not None:
+        values = tables[noisy[0].plan.name].select([column for _, column in picked])
+        values = values.rename_columns([name for name, _ in picked])
+    else:
+        with Sandbox(tables) as sandbox:
+            values = _plain(sandbox.run(post.sql("duckdb")))
     cells = None
     if has_cell:
         cells = values.column(CELL).to_numpy()
@@ -67,6 +73,19 @@ def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], c
     drawn, without = _drawn(plan, noisy, public, values, cells, rest, confidence)
     intervals.update(drawn)
     return Answered(values, {n: intervals[n] for n in values.column_names if n in intervals}, without)
+
+
+def _picked(post: exp.Query) -> list[tuple[str, str]] | None:
+    """Name and column of each item of a statement that only picks columns of its table; None for any other."""
+    if any(value for key, value in post.args.items() if key not in ("expressions", "from_")):
+        return None
+    items = [(item.alias_or_name, item.unalias()) for item in post.selects]
+    if not all(type(column) is exp.Column for _, column in items):
+        return None
+    names = [column.name for _, column in items]
+    return (
+        list(zip((name for name, _ in items), names, strict=True)) if len(set(names)) == len(names) else None
+    )
 
 
 def noisy_shapes(plan: Plan) -> dict[str, Shape]:
@@ -119,9 +138,10 @@ def _direct(plan: Plan, noisy: Noisy, cells: NDArray[np.int64], confidence: floa
         inner = item.unalias()
         if isinstance(inner, exp.Column) and inner.name.startswith("a") and inner.table == noisy.plan.name:
             aggregate = noisy.plan.aggregates[int(inner.name[1:])]
-            values = noisy.values(aggregate)[cells]
+            everything = len(cells) == noisy.plan.cells and bool((cells[1:] == cells[:-1] + 1).all())
+            at = slice(None) if everything else cells
             out[item.alias_or_name] = direct(
-                noisy.plan, aggregate, noisy.of(aggregate)[cells], values, confidence
+                noisy.plan, aggregate, noisy.of(aggregate)[at], noisy.values(aggregate)[at], confidence
             )
     return out
 
@@ -278,7 +298,7 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
     import pyarrow as pa
 
     tables = {}
-    for release in plan.releases:
+    for release in imagined(plan).releases:
         row: dict[str, pa.Array] = {CELL: pa.array([0], pa.int64())}
         for at, key in enumerate(release.keys):
             row[f"k{at}"] = pa.array(key.values[:1], ks.arrow_type(key.expression.type))
