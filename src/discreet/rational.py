@@ -94,6 +94,16 @@ def epsilon_of(value: object, name: str = "epsilon") -> Fraction:
     return positive(decimal(value, name), name)
 
 
+def small(value: Fraction) -> str:
+    """Write a delta for people and programs, as the shortest decimal that is read back as the same double.
+
+    Example:
+        >>> small(Fraction(1, 10**9)), small(Fraction(0))
+        ('1e-09', '0')
+    """
+    return repr(float(value)) if value else "0"
+
+
 def show(value: Fraction, digits: int = 6) -> str:
     """Write a rational for people: exactly when that is short, else rounded to `digits` significant digits.
 

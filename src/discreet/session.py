@@ -24,11 +24,11 @@ from discreet.query.explain import Explanation
 from discreet.query.explain import explain as explain_plan
 from discreet.query.mock import ROWS
 from discreet.query.plan import Plan
-from discreet.query.planner import NO_LIMITS, Limits
+from discreet.query.planner import NO_LIMITS, Emphasis, Limits
 from discreet.query.planner import plan as make_plan
-from discreet.query.preview import GROUP_ROWS, Preview, expected_errors, least_epsilon
+from discreet.query.preview import GROUP_ROWS, Preview, least_epsilon, preview_of
 from discreet.query.quantiles import EXTREME
-from discreet.rational import Number, epsilon_of, exact, show
+from discreet.rational import Number, decimal, epsilon_of, exact, show, small
 
 if TYPE_CHECKING:
     from discreet.query.run import Noisy
@@ -45,18 +45,35 @@ REHEARSED = 1000
 
 @dataclass(frozen=True)
 class BudgetState:
-    """What a data set may spend, has spent and has left, as exact rationals."""
+    """What a data set may spend, has spent and has left, as exact rationals.
+
+    Attributes:
+        epsilon: what may be spent.
+        spent: what was.
+        delta: the delta that may be spent; 0 when only pure questions are allowed.
+        delta_spent: what of it was.
+    """
 
     epsilon: Fraction
     spent: Fraction
+    delta: Fraction = Fraction(0)
+    delta_spent: Fraction = Fraction(0)
 
     @property
     def left(self) -> Fraction:
         """What can still be asked for; never negative, even when the steward lowered the budget."""
         return max(Fraction(0), self.epsilon - self.spent)
 
+    @property
+    def delta_left(self) -> Fraction:
+        """What of the delta can still be asked for; never negative."""
+        return max(Fraction(0), self.delta - self.delta_spent)
+
     def __repr__(self) -> str:
-        return f"epsilon {show(self.left)} left of {show(self.epsilon)} ({show(self.spent)} spent)"
+        words = f"epsilon {show(self.left)} left of {show(self.epsilon)} ({show(self.spent)} spent)"
+        if self.delta or self.delta_spent:
+            words += f", delta {small(self.delta_left)} left of {small(self.delta)}"
+        return words
 
 
 class Session:
@@ -83,8 +100,10 @@ class Session:
         epsilon: Number,
         *,
         confidence: float = 0.95,
+        delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        split: Mapping[str, Number] | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Answer a question.
@@ -96,23 +115,29 @@ class Session:
             query: one SELECT in DuckDB's dialect over the tables of the policy.
             epsilon: the privacy loss of the whole question, a positive rational; 0.1 means 1/10.
             confidence: of the intervals, strictly between 0 and 1.
+            delta: allows groups whose keys are not public: those with enough units are found, the others are not
+                shown. It is spent only by a question that has such groups, and the budget must grant a delta.
             max_rows: how many rows of a unit count in this question; by default as the policy says. More rows lose
                 less and need more noise.
-            max_groups: in how many groups COUNT(DISTINCT unit) counts a unit; by default max_rows.
+            max_groups: in how many groups COUNT(DISTINCT unit) counts a unit, and in how many a unit helps to have
+                groups found; by default max_rows.
+            split: how many times its usual share of epsilon a column gets, such as `{"n": 3}`; the others get less. By
+                default the shares make the summed relative variance of all columns least.
             progress: called with a few words at each step.
 
         Returns:
             The values, one row for every public group unless the question says otherwise, with intervals.
 
         Raises:
-            InvalidParameter: epsilon or confidence is out of range. Nothing was charged.
+            InvalidParameter: epsilon, delta or confidence is out of range. Nothing was charged.
             QueryRefused: the question cannot be answered with a guarantee. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. Nothing was charged.
             LedgerError: the ledger cannot be written. No data was touched.
             EngineError: the engine failed; the charge stays.
 
         Privacy: epsilon-differentially private for the privacy unit of the policy, by the Laplace mechanism
-        (Dwork, McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query.
+        (Dwork, McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query; with
+        groups that must be found (epsilon, delta), by `mechanisms.ThresholdedCounts`.
 
         Example:
             >>> import pyarrow as pa
@@ -124,7 +149,7 @@ class Session:
         say = progress or (lambda _: None)
         level = _confidence(confidence)
         limits = Limits(_limit(max_rows, "max_rows"), _limit(max_groups, "max_groups"))
-        plan = self._plan(query, epsilon_of(epsilon), limits)
+        plan = self._plan(query, epsilon_of(epsilon), limits, _delta(delta), _emphasis(split))
         question = self._question(plan)
         kept = self._ledger.replay(question)
         if kept is not None:
@@ -134,7 +159,7 @@ class Session:
             return self._finish(plan, [], level)
         from discreet.query.settled import pack
 
-        charge = self._ledger.charge(question, Loss(plan.epsilon), self._accounts)
+        charge = self._ledger.charge(question, Loss(plan.epsilon, plan.delta), self._accounts)
         say("reading the data")
         noisy = self._run(plan)
         say("finishing the answer")
@@ -149,8 +174,10 @@ class Session:
         *,
         within: Mapping[str, Number] | None = None,
         confidence: float = 0.95,
+        delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        split: Mapping[str, Number] | None = None,
         group_rows: int = GROUP_ROWS,
     ) -> Preview:
         """Say what a question would cost and how exact it would be, without reading data or charging.
@@ -160,8 +187,10 @@ class Session:
             epsilon: the privacy loss to look at; leave it out to have the least one found.
             within: the largest error allowed by column, such as `{"n": 50}`.
             confidence: of the intervals.
+            delta: as for `sql`.
             max_rows: as for `sql`.
             max_groups: as for `sql`.
+            split: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it, as that of an
                 average does.
 
@@ -175,27 +204,27 @@ class Session:
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
         _whole(group_rows, "group_rows")
         limits = Limits(_limit(max_rows, "max_rows"), _limit(max_groups, "max_groups"))
-        self._rehearse(self._plan(query, Fraction(1), limits))
+        rest = limits, _delta(delta), _emphasis(split)
+        self._rehearse(self._plan(query, Fraction(1), *rest))
         public = self._catalog.public
         if epsilon is not None:
             loss = epsilon_of(epsilon)
         else:
             assert within is not None
-            loss = least_epsilon(lambda e: self._plan(query, e, limits), public, within, level, group_rows)
-        plan = self._plan(query, loss, limits)
-        errors, assuming = expected_errors(plan, public, level, group_rows)
-        assumed = f"for groups of {group_rows:,} rows spread over their bounds" if assuming else ""
-        groups = max((release.cells for release in plan.releases), default=0)
+            loss = least_epsilon(lambda e: self._plan(query, e, *rest), public, within, level, group_rows)
+        plan = self._plan(query, loss, *rest)
         left = max(Fraction(0), self.budget.left - plan.epsilon)
-        return Preview(plan.epsilon, errors, groups, level, assumed, left)
+        return preview_of(plan, public, level, group_rows, left)
 
     def explain(
         self,
         query: str,
         epsilon: Number = 1,
         *,
+        delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        split: Mapping[str, Number] | None = None,
         sql: bool = False,
     ) -> Explanation:
         """Say what a question would do, scope by scope, without reading data or charging.
@@ -203,8 +232,10 @@ class Session:
         Args:
             query: as for `sql`.
             epsilon: the privacy loss to look at, which decides the grids and the noise.
+            delta: as for `sql`.
             max_rows: as for `sql`.
             max_groups: as for `sql`.
+            split: as for `sql`.
             sql: whether to show the SQL that the engine would run, too.
 
         Returns:
@@ -241,7 +272,7 @@ class Session:
                            column  age: clamped to 0 … 120
         """
         limits = Limits(_limit(max_rows, "max_rows"), _limit(max_groups, "max_groups"))
-        plan = self._plan(query, epsilon_of(epsilon), limits)
+        plan = self._plan(query, epsilon_of(epsilon), limits, _delta(delta), _emphasis(split))
         self._rehearse(plan)
         return explain_plan(plan, self._catalog, self._policy, sql, self._engine.dialect)
 
@@ -286,7 +317,8 @@ class Session:
     @property
     def budget(self) -> BudgetState:
         """What the data set may spend, has spent and has left."""
-        return BudgetState(self._policy.budget.epsilon, self._ledger.spent(DATA_SET).epsilon)
+        limit, spent = self._policy.budget, self._ledger.spent(DATA_SET)
+        return BudgetState(limit.epsilon, spent.epsilon, limit.delta, spent.delta)
 
     @property
     def ledger(self) -> Ledger:
@@ -318,17 +350,25 @@ class Session:
 
     # Steps -------------------------------------------------------------------------------------------------
 
-    def _plan(self, query: str, epsilon: Fraction, limits: Limits = NO_LIMITS) -> Plan:
+    def _plan(
+        self,
+        query: str,
+        epsilon: Fraction,
+        limits: Limits = NO_LIMITS,
+        delta: Fraction = Fraction(0),
+        emphasis: Emphasis = (),
+    ) -> Plan:
         if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
             raise _no_noise()
         from discreet.noise.parameters import LARGEST, SMALLEST
 
         try:
-            plan = make_plan(query, self._catalog, epsilon, limits)
+            plan = make_plan(query, self._catalog, epsilon, limits, delta, emphasis)
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
         scales = [release.scale(at) for release in plan.releases for at in range(len(release.measures))]
+        scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise _no_noise()
         return plan
@@ -345,7 +385,8 @@ class Session:
     def _question(self, plan: Plan) -> str:
         """The canonical question on this version of the data."""
         tables = sorted(name for name, table in self._policy.tables.items() if not table.public)
-        parts = [plan.statement, str(plan.epsilon), self._policy.digest(),
+        loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
+        parts = [plan.statement, loss, self._policy.digest(),
                  self._public_digest, *(f"{name} {self._engine.version(name)}" for name in tables)]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -373,6 +414,7 @@ class Session:
 
         from discreet.query.postprocess import finish
 
+        plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         answered = finish(plan, noisy, self._catalog.public, confidence)
         ends = [
             {n: pa.array(pair[at], from_pandas=True) for n, pair in answered.intervals.items()}
@@ -385,6 +427,7 @@ class Session:
             high=ends[1],
             confidence=confidence,
             epsilon=plan.epsilon,
+            delta=plan.delta,
             notes=self._notes(plan, answered.without),
             made=dt.datetime.now(dt.UTC).replace(microsecond=0),
         )
@@ -419,8 +462,15 @@ class Session:
             notes.append("values outside their bounds, which are clamped before adding up")
         if any(a.what in EXTREME for release in plan.releases for a in release.aggregates):
             notes.append("what lies beyond the 1 % and the 99 % quantile, which is what MIN and MAX are here")
-        if any(release.keys for release in plan.releases):
+        if any(key.public for release in plan.releases for key in release.keys):
             notes.append("rows whose group is not among the public keys, which are dropped")
+        for release in (one for one in plan.releases if one.discovery is not None):
+            assert release.discovery is not None
+            chance = release.discovery.mechanism(release)
+            notes.append(
+                f"groups that are not shown: there may be any number of them, most with fewer than "
+                f"{chance.threshold:,} units; one of {chance.surely(0.95):,} or more is shown with a chance of 95 %"
+            )
         if without:
             notes.append(f"{', '.join(without)}: no interval could be derived")
         return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
@@ -554,6 +604,19 @@ def _no_noise() -> InvalidParameter:
     return InvalidParameter(
         "This epsilon needs noise of a scale outside 2^-10 to 2^56.", "Choose an epsilon nearer to 1."
     )
+
+
+def _delta(delta: object) -> Fraction:
+    """Read the delta of a question; 0 stands for none."""
+    value = Fraction(0) if delta is None else decimal(delta, "delta")
+    if not 0 <= value < 1:
+        raise InvalidParameter("delta must be at least 0 and below 1.", "Write delta=1e-9.")
+    return value
+
+
+def _emphasis(split: Mapping[str, Number] | None) -> Emphasis:
+    """Read how columns share epsilon."""
+    return tuple((name, epsilon_of(times, f"split[{name}]")) for name, times in sorted((split or {}).items()))
 
 
 def _confidence(confidence: object) -> float:

@@ -39,7 +39,7 @@ def law(
             product *= mass[k]
         found[outcome] += product
     monkeypatch.undo()
-    return dict(found), 1 - sum(found.values())
+    return dict(found), 1 - sum(found.values(), Fraction(0))
 
 
 def excess(one: Law, other: Law, bound: Fraction) -> Fraction:

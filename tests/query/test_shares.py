@@ -54,3 +54,38 @@ def test_the_summed_relative_variance_is_less_than_with_equal_shares() -> None:
         moved[i] += 0.01
         moved[i - 1] -= 0.01
         assert total(chosen) < total(moved)
+
+
+def test_a_hint_gives_a_column_more_of_epsilon() -> None:
+    with dp.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, budget=9) as session:
+        query = "SELECT AVG(a) AS a, AVG(b) AS b FROM data"
+        even, more = (session.preview(query, epsilon=1, split=split) for split in (None, {"a": 3}))
+        assert more.epsilon == even.epsilon == 1
+        assert more.errors["a"] < even.errors["a"]
+        assert more.errors["b"] > even.errors["b"]
+        shares = session._plan(query, Fraction(1), emphasis=(("a", Fraction(3)),)).releases[0].shares
+        assert shares == (Fraction(3, 4), Fraction(1, 4))
+        session.sql(query, epsilon=1, split={"a": 3})
+        assert session.sql(query, epsilon=1, split={"a": 3}).replayed
+        assert not session.sql(query, epsilon=1).replayed
+        assert session.budget.spent == 2
+
+
+def test_a_hint_reaches_into_sub_queries() -> None:
+    with dp.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, budget=9) as session:
+        query = "WITH t AS (SELECT COUNT(*) AS n FROM data) SELECT n, (SELECT SUM(a) FROM data) AS s FROM t"
+        plan = session._plan(query, Fraction(1), emphasis=(("N", Fraction(2)),))
+        before = session._plan(query, Fraction(1))
+        assert plan.releases[0].shares[0] > before.releases[0].shares[0]
+        assert plan.epsilon == 1
+
+
+@pytest.mark.parametrize(
+    ("split", "word"), [({"c": 2}, "c is not a column"), ({"a": 0}, "split"), ({"a": -1}, "split")]
+)
+def test_hints_that_mean_nothing(split: dict[str, int], word: str) -> None:
+    with (
+        dp.protect(DATA, privacy_unit="row", bounds={"a": (0, 9)}, budget=1) as session,
+        pytest.raises(dp.errors.InvalidParameter, match=word),
+    ):
+        session.preview("SELECT AVG(a) AS a FROM data", epsilon=1, split=split)

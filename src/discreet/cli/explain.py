@@ -18,6 +18,7 @@ def command(
     ] = "1",
     policy: opt.PolicyFile = None,
     file: opt.SqlFile = None,
+    delta: opt.Delta = None,
     as_json: opt.Json = False,
     picture: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw it into an SVG file instead.")
@@ -27,6 +28,7 @@ def command(
     table: opt.Table = None,
     unit: opt.Unit = None,
     max_rows: opt.MaxRows = None,
+    max_groups: opt.MaxGroups = None,
     bounds: opt.Bounds = None,
     keys: opt.Keys = None,
     budget: opt.BudgetEpsilon = None,
@@ -51,7 +53,9 @@ def command(
     text = opt.question(sql, file)
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
     with Progress("looking at the question"), place.open() as session:
-        seen = session.explain(text, epsilon, sql=engine_sql)
+        seen = session.explain(
+            text, epsilon, delta=delta, max_rows=place.question_rows, max_groups=max_groups, sql=engine_sql
+        )
     if picture is not None:
         picture.write_text(seen.to_svg(), "utf-8")
         say(f"wrote {picture}")

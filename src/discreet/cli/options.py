@@ -44,7 +44,26 @@ Unit = Annotated[
     typer.Option("--unit", metavar="COLUMN", help='The column that tells people apart, or "row".'),
 ]
 MaxRows = Annotated[
-    int | None, typer.Option("--max-rows", metavar="N", help="How many rows of a unit count.")
+    int | None,
+    typer.Option(
+        "--max-rows", metavar="N", help="How many rows of a unit count; by default as the policy says."
+    ),
+]
+MaxGroups = Annotated[
+    int | None,
+    typer.Option(
+        "--max-groups", metavar="N", help="In how many groups a unit is counted as one; else max-rows."
+    ),
+]
+Split = Annotated[
+    list[str] | None,
+    typer.Option("--split", metavar="COLUMN=TIMES", help="Gives a column more of epsilon; may be repeated."),
+]
+Delta = Annotated[
+    str | None,
+    typer.Option(
+        "--delta", metavar="DELTA", help="Finds groups that are not public; the budget must grant it."
+    ),
 ]
 Bounds = Annotated[
     list[str] | None,
@@ -87,6 +106,11 @@ class Place:
     budget: str | None = None
     ledger: Path | None = None
 
+    @property
+    def question_rows(self) -> int | None:
+        """The rows of a unit that count in this question; without a policy the session knows it already."""
+        return None if self.source is not None else self.max_rows
+
     def open(self) -> Session:
         """Open the session; what is missing is bad usage.
 
@@ -113,8 +137,8 @@ class Place:
         )  # fmt: skip
 
     def _only_with_source(self) -> None:
-        given = {"--table": self.table, "--unit": self.unit, "--max-rows": self.max_rows, "--bounds": self.bounds,
-                 "--keys": self.keys, "--budget": self.budget}  # fmt: skip
+        given = {"--table": self.table, "--unit": self.unit, "--bounds": self.bounds, "--keys": self.keys,
+                 "--budget": self.budget}  # fmt: skip
         for option, value in given.items():
             if value:
                 raise Usage(f"{option} goes with --source; a policy file says it itself")
@@ -156,6 +180,19 @@ def read_bounds(text: str) -> tuple[str, tuple[str, str]]:
     if not (column and equals and lo and colon and hi) or ":" in hi:
         raise Usage(f'--bounds {text}: write it like "age=0:120"')
     return column, (lo, hi)
+
+
+def read_pair(text: str, option: str) -> tuple[str, str]:
+    """Read `n=50`.
+
+    Example:
+        >>> read_pair("n=50", "--within")
+        ('n', '50')
+    """
+    column, equals, number = text.rpartition("=")
+    if not (column and equals and number):
+        raise Usage(f'{option} {text}: write it like "n=50"')
+    return column, number
 
 
 def read_keys(text: str) -> tuple[str, list[str] | list[int]]:

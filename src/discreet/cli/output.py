@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from discreet.cli.options import Usage
-from discreet.rational import show
 
 if TYPE_CHECKING:
     from discreet.query.answer import Release
@@ -57,6 +56,7 @@ def document(release: Release, budget: BudgetState) -> dict[str, Any]:
     return {
         "question": release.question,
         "epsilon": exact(release.epsilon),
+        "delta": exact(release.delta),
         "confidence": release.confidence,
         "replayed": release.replayed,
         "made": release.made.isoformat(),
@@ -68,7 +68,10 @@ def document(release: Release, budget: BudgetState) -> dict[str, Any]:
 
 def state(budget: BudgetState) -> dict[str, str]:
     """A budget for JSON."""
-    return {"epsilon": exact(budget.epsilon), "spent": exact(budget.spent), "left": exact(budget.left)}
+    out = {"epsilon": exact(budget.epsilon), "spent": exact(budget.spent), "left": exact(budget.left)}
+    if budget.delta or budget.delta_spent:
+        out |= {"delta": exact(budget.delta), "delta_spent": exact(budget.delta_spent)}
+    return out
 
 
 def _plain(value: object) -> object:
@@ -156,7 +159,7 @@ def print_release(release: Release) -> None:
     body, right = cells(release)
     print_table(release.columns, body, right)
     plural = "s" * (len(release) != 1)
-    cost = "free: asked before" if release.replayed else f"epsilon {show(release.epsilon)}"
+    cost = "free: asked before" if release.replayed else release.cost
     if not release.epsilon:
         cost = "free: nothing private was read"
     covers = f" · ± covers the noise at {100 * release.confidence:g} %" if release.low else ""
@@ -165,7 +168,7 @@ def print_release(release: Release) -> None:
 
 def cells(release: Release) -> tuple[list[list[str]], list[bool]]:
     """The rows of an answer as text, and which columns are numbers."""
-    from discreet.query.answer import _is_number, _with_interval
+    from discreet.query.answer import is_number, with_interval
 
     columns = []
     for name in release.columns:
@@ -173,8 +176,8 @@ def cells(release: Release) -> tuple[list[list[str]], list[bool]]:
         ends = ([False] * len(values),) * 2
         if name in release.low:
             ends = (release.low[name].to_pylist(), release.high[name].to_pylist())
-        columns.append([_with_interval(*cell) for cell in zip(values, *ends, strict=True)])
-    right = [name in release.low or _is_number(release.values, name) for name in release.columns]
+        columns.append([with_interval(*cell) for cell in zip(values, *ends, strict=True)])
+    right = [name in release.low or is_number(release.values, name) for name in release.columns]
     return [list(row) for row in zip(*columns, strict=True)], right
 
 

@@ -22,6 +22,7 @@ def command(
     policy: opt.PolicyFile = None,
     file: opt.SqlFile = None,
     confidence: opt.Confidence = 0.95,
+    delta: opt.Delta = None,
     group_rows: Annotated[
         int, typer.Option("--group-rows", metavar="N", help="Rows of a group, where an error depends on it.")
     ] = 1000,
@@ -30,6 +31,8 @@ def command(
     table: opt.Table = None,
     unit: opt.Unit = None,
     max_rows: opt.MaxRows = None,
+    max_groups: opt.MaxGroups = None,
+    split: opt.Split = None,
     bounds: opt.Bounds = None,
     keys: opt.Keys = None,
     budget: opt.BudgetEpsilon = None,
@@ -49,21 +52,16 @@ def command(
     if (epsilon is None) == (not within):
         raise opt.Usage("give either --epsilon 0.1 or --within n=50")
     text = opt.question(sql, file)
-    errors = dict(_read(one) for one in within or ())
+    errors = dict(opt.read_pair(one, "--within") for one in within or ())
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
     with Progress("looking at the question"), place.open() as session:
         seen = session.preview(
-            text, epsilon, within=errors or None, confidence=confidence, group_rows=group_rows
-        )
+            text, epsilon, within=errors or None, confidence=confidence, group_rows=group_rows, delta=delta,
+            max_rows=place.question_rows, max_groups=max_groups,
+            split=dict(opt.read_pair(one, "--split") for one in split or ()),
+        )  # fmt: skip
     if as_json:
         left = {} if seen.left is None else {"left": exact(seen.left)}
         typer.echo(dump({**seen.to_dict(), "epsilon": exact(seen.epsilon), **left}))
     else:
         typer.echo(repr(seen))
-
-
-def _read(text: str) -> tuple[str, str]:
-    column, equals, error = text.rpartition("=")
-    if not (column and equals and error):
-        raise opt.Usage(f'--within {text}: write it like "n=50"')
-    return column, error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -27,6 +27,7 @@ def command(
     policy: opt.PolicyFile = None,
     file: opt.SqlFile = None,
     confidence: opt.Confidence = 0.95,
+    delta: opt.Delta = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write a .csv, .parquet or .json file instead."),
@@ -41,6 +42,8 @@ def command(
     table: opt.Table = None,
     unit: opt.Unit = None,
     max_rows: opt.MaxRows = None,
+    max_groups: opt.MaxGroups = None,
+    split: opt.Split = None,
     bounds: opt.Bounds = None,
     keys: opt.Keys = None,
     budget: opt.BudgetEpsilon = None,
@@ -55,6 +58,7 @@ def command(
     Examples:
       discreet query "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --epsilon 0.1
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.csv
+      discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --delta 1e-9
       discreet query --mock "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
       echo "SELECT AVG(age) AS age FROM visits" | discreet query - --epsilon 0.1 --json
       discreet query --source visits.csv --unit patient_id --max-rows 3 --budget 2 \\
@@ -71,7 +75,9 @@ def command(
     text = opt.question(sql, file)
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
     with Progress("opening the data") as progress, _opened(place, mock) as session:
-        release = _ask(session, text, epsilon, confidence, progress)
+        shares = dict(opt.read_pair(one, "--split") for one in split or ())
+        asked = _Asked(text, epsilon, delta, confidence, place.question_rows, max_groups, shares)
+        release = _ask(session, asked, progress)
         left = session.budget
         where = session.ledger.where
     if output is not None:
@@ -106,7 +112,19 @@ def _opened(place: opt.Place, mock: bool) -> Session:
         return real.mock()
 
 
-def _ask(session: Session, text: str, epsilon: str, confidence: float, progress: Progress) -> Release:
+class _Asked(NamedTuple):
+    """A question as the command line has it."""
+
+    text: str
+    epsilon: str
+    delta: str | None
+    confidence: float
+    max_rows: int | None
+    max_groups: int | None
+    split: dict[str, str]
+
+
+def _ask(session: Session, asked: _Asked, progress: Progress) -> Release:
     """Ask; when it is interrupted or fails, add to the error what became of the charge."""
     charged = interrupted = False
 
@@ -123,11 +141,14 @@ def _ask(session: Session, text: str, epsilon: str, confidence: float, progress:
 
     before = signal.signal(signal.SIGINT, stop)
     try:
-        return session.sql(text, epsilon, confidence=confidence, progress=say)
+        return session.sql(
+            asked.text, asked.epsilon, confidence=asked.confidence, delta=asked.delta, max_rows=asked.max_rows,
+            max_groups=asked.max_groups, split=asked.split, progress=say,
+        )  # fmt: skip
     except (KeyboardInterrupt, EngineError, PostProcessingError) as error:
         failure = KeyboardInterrupt() if interrupted else error
         failure.add_note(
-            f"The charge of epsilon {epsilon} stays, and no answer was given."
+            f"The charge of epsilon {asked.epsilon} stays, and no answer was given."
             if charged
             else "No answer was given; `discreet budget` shows whether the charge was written."
         )

@@ -80,7 +80,7 @@ class ThresholdedCounts:
     def __init__(
         self, epsilon: Number, delta: Number, max_groups: int = 1, neighbours: str = "add_remove"
     ) -> None:
-        if isinstance(max_groups, bool) or not isinstance(max_groups, int) or max_groups < 1:
+        if type(max_groups) is not int or max_groups < 1:
             raise InvalidParameter("max_groups must be a positive whole number.", "Write max_groups=1.")
         if neighbours not in NEIGHBOURS:
             raise InvalidParameter("These neighbours are not known.", 'Write "add_remove" or "replace_one".')

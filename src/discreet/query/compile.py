@@ -9,14 +9,17 @@ result    the number of the public group, and its sums; a group that is not publ
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from discreet.query.expression import Column, Expression, leaves, quote, spell
+from discreet.query.keys import axes
 from discreet.query.measures import SATURATE
 from discreet.query.plan import AnyMeasure, Part, ReleasePlan
 from discreet.query.quantiles import Tree
 from discreet.query.relation import UNIT, public_tables, raw_column
 from discreet.query.relation_sql import to_sql
+from discreet.query.steps import Steps, reduce_all
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +36,7 @@ class Compiled:
     Attributes:
         sql: in the dialect of the engine; columns `cell`, then the entries of all measures `m0`, `m1`, …; for a tree
             `cell`, `leaf` and the count `m0`.
-        tables: key lists, with columns `key` and `at`.
+        tables: key lists, with columns `key0` and so on for key 0 and so on, and `at`.
     """
 
     sql: str
@@ -51,13 +54,16 @@ def compile_part(release: ReleasePlan, number: int, dialect: str, salt: int) -> 
     """
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
-    items = [(f"k{at}", spell(key, dialect)) for at, key in enumerate(part.keys)]
+    steps = Steps(dialect)
+    items = [(f"k{at}", spell(steps.reduced(key), dialect)) for at, key in enumerate(part.keys)]
     for at, measure in enumerate(measures):
-        items += measure.row_items(f"t{at}", dialect)
+        # A measure that scales its argument writes it several times.
+        reduced = measure.reading(partial(steps.reduced, repeated=measure.grid is not None))
+        items += reduced.row_items(f"t{at}", dialect)
     tables, numbers, filters, joins, ranges = _numbering(release)
     tables.update(public_tables(part.rows.relation))
     used = [*part.keys, *(argument for m in measures for argument in m.arguments)]
-    rows = _rows(part, used, items, dialect)
+    rows = _rows(part, used, items, steps)
     names = [name for name, _ in items]
     if part.rows.per_unit:
         keep = " AND ".join([f"{quote(UNIT)} IS NOT NULL", *filters])
@@ -82,6 +88,32 @@ def compile_part(release: ReleasePlan, number: int, dialect: str, salt: int) -> 
     )
 
 
+def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled:
+    """Write the query that counts the units of each group whose keys are not public.
+
+    Args:
+        release: the plan; its discovery says what is counted.
+        dialect: of the engine.
+        salt: as for `compile_part`.
+
+    Returns:
+        A query with the columns k… of the unknown keys, none of them NULL, and `n`, the units of the group.
+    """
+    assert release.discovery is not None
+    part = release.discovery.part
+    names = [f"k{at}" for at, key in enumerate(release.keys) if not key.public]
+    steps, keys = reduce_all(part.keys, dialect)
+    items = [(name, spell(key, dialect)) for name, key in zip(names, keys, strict=True)]
+    rows = _rows(part, list(part.keys), items, steps)
+    known = [f"{name} IS NOT NULL" for name in names]
+    if part.rows.per_unit:
+        rows = _kept(rows, " AND ".join([f"{quote(UNIT)} IS NOT NULL", *known]), names, part.cap, salt)
+    listed = ", ".join(names)
+    count = f"CAST(LEAST(COUNT(*), {SATURATE}) AS BIGINT) AS n"
+    sql = f"SELECT {listed}, {count} FROM ({rows}) AS kept WHERE {' AND '.join(known)} GROUP BY {listed}"
+    return Compiled(sql, public_tables(part.rows.relation))
+
+
 def _over_raw(part: Part, measure: AnyMeasure) -> AnyMeasure:
     """Read a plain column as it is stored where the measure clamps it into the same bounds anyway."""
 
@@ -91,9 +123,9 @@ def _over_raw(part: Part, measure: AnyMeasure) -> AnyMeasure:
     return measure.over(raw)
 
 
-def _rows(part: Part, used: list[Expression], items: list[tuple[str, str]], dialect: str) -> str:
+def _rows(part: Part, used: list[Expression], items: list[tuple[str, str]], steps: Steps) -> str:
     needed = {column.name for expression in used for column in leaves(expression)}
-    source = to_sql(part.rows.relation, needed, dialect)
+    source = steps.over(to_sql(part.rows.relation, needed, steps.dialect))
     listed = [f"{sql} AS {name}" for name, sql in items]
     if part.rows.per_unit:
         listed.append(quote(UNIT))
@@ -133,8 +165,9 @@ def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str
     joins: list[str] = []
     ranges: list[str] = []
     inner = release.cells
-    for at, key in enumerate(release.keys):
-        inner //= len(key.values)
+    for axis in axes(release.keys):
+        at, key = axis[0], release.keys[axis[0]]
+        inner //= max(len(key.values), 1)
         run = key.range()
         if run is not None:
             first, count = run
@@ -143,9 +176,11 @@ def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str
             ranges.append(f"g.k{at} BETWEEN {first} AND {first + count - 1}")
             continue
         name = f"__keys_{at}"
-        tables[name] = pa.table({"key": key.arrow(), "at": pa.array(range(len(key.values)), type=pa.int64())})
+        columns = {f"key{one}": release.keys[one].arrow() for one in axis}
+        tables[name] = pa.table({**columns, "at": pa.array(range(len(key.values)), type=pa.int64())})
         terms.append(f"{name}.at * {inner}")
-        filters.append(f"k{at} IN (SELECT key FROM {name})")
-        joins.append(f" JOIN {name} ON g.k{at} = {name}.key")
+        mine, theirs = ", ".join(f"k{one}" for one in axis), ", ".join(columns)
+        filters.append(f"{f'({mine})' if len(axis) > 1 else mine} IN (SELECT {theirs} FROM {name})")
+        joins.append(f" JOIN {name} ON {' AND '.join(f'g.k{one} = {name}.key{one}' for one in axis)}")
     number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
     return tables, number, filters, joins, ranges

@@ -13,17 +13,18 @@ from sqlglot import exp
 
 from discreet.policy import Policy
 from discreet.query.catalog import Catalog
-from discreet.query.compile import compile_part
+from discreet.query.compile import compile_discovery, compile_part
 from discreet.query.explain_rows import part_node, public_table
 from discreet.query.expression import Column
 from discreet.query.keys import Key
 from discreet.query.lineage import origins, read, rule
 from discreet.query.moments import Joint
-from discreet.query.plan import Aggregate, AnyMeasure, Plan, ReleasePlan
+from discreet.query.nodes import shown_as
+from discreet.query.plan import Aggregate, AnyMeasure, Discovery, Plan, ReleasePlan
 from discreet.query.quantiles import Tree
 from discreet.query.tree import Fact, Json, Node, draw, svg
 from discreet.query.wording import ends, values, words
-from discreet.rational import show
+from discreet.rational import show, small
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,9 @@ def explain(
     ]
     statement = " ".join(plan.post.sql("duckdb", comments=False).split())
     if plan.releases:
-        facts = (Fact("epsilon", show(plan.epsilon)), Fact("sql", statement))
+        cost = [Fact("epsilon", show(plan.epsilon))]
+        cost += [Fact("delta", small(plan.delta))] * bool(plan.delta)
+        facts = (*cost, Fact("sql", statement))
         root = Node("post-processing", "of noisy tables, which costs nothing", facts, tuple(children))
     else:
         root = Node(
@@ -98,7 +101,12 @@ def explain(
     if sql:
         for release in plan.releases:
             numbers = range(len(release.parts))
-            queries[release.name] = [compile_part(release, at, dialect, salt=0).sql for at in numbers]
+            finding = (
+                [compile_discovery(release, dialect, salt=0).sql] if release.discovery is not None else []
+            )
+            queries[release.name] = finding + [
+                compile_part(release, at, dialect, salt=0).sql for at in numbers
+            ]
     return Explanation(plan.text, plan.epsilon, root, queries)
 
 
@@ -114,7 +122,10 @@ def pretty(query: str) -> str:
 
 def _release(release: ReleasePlan, plan: Plan, policy: Policy) -> Node:
     facts = [Fact("epsilon", show(release.epsilon)), _neighbours(release)]
-    facts.append(Fact("groups", f"{release.cells:,}", release.cells))
+    if release.discovery is None:
+        facts.append(Fact("groups", f"{release.cells:,}", release.cells))
+    else:
+        facts.append(_found(release, release.discovery))
     facts += [_key(key, release, at, policy) for at, key in enumerate(release.keys)]
     facts += [_measure(release, at) for at in range(len(release.measures))]
     facts += [_output(release, at, plan.post) for at in range(len(release.aggregates))]
@@ -133,8 +144,35 @@ def _neighbours(release: ReleasePlan) -> Fact:
     return Fact("hides", f"{what}, {step}", {"what": what, "unit_factor": release.unit_factor})
 
 
+def _found(release: ReleasePlan, discovery: Discovery) -> Fact:
+    """How groups are found that are not public."""
+    chance = discovery.mechanism(release)
+    cap = discovery.part.cap
+    lines = [
+        f"those whose noisy count of units is {chance.threshold:,} or more; others are not shown",
+        f"a unit counts in {cap:,} group{'s' * (cap > 1)}",
+        f"epsilon {show(discovery.share)}: noise of scale {_figure(float(chance.scale))} on each count",
+        f"delta {small(discovery.delta)}: the chance that a group is shown which one unit made",
+        f"a group of {chance.surely(0.95):,} units is shown with a chance of 95 %",
+    ]
+    if discovery.measure is not None:
+        lines.append(f"those counts are the integers of measure {discovery.measure + 1}")
+    data: Json = {
+        "threshold": chance.threshold,
+        "shown_from": chance.surely(0.95),
+        "max_groups": cap,
+        "epsilon": show(discovery.share, 12),
+        "delta": small(discovery.delta),
+        "measure": None if discovery.measure is None else discovery.measure + 1,
+    }
+    return Fact("groups", "\n".join(lines), data)
+
+
 def _key(key: Key, release: ReleasePlan, at: int, policy: Policy) -> Fact:
     text = words(key.expression)
+    if not key.public:
+        return Fact("key", f"{text}: not public, so its values are found", {"expression": text, "values": None,
+                                                                            "from": "the data"}, many=True)  # fmt: skip
     sources, rules = [], []
     for part in release.parts:
         for name in sorted(read([part.keys[at]])):
@@ -206,7 +244,7 @@ def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:
 
 def _output(release: ReleasePlan, at: int, post: exp.Query) -> Fact:
     aggregate = release.aggregates[at]
-    names = _outputs(post, release.name, f"a{at}")
+    names = shown_as(post, release.name, f"a{at}")
     shown = f"{', '.join(names)} = {aggregate.sql}" if names and names != [aggregate.sql] else aggregate.sql
     text = f"{shown} ← measure {aggregate.measure + 1}"
     data: dict[str, Json] = {"columns": list(names), "sql": aggregate.sql, "measure": aggregate.measure + 1}
@@ -223,17 +261,6 @@ def _deviation(release: ReleasePlan, aggregate: Aggregate) -> float | None:
     if weights is None:
         return None
     return math.sqrt(2 * float(weights @ weights)) * float(release.scale(aggregate.measure))
-
-
-def _outputs(post: exp.Query, table: str, column: str) -> list[str]:
-    """The names of the output columns, of the statement or of a CTE, that a noisy column stands in."""
-    found = [
-        item.alias_or_name
-        for select in post.find_all(exp.Select)
-        for item in select.expressions
-        if any(c.name == column and c.table == table for c in item.find_all(exp.Column))
-    ]
-    return list(dict.fromkeys(found))
 
 
 def _power(step: Fraction) -> str:

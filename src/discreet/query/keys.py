@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
-import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_CELLS = 10_000_000
 """The largest number of groups of one query."""
+PLANNED = 1000
+"""How many groups a plan reckons with where they must be found first: it decides the size of trees, not the cost."""
 MAX_EVALUATED = 1_000_000
 """The largest public domain over which an expression is evaluated to find its values."""
 
@@ -34,11 +36,15 @@ class Key:
 
     Attributes:
         expression: over the rows.
-        values: every value that is answered, in order; a row with another value is dropped.
+        values: every value that is answered, in order; a row with another value is dropped. Keys that are not
+            public have none until they are found, and then those of the found groups, one for each group: the
+            unknown keys of a release run side by side, while public ones are combined with everything.
+        public: whether the values are known from the policy and the text.
     """
 
     expression: Expression
     values: tuple[Value, ...]
+    public: bool = True
 
     def arrow(self) -> pa.Array:
         """The values as an Arrow array of the type that the engine's expression has."""
@@ -48,7 +54,7 @@ class Key:
 
     def range(self) -> tuple[int, int] | None:
         """First value and count when the values are consecutive integers."""
-        if self.expression.type is not Type.INTEGER:
+        if self.expression.type is not Type.INTEGER or not self.public:
             return None
         first = int(self.values[0])  # type: ignore[arg-type]
         consecutive = all(value == first + at for at, value in enumerate(self.values))
@@ -194,29 +200,57 @@ def _ordered(values: Iterable[Value]) -> tuple[Value, ...]:
     return tuple(sorted(values))
 
 
+def axes(keys: tuple[Key, ...]) -> list[tuple[int, ...]]:
+    """The numbers of the keys that run together: each public key alone, all unknown ones as one."""
+    unknown = tuple(at for at, key in enumerate(keys) if not key.public)
+    return [(at,) if key.public else unknown for at, key in enumerate(keys) if key.public or at == unknown[0]]
+
+
 def cells(keys: tuple[Key, ...]) -> int:
-    """The number of groups."""
-    return math.prod(len(key.values) for key in keys)
+    """The number of groups; 0 when there are unknown keys that were not found yet."""
+    return math.prod(len(keys[axis[0]].values) for axis in axes(keys))
+
+
+def planned_cells(keys: tuple[Key, ...]) -> int:
+    """The number of groups that a plan reckons with: unknown keys count as so many as are likely."""
+    public = math.prod(len(key.values) for key in keys if key.public)
+    return public if all(key.public for key in keys) else public * PLANNED
+
+
+def found(keys: tuple[Key, ...], columns: Iterable[tuple[Value, ...]]) -> tuple[Key, ...]:
+    """The keys with the values of the unknown ones filled in, one column for each of them."""
+    given = iter(columns)
+    return tuple(key if key.public else dataclasses.replace(key, values=next(given)) for key in keys)
+
+
+def imagined(keys: tuple[Key, ...], groups: int) -> tuple[Key, ...]:
+    """The keys with so many invented groups in place of the unknown ones."""
+    columns = [_imagined(key.expression.type, groups) for key in keys if not key.public]
+    return found(keys, columns)
+
+
+def _imagined(kind: Type, groups: int) -> tuple[Value, ...]:
+    if kind in (Type.DATE, Type.TIMESTAMP):
+        return tuple(dt.datetime(2020, 1, 1) + dt.timedelta(days=at) for at in range(groups))
+    if kind is Type.TEXT:
+        return tuple(f"group {at + 1}" for at in range(groups))
+    return tuple(range(groups))
 
 
 def table(keys: tuple[Key, ...]) -> dict[str, pa.Array]:
     """The key columns k0, k1, … of all groups, the last key running fastest."""
     import pyarrow as pa
 
-    lengths = [len(key.values) for key in keys]
-    total = math.prod(lengths)
+    total = inner = cells(keys)
     out: dict[str, pa.Array] = {}
-    inner = total
-    for at, key in enumerate(keys):
-        inner //= lengths[at]
-        index = np.tile(np.repeat(np.arange(lengths[at]), inner), total // (lengths[at] * inner))
-        out[f"k{at}"] = key.arrow().take(pa.array(index))
-    return out
+    for axis in axes(keys):
+        length = len(keys[axis[0]].values)
+        inner //= max(length, 1)
+        index = np.tile(np.repeat(np.arange(length), inner), total // max(length * inner, 1))
+        for at in axis:
+            out[f"k{at}"] = keys[at].arrow().take(pa.array(index))
+    return {f"k{at}": out[f"k{at}"] for at in range(len(keys))}
 
 
-def labels(keys: tuple[Key, ...]) -> Iterable[tuple[Value, ...]]:
-    """The groups one by one, in the order of `table`."""
-    return itertools.product(*(key.values for key in keys))
-
-
-__all__ = ["MAX_CELLS", "Call", "Key", "cells", "column_values", "labels", "public_values", "table"]
+__all__ = ["MAX_CELLS", "Call", "Key", "axes", "cells", "column_values", "found", "imagined", "planned_cells",
+           "public_values", "table"]  # fmt: skip

@@ -111,11 +111,19 @@ class Measure:
         """What a row must know."""
         return () if self.argument is None else (self.argument,)
 
+    def plain(self, what: str) -> bool:
+        """Whether a quantity is the one integer of a group as it is."""
+        return self.entries == 1 and self.grid is None and what in ("rows", "count")
+
     def over(self, rename: Callable[[Expression], Expression]) -> Measure:
         """The same measure, reading its argument elsewhere; only where it is clamped here anyway."""
         if self.grid is None or self.argument is None:
             return self
         return replace(self, argument=rename(self.argument))
+
+    def reading(self, rename: Callable[[Expression], Expression]) -> Measure:
+        """The same measure, reading its argument where it was computed already."""
+        return self if self.argument is None else replace(self, argument=rename(self.argument))
 
     def row_items(self, name: str, dialect: str) -> list[tuple[str, str]]:
         """Name and SQL of what a row must carry for this measure."""

@@ -96,9 +96,17 @@ class Joint:
         """What a row must know."""
         return self.argument, self.other
 
+    def plain(self, what: str) -> bool:
+        """No quantity of a pair is an integer as it is."""
+        return False
+
     def over(self, rename: Callable[[Expression], Expression]) -> Joint:
         """The same measure, reading its arguments elsewhere."""
         return dataclasses.replace(self, argument=rename(self.argument), other=rename(self.other))
+
+    def reading(self, rename: Callable[[Expression], Expression]) -> Joint:
+        """The same measure, reading its arguments where they were computed already."""
+        return self.over(rename)
 
     def weights(self, what: str) -> Floats | None:
         """The estimate of a linear quantity as weights of the entries; None when it is not linear."""

@@ -60,3 +60,14 @@ def has_aggregate(node: exp.Expr) -> bool:
 def has_window(node: exp.Expr) -> bool:
     """Whether an expression has a window function of its own scope."""
     return any(isinstance(n, exp.Window) for n in own_nodes(node))
+
+
+def shown_as(post: exp.Query, table: str, column: str) -> list[str]:
+    """The names of the output columns, of the statement or of a CTE, that a column of a noisy table stands in."""
+    found = [
+        item.alias_or_name
+        for select in post.find_all(exp.Select)
+        for item in select.expressions
+        if any(c.name == column and c.table == table for c in item.find_all(exp.Column))
+    ]
+    return list(dict.fromkeys(found))

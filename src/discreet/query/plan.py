@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from discreet.mechanisms import ThresholdedCounts
 from discreet.query import keys as ks
 from discreet.query.expression import Expression
 from discreet.query.measures import Measure
@@ -53,6 +54,29 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Discovery:
+    """How the groups of a release are found whose keys are not public.
+
+    Attributes:
+        part: the rows that are counted, each unit once in at most `cap` groups; its keys are the unknown ones.
+        share: the epsilon of the counts.
+        delta: the probability that a group is shown which a single unit made.
+        measure: the number of the measure whose integers are those counts, so that they are drawn once; None when
+            nobody asked for them.
+    """
+
+    part: Part
+    share: Fraction
+    delta: Fraction
+    measure: int | None
+
+    def mechanism(self, release: ReleasePlan) -> ThresholdedCounts:
+        """What chooses the groups."""
+        neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
+        return ThresholdedCounts(self.share, self.delta, self.part.cap, neighbours)
+
+
+@dataclass(frozen=True)
 class ReleasePlan:
     """One release: the only place where private rows turn into numbers.
 
@@ -64,6 +88,7 @@ class ReleasePlan:
         shares: the epsilon of each measure; they sum to the epsilon of the release.
         aggregates: what is estimated from the measures; column a0, a1, … of the noisy table.
         unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
+        discovery: how its groups are found; None when all keys are public.
     """
 
     name: str
@@ -73,6 +98,7 @@ class ReleasePlan:
     shares: tuple[Fraction, ...]
     aggregates: tuple[Aggregate, ...]
     unit_factor: int
+    discovery: Discovery | None = None
 
     @property
     def cells(self) -> int:
@@ -82,7 +108,13 @@ class ReleasePlan:
     @property
     def epsilon(self) -> Fraction:
         """The privacy loss: releases of one measure each compose by addition."""
-        return sum(self.shares, Fraction(0))
+        own = self.discovery
+        return sum(self.shares, own.share if own is not None and own.measure is None else Fraction(0))
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta of finding the groups; 0 when all keys are public."""
+        return Fraction(0) if self.discovery is None else self.discovery.delta
 
     def sensitivity(self, measure: AnyMeasure) -> int:
         """By how much one neighbour step moves the integers of a measure over all groups, in L1."""
@@ -113,3 +145,8 @@ class Plan:
     def epsilon(self) -> Fraction:
         """The privacy loss of the whole statement: a function of its text and the policy."""
         return sum((release.epsilon for release in self.releases), Fraction(0))
+
+    @cached_property
+    def delta(self) -> Fraction:
+        """The delta of the whole statement; 0 unless groups must be found."""
+        return sum((release.delta for release in self.releases), Fraction(0))

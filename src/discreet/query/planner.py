@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
-from discreet.errors import QueryRefused
+from sqlglot import exp
+
+from discreet.errors import InvalidParameter, QueryRefused
 from discreet.query import relation as rel
-from discreet.query.aggregates import Choice, aggregate, choose, measure
+from discreet.query.aggregates import Choice, Request, aggregate, choose, measure
 from discreet.query.catalog import Catalog
+from discreet.query.discovery import answering
 from discreet.query.expression import Column, Expression
 from discreet.query.functions import call
-from discreet.query.keys import cells
+from discreet.query.keys import planned_cells
+from discreet.query.nodes import shown_as
 from discreet.query.parse import parse
-from discreet.query.plan import AnyMeasure, Part, Plan, ReleasePlan
+from discreet.query.plan import AnyMeasure, Discovery, Part, Plan, ReleasePlan
 from discreet.query.relation import Rows
 from discreet.query.release_scope import Draft
 from discreet.query.scopes import Splitter
@@ -33,10 +38,23 @@ class Limits:
     max_groups: int | None = None
 
 
+Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
+"""By output column, how many times the share of epsilon that it would have otherwise."""
+
+
 NO_LIMITS = Limits()
+FINDING = Choice(0, None, False, "finding")
+"""The counts of units by which groups are found whose keys are not public."""
 
 
-def plan(text: str, catalog: Catalog, epsilon: Fraction, limits: Limits = NO_LIMITS) -> Plan:
+def plan(
+    text: str,
+    catalog: Catalog,
+    epsilon: Fraction,
+    limits: Limits = NO_LIMITS,
+    delta: Fraction = Fraction(0),
+    emphasis: Emphasis = (),
+) -> Plan:
     """Plan a question.
 
     Args:
@@ -45,31 +63,66 @@ def plan(text: str, catalog: Catalog, epsilon: Fraction, limits: Limits = NO_LIM
         epsilon: for the whole statement, however many releases and aggregates it has; `shares` says how they share
             it.
         limits: how much of one unit counts.
+        delta: for the whole statement, if it has groups that must be found; 0 refuses such.
+        emphasis: which columns get more of epsilon, or less, than they would otherwise.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
+        InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
     statement = parse(text)
-    splitter = Splitter(text, catalog)
+    splitter = Splitter(text, catalog, unknown_keys=delta > 0)
     post = splitter.split(statement)
     drafts = splitter.drafts
     for draft in drafts:
-        if not draft.requests:
+        if not draft.requests and not draft.unknown:
             raise QueryRefused("This GROUP BY asks for no aggregate, and its groups are public already.",
                                "Add COUNT(*), or read the keys from the policy.")  # fmt: skip
     chosen = [choose(draft.requests) for draft in drafts]
-    weights = [
-        weights_of(
-            [measure(c, Fraction(1), 0, cells(draft.keys)) for c in choices], draft.requests, answered_by
-        )
-        for draft, (choices, answered_by) in zip(drafts, chosen, strict=True)
-    ]
+    weights = [_weights(draft, *one) for draft, one in zip(drafts, chosen, strict=True)]
+    _emphasise(weights, emphasis, drafts, [answered_by for _, answered_by in chosen], post)
+    finding = sum(draft.unknown for draft in drafts)
     releases = tuple(
-        _release(draft, *one, shares, catalog.unit_factor, limits)
+        _release(draft, *one, shares, catalog.unit_factor, limits, delta / max(finding, 1))
         for draft, one, shares in zip(drafts, chosen, shares_of(epsilon, weights), strict=True)
     )
-    canonical = f"{statement.sql('duckdb', comments=False)} {limits}"
+    canonical = f"{statement.sql('duckdb', comments=False)} {limits}{emphasis or ''}"
     return Plan(text, canonical, releases, post)
+
+
+def _weights(draft: Draft, choices: list[Choice], answered_by: list[int]) -> list[Fraction]:
+    """The weights of the measures, and behind them that of the counts by which groups are found, if any are."""
+    measures = [measure(c, Fraction(1), 0, planned_cells(draft.keys)) for c in choices]
+    weights = weights_of(measures, draft.requests, answered_by)
+    if draft.unknown and answering(choices, draft.keys, draft.rows.per_unit) is None:
+        count = measure(FINDING, Fraction(1), 0, 1)
+        weights += weights_of([count], [Request("units", None, "")], [0])
+    return weights
+
+
+def _emphasise(
+    weights: list[list[Fraction]],
+    emphasis: Emphasis,
+    drafts: list[Draft],
+    answered_by: list[list[int]],
+    post: exp.Query,
+) -> None:
+    """Multiply the weights of the measures that the emphasised columns are estimated from, each once."""
+    if not emphasis:
+        return
+    columns: dict[str, set[tuple[int, int]]] = {}
+    for release, (draft, measures) in enumerate(zip(drafts, answered_by, strict=True)):
+        for at, number in enumerate(measures):
+            for name in shown_as(post, draft.name, f"a{at}"):
+                columns.setdefault(name.lower(), set()).add((release, number))
+    for name, factor in emphasis:
+        if name.lower() not in columns:
+            raise InvalidParameter(
+                f"{name} is not a column of the answer that has noise.",
+                f"Name one of {', '.join(columns)}." if columns else "Leave the split out.",
+            )
+        for release, number in columns[name.lower()]:
+            weights[release][number] *= factor
 
 
 def _release(
@@ -79,11 +132,12 @@ def _release(
     shares: tuple[Fraction, ...],
     unit_factor: int,
     limits: Limits,
+    delta: Fraction,
 ) -> ReleasePlan:
     parts: list[Part] = []
     shared: dict[int, Part] = {}  # a tree is alone in its part: its query counts by leaf, not only by group
     measures: list[AnyMeasure] = []
-    for choice, share in zip(choices, shares, strict=True):
+    for choice, share in zip(choices, shares, strict=False):  # the counts that find groups may come behind
         part = _part(draft, choice, limits)
         at = next((at for at, one in shared.items() if one == part), len(parts))
         if choice.counts == "tree" or at == len(parts):
@@ -92,26 +146,33 @@ def _release(
             if choice.counts != "tree":
                 shared[at] = part
         contribution = Fraction(unit_factor * part.cap) / share
-        measures.append(measure(choice, contribution, at, cells(draft.keys)))
+        measures.append(measure(choice, contribution, at, planned_cells(draft.keys)))
+    discovery = None
+    if draft.unknown:
+        answers = answering(choices, draft.keys, draft.rows.per_unit)
+        share = shares[len(choices) if answers is None else answers]
+        discovery = Discovery(_part(draft, FINDING, limits), share, delta, answers)
     return ReleasePlan(
         name=draft.name,
         parts=tuple(parts),
         keys=draft.keys,
         measures=tuple(measures),
-        shares=shares,
+        shares=shares[: len(choices)],
         aggregates=tuple(aggregate(r, at) for r, at in zip(draft.requests, answered_by, strict=True)),
         unit_factor=unit_factor,
+        discovery=discovery,
     )
 
 
 def _part(draft: Draft, choice: Choice, limits: Limits) -> Part:
     """The rows that a measure is taken over, and how many of one unit count."""
     rows = draft.rows
-    keys = tuple(key.expression for key in draft.keys)
+    finding = choice.counts == FINDING.counts
+    keys = tuple(key.expression for key in draft.keys if not (finding and key.public))
     cap = rows.max_rows
     if limits.max_rows is not None and rows.per_unit and not rows.fixed:
         cap = limits.max_rows
-    if choice.counts != "units":
+    if not (choice.counts == "units" or (finding and rows.per_unit)):
         return Part(rows, keys, cap)
     # Each unit once in each of its groups; it has no more groups than rows.
     some = choice.argument
@@ -121,6 +182,8 @@ def _part(draft: Draft, choice: Choice, limits: Limits) -> Part:
                        tuple((name, Column(name, key.type, key.span)) for name, key in items), ())  # fmt: skip
     columns = {name: Column(name, key.type, key.span) for name, key in items}
     groups = 1 if not keys else limits.max_groups or (1 if rows.fixed and rows.max_rows == 1 else cap)
+    if not finding and not draft.unknown:
+        groups = min(groups, planned_cells(draft.keys))  # nobody is in more groups than there are
     counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
     return Part(counted, tuple(columns.values()), groups)
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import InvalidParameter
+from discreet.query.discovery import imagined
 from discreet.query.measures import columns
 from discreet.query.plan import Plan, ReleasePlan
 from discreet.query.postprocess import finish
 from discreet.query.run import Noisy
-from discreet.rational import show
+from discreet.query.warnings import warnings_of
+from discreet.rational import show, small
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +40,9 @@ class Preview:
         confidence: of the intervals.
         assumed: what was assumed about the data where an error depends on it; empty when none does.
         left: what would be left of the budget, or None when it is not known here.
+        delta: the delta of the question; 0 unless groups must be found.
+        shown_from: how many units a group needs to be shown with that confidence; 0 unless groups must be found.
+        warnings: bounds that are certain to hurt.
     """
 
     epsilon: Fraction
@@ -46,6 +51,9 @@ class Preview:
     confidence: float
     assumed: str
     left: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    shown_from: int = 0
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """The same for machines."""
@@ -56,20 +64,58 @@ class Preview:
             "confidence": self.confidence,
             "assumed": self.assumed,
             "left": None if self.left is None else show(self.left, 12),
+            "delta": small(self.delta),
+            "shown_from": self.shown_from,
+            "warnings": list(self.warnings),
         }
 
     def __repr__(self) -> str:
         width = max((len(n) for n in self.errors), default=0)
+        groups = f"{self.groups:,} group{'s' * (self.groups != 1)}"
+        if self.shown_from:
+            groups = f"groups of {self.shown_from:,} units or more"
         lines = [f"epsilon {show(self.epsilon)}"
                  + ("" if self.left is None else f", of {show(max(Fraction(0), self.left + self.epsilon))} left")
-                 + f" · {self.groups:,} group{'s' * (self.groups != 1)} · nothing was read"]  # fmt: skip
+                 + (f" · delta {small(self.delta)}" if self.delta else "")
+                 + f" · {groups} · nothing was read"]  # fmt: skip
         for name, error in self.errors.items():
             shown = f"± {error:,.4g}" if math.isfinite(error) else "unknown: the noise drowns it"
             lines.append(f"  {name.ljust(width)}  {shown}")
         lines.append(
             f"  expected at {100 * self.confidence:g} %" + (f", {self.assumed}" if self.assumed else "")
         )
+        lines += [f"  warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
+
+
+def preview_of(
+    plan: Plan, public: Mapping[str, pa.Table], confidence: float, group_rows: int, left: Fraction
+) -> Preview:
+    """Look at a plan: its cost, its errors, and what in it is certain to hurt.
+
+    Args:
+        plan: of the question.
+        public: the public tables.
+        confidence: of the intervals.
+        group_rows: how many rows a group is assumed to have, where an error depends on it.
+        left: what would be left of the budget.
+    """
+    errors, assuming = expected_errors(plan, public, confidence, group_rows)
+    finding = [release for release in plan.releases if release.discovery is not None]
+    shown_from = max(
+        (r.discovery.mechanism(r).surely(confidence) for r in finding if r.discovery is not None), default=0
+    )
+    return Preview(
+        epsilon=plan.epsilon,
+        errors=errors,
+        groups=max((release.cells for release in plan.releases), default=0),
+        confidence=confidence,
+        assumed=f"for groups of {group_rows:,} rows spread over their bounds" if assuming else "",
+        left=left,
+        delta=plan.delta,
+        shown_from=shown_from,
+        warnings=warnings_of(plan, errors, group_rows),
+    )
 
 
 def expected_errors(
@@ -80,6 +126,7 @@ def expected_errors(
     The invented groups have `group_rows` rows each, with values spread evenly over their bounds.
     """
     errors = _errors(plan, public, confidence, group_rows)
+    plan = imagined(plan)
     linear = all(a.what in ("rows", "count", "sum", "pairs") for r in plan.releases for a in r.aggregates)
     return errors, not linear or not _plain(plan)
 
@@ -93,6 +140,7 @@ def _plain(plan: Plan) -> bool:
 def _errors(
     plan: Plan, public: Mapping[str, pa.Table], confidence: float, group_rows: int
 ) -> dict[str, float]:
+    plan = imagined(plan)
     noisy = [Noisy(release, _invented(release, group_rows)) for release in plan.releases]
     answered = finish(plan, noisy, public, confidence)
     out: dict[str, float] = {}
@@ -169,4 +217,12 @@ def _positive(name: str, value: object) -> float:
     return float(positive(decimal(value, f"within[{name}]"), f"within[{name}]"))
 
 
-__all__ = ["GROUP_ROWS", "MOST_CELLS", "Preview", "expected_errors", "least_epsilon", "round_up"]
+__all__ = [
+    "GROUP_ROWS",
+    "MOST_CELLS",
+    "Preview",
+    "expected_errors",
+    "least_epsilon",
+    "preview_of",
+    "round_up",
+]

@@ -30,6 +30,11 @@ class Draft:
     keys: tuple[Key, ...]
     requests: list[Request] = field(default_factory=list)
 
+    @property
+    def unknown(self) -> bool:
+        """Whether its groups must be found."""
+        return not all(key.public for key in self.keys)
+
     def column(self, request: Request) -> exp.Column:
         """The column of the noisy table that answers a request."""
         if request not in self.requests:
@@ -50,8 +55,9 @@ class ReleaseScope:
         self.refuse = splitter.refuse
         self.binder = Binder(splitter.text, frame.column)
         keys = tuple(self._key(n) for n in group_nodes)
-        if cells(keys) > MAX_CELLS:
-            raise self.refuse(node.args["group"], f"There are {cells(keys):,} groups; at most {MAX_CELLS:,} can be "
+        count = cells(tuple(key for key in keys if key.public))
+        if count > MAX_CELLS:
+            raise self.refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
                               "answered.", "Group by fewer or coarser keys.")  # fmt: skip
         self.draft = Draft(f"__release_{len(splitter.drafts) + 1}", frame.rows, keys)
         splitter.drafts.append(self.draft)
@@ -92,10 +98,13 @@ class ReleaseScope:
             raise self.refuse(node, "This key is the same for every row.", "Remove it from GROUP BY.")
         values = public_values(bound)
         what = node.sql("duckdb")
+        if values is None and self.splitter.unknown_keys:
+            return Key(bound, (), public=False)
         if values is None:
             raise self.refuse(node, f"The groups of {what} are not public.",
                               "Declare keys or bounds of its columns in the policy, or group by a CASE or a "
-                              "bounded integer, for instance floor(x / 10) of a bounded x.")  # fmt: skip
+                              "bounded integer, for instance floor(x / 10) of a bounded x; or give a delta, and "
+                              "groups of many units are found.")  # fmt: skip
         if not values:
             raise self.refuse(node, f"{what} is NULL for every public value.", "Group by something else.")
         if len(values) > MAX_CELLS:

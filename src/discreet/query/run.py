@@ -11,6 +11,7 @@ from discreet.engines.engine import Engine
 from discreet.noise import laplace, saturating_add
 from discreet.query import keys as ks
 from discreet.query.compile import compile_part
+from discreet.query.discovery import discover
 from discreet.query.measures import columns
 from discreet.query.plan import Aggregate, ReleasePlan
 from discreet.query.quantiles import Tree
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 CELL = "__cell"
 """The column of a noisy table that numbers its groups."""
 LARGEST = 2.0**62
+BLOCK = 1 << 18
+"""How many groups get their noise at a time: what is in the making stays small however many there are."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,15 @@ class Noisy:
         """The entries of the measure that an aggregate is estimated from: float64 array (cells, entries)."""
         return self.entries[:, columns(self.plan.measures)[aggregate.measure]].astype(np.float64)
 
+    def counted(self, aggregate: Aggregate) -> bool:
+        """Whether an aggregate is its one noisy integer as it is."""
+        return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.what)
+
     def values(self, aggregate: Aggregate) -> Floats:
         """The estimate of an aggregate in every group: float64 array (cells,)."""
         measure = self.plan.measures[aggregate.measure]
+        if self.counted(aggregate):
+            return self.of(aggregate)[:, 0]
         exact = measure.estimate(aggregate.what, self.of(aggregate))
         return np.rint(exact) if aggregate.whole else exact
 
@@ -56,6 +65,10 @@ class Noisy:
         data: dict[str, pa.Array] = {CELL: pa.array(np.arange(self.plan.cells))}
         data.update(ks.table(self.plan.keys))
         for at, aggregate in enumerate(self.plan.aggregates):
+            if self.counted(aggregate):
+                place, most = columns(self.plan.measures)[aggregate.measure], int(LARGEST)
+                data[f"a{at}"] = pa.array(np.clip(self.entries[:, place.start], -most, most))
+                continue
             values = self.values(aggregate)
             if aggregate.whole:
                 # The type depends on the question alone; what is larger than any sum can be stays at the end.
@@ -67,12 +80,18 @@ class Noisy:
         return pa.table(data)
 
 
-def exact_integers(release: ReleasePlan, engine: Engine, salt: int) -> Integers:
+def exact_integers(release: ReleasePlan, engine: Engine, salt: int, known: int | None = None) -> Integers:
     """The integers of a release before any noise. Never shown, logged or raised.
 
     Privacy: when one unit is added, removed or (with a unit factor of 2) replaced, the integers of measure i
     move by at most `release.sensitivity(measure i)` in L1; see measures.py, moments.py and quantiles.py for the
     arguments.
+
+    Args:
+        release: the plan; its keys are public or found.
+        engine: runs it.
+        salt: decides which rows of a unit are kept.
+        known: the number of a measure that is left at zero, because its noisy integers are there already.
 
     Returns:
         int64 array (cells, entries of all measures), zero for a public group without rows.
@@ -83,6 +102,8 @@ def exact_integers(release: ReleasePlan, engine: Engine, salt: int) -> Integers:
     out = np.zeros((release.cells, sum(measure.entries for measure in release.measures)), dtype=np.int64)
     places = columns(release.measures)
     for number in range(len(release.parts)):
+        if not release.cells or all(at == known for at, m in enumerate(release.measures) if m.part == number):
+            continue
         compiled = compile_part(release, number, engine.dialect, salt)
         result = engine.integers(compiled.sql, compiled.tables)
         cell = result.column("cell").to_numpy()
@@ -103,6 +124,8 @@ def exact_integers(release: ReleasePlan, engine: Engine, salt: int) -> Integers:
         ]
         for at, place_of_entry in enumerate(own):
             out[cell, place_of_entry] = result.column(f"m{at}").to_numpy()
+    if known is not None:
+        out[:, places[known]] = 0
     return out
 
 
@@ -111,13 +134,24 @@ def run_release(release: ReleasePlan, engine: Engine, salt: int) -> Noisy:
 
     Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by the discrete Laplace mechanism
     with scale sensitivity_i / epsilon_i, which is epsilon_i-DP (Dwork, McSherry, Nissim and Smith 2006; Ghosh,
-    Roughgarden and Sundararajan 2009 for the discrete form), and the measures compose by addition.
+    Roughgarden and Sundararajan 2009 for the discrete form), and the measures compose by addition. Where groups
+    must be found, that is a release before it, with a delta; after it the found groups are public.
 
     Raises:
         EngineError: the engine failed; the charge stays.
     """
-    entries = exact_integers(release, engine, salt)
+    known, units = None, np.empty(0, np.int64)
+    if release.discovery is not None:
+        known = release.discovery.measure
+        release, units = discover(release, engine, salt)
+    entries = exact_integers(release, engine, salt, known)
     for at, part in enumerate(columns(release.measures)):
-        exact = np.ascontiguousarray(entries[:, part])
-        entries[:, part] = saturating_add(exact, laplace(release.scale(at), exact.shape))
+        if at == known:
+            entries[:, part] = units[:, np.newaxis]
+            continue
+        for start in range(0, release.cells, BLOCK):
+            exact = np.ascontiguousarray(entries[start : start + BLOCK, part])
+            entries[start : start + BLOCK, part] = saturating_add(
+                exact, laplace(release.scale(at), exact.shape)
+            )
     return Noisy(release, entries)

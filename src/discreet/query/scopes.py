@@ -56,10 +56,12 @@ class Splitter:
 
     Attributes:
         drafts: the releases that were cut out, in the order in which they were found.
+        unknown_keys: whether groups may be found whose keys are not public, which takes a delta.
     """
 
-    def __init__(self, text: str, catalog: Catalog) -> None:
+    def __init__(self, text: str, catalog: Catalog, unknown_keys: bool = False) -> None:
         self.text = text
+        self.unknown_keys = unknown_keys
         self.catalog = catalog
         self.drafts: list[Draft] = []
         self.public_joins = 0

@@ -1,0 +1,65 @@
+"""What a preview warns of is certain, and what is certain is warned of."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+
+TABLE = pa.table({"who": [1, 2], "age": [30, 40], "pay": [1.0, 2.0], "one": [1, 1]})
+
+
+def warnings(sql: str, epsilon: float = 1, **policy: object) -> tuple[str, ...]:
+    """The warnings of a preview."""
+    given = {
+        "privacy_unit": "who",
+        "max_rows": 2,
+        "bounds": {"age": (0, 120), "pay": (0, 100)},
+    }
+    session = dp.protect(TABLE, budget=10, **(given | policy))  # type: ignore[arg-type]
+    return session.preview(sql, epsilon).warnings
+
+
+@pytest.mark.parametrize(
+    "where", ["age > 120", "age >= 121", "pay < 0", "pay = 101", "age > 3 AND pay > 100", "120 < age"]
+)
+def test_a_filter_that_no_clamped_value_passes(where: str) -> None:
+    (warning,) = warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}")
+    assert "clamped" in warning
+
+
+@pytest.mark.parametrize(
+    "where", ["age >= 120", "age > 119", "pay <= 0", "who > 5", "age > pay", "NOT age > 120"]
+)
+def test_a_filter_that_some_value_passes(where: str) -> None:
+    assert warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}") == ()
+
+
+def test_bounds_that_leave_one_value() -> None:
+    (warning,) = warnings("SELECT AVG(clamp(pay, 100, 200)) AS n FROM data")
+    assert "same for every row" in warning
+
+
+def test_noise_that_drowns_what_is_asked() -> None:
+    several = warnings("SELECT COUNT(*) AS n, AVG(pay) AS pay FROM data", epsilon=0.001)
+    assert [warning.split(" is ")[0] for warning in several] == ["the noise of n", "the noise of pay"]
+    assert "max_rows" in several[0]
+    assert warnings("SELECT COUNT(*) AS n, AVG(pay) AS pay FROM data", epsilon=1) == ()
+
+
+def test_warnings_are_printed_and_are_there_for_machines() -> None:
+    session = dp.protect(TABLE, privacy_unit="row", bounds={"age": (0, 120)}, budget=1)
+    seen = session.preview("SELECT COUNT(*) AS n FROM data WHERE age > 200", 1)
+    assert "warning: no row passes age > 200" in repr(seen)
+    assert seen.to_dict()["warnings"] == list(seen.warnings)
+
+
+def test_nobody_is_in_more_groups_than_there_are() -> None:
+    """COUNT(DISTINCT unit) by two groups moves by two for each unit, even if it keeps fifty rows."""
+    session = dp.protect(
+        TABLE, privacy_unit="who", max_rows=50, keys={"one": [1, 2]}, bounds={"age": (0, 1)}, budget=1
+    )
+    error = session.preview("SELECT one, COUNT(DISTINCT who) AS n FROM data GROUP BY one", 1).errors["n"]
+    alone = session.preview("SELECT COUNT(DISTINCT who) AS n FROM data", 1).errors["n"]
+    assert alone < error < 3 * alone
