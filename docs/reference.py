@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 TEMPLATE = HERE / "sql.in.md"
 BLOCK = re.compile(r"^```sql\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
-REFUSED = "-- refused\n"
+REFUSED, DELTA = "-- refused\n", "-- delta\n"
 
 SPANS = {
     Type.INTEGER: [(-2, 5), (1, 4), (2, 3), (0, 1)],
@@ -102,7 +102,7 @@ def page(template: str) -> str:
         def filled(match: re.Match[str]) -> str:
             sql = match[1]
             if not sql.startswith(REFUSED):
-                asked.preview(sql, 1)
+                asked.preview(sql.removeprefix(DELTA), 1, delta="1e-7" if sql.startswith(DELTA) else None)
                 return match[0]
             try:
                 asked.preview(sql.removeprefix(REFUSED), 1)
