@@ -4,9 +4,20 @@ Each function draws from exactly the distribution that its docstring writes down
 These are building blocks: they know nothing of sensitivity. `discreet.mechanisms` does.
 """
 
-from discreet.noise.bernoulli import bernoulli, bernoulli_exp
+from discreet.noise.bernoulli import bernoulli, bernoulli_exp, bernoulli_odds
+from discreet.noise.choice import exponential_choice, permute_and_flip, uniform
 from discreet.noise.geometric import geometric
 from discreet.noise.laplace import laplace
 from discreet.noise.saturate import saturating_add
 
-__all__ = ["bernoulli", "bernoulli_exp", "geometric", "laplace", "saturating_add"]
+__all__ = [
+    "bernoulli",
+    "bernoulli_exp",
+    "bernoulli_odds",
+    "exponential_choice",
+    "geometric",
+    "laplace",
+    "permute_and_flip",
+    "saturating_add",
+    "uniform",
+]

@@ -1,4 +1,4 @@
-"""Exact coins: with a rational probability, or with probability e^-x.
+"""Exact coins: with a rational probability, with probability e^-x, or with odds w e^-x.
 
 A coin with one probability is a plane of lanes (`noise.lanes`). For e^(-x/s) with many different integers
 x, write x in binary: e^(-x/s) is the product of e^(-2^j/s) over the bits j of x that are 1, so the coin
@@ -107,6 +107,34 @@ def bernoulli_exp(x: Number | Many, size: Size = None, *, scale: Number = 1) -> 
     return bool(coins[0]) if size is None else coins.reshape(shape)
 
 
+@overload
+def bernoulli_odds(x: Number, size: None = None, *, weight: Number = 1) -> bool: ...
+@overload
+def bernoulli_odds(x: Number, size: int | tuple[int, ...], *, weight: Number = 1) -> Coins: ...
+def bernoulli_odds(x: Number, size: Size = None, *, weight: Number = 1) -> bool | Coins:
+    """Toss exact coins whose odds are weight * e^-x: True with probability w e^-x/(1 + w e^-x).
+
+    With weight 1 it is the coin of randomised response: a lie with probability 1/(1 + e^epsilon).
+
+    Args:
+        x: rational >= 0 (a float at its exact value).
+        size: None for one bool; an int or a tuple of ints for a bool array of that shape.
+        weight: positive rational.
+
+    Raises:
+        InvalidParameter: a negative or non-finite x, a weight that is not positive, a wrong shape.
+        EntropyError: the operating system gave no randomness.
+
+    Example:
+        >>> bernoulli_odds(Fraction(1, 2), size=(2, 3)).shape
+        (2, 3)
+    """
+    value = _not_negative(exact(x, "x"))
+    odds, shape = positive(exact(weight, "weight"), "weight"), read_size(size)
+    coins = _toss(_odds_digits(value, odds), math.prod(shape))
+    return bool(coins[0]) if size is None else coins.reshape(shape)
+
+
 def toss(source: Source, probability: Thresholds, count: int) -> Coins:
     """Return coins (count,) of the only plane of `probability`."""
     return lanes.draw(source, probability, count).ravel()
@@ -147,6 +175,12 @@ def _rational_digits(p: Fraction) -> Digits:
 @lru_cache(maxsize=256)
 def _exp_digits(x: Fraction) -> Digits:
     return digits.of_exp(x)
+
+
+@lru_cache(maxsize=256)
+def _odds_digits(x: Fraction, weight: Fraction) -> Digits:
+    # e^0 = 1 makes the odds rational.
+    return digits.of_odds(x, weight) if x else digits.of_rational(weight / (1 + weight))
 
 
 def _toss(probability: Digits, count: int) -> Coins:

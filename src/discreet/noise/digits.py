@@ -3,7 +3,7 @@
 A probability p in [0, 1) is known through enclosures: integers lo <= p 2^n <= hi from exact integer
 arithmetic with outward rounding. When lo and hi agree after dropping guard digits, the digits left are
 those of p, because floor is monotone; when they do not, the enclosure is made tighter. e^-x with
-rational x > 0 is irrational (Lindemann 1882), and so is 1/(1 + e^x), hence this always ends.
+rational x > 0 is irrational (Lindemann 1882), and so is w e^-x/(1 + w e^-x), hence this always ends.
 """
 
 from __future__ import annotations
@@ -72,11 +72,17 @@ def of_exp(x: Fraction) -> Digits:
 
 def of_logistic(x: Fraction) -> Digits:
     """Digits of 1/(1 + e^x) = e^-x/(1 + e^-x) for rational x > 0."""
+    return of_odds(x, Fraction(1))
+
+
+def of_odds(x: Fraction, weight: Fraction) -> Digits:
+    """Digits of the probability whose odds are w e^-x, that is w e^-x/(1 + w e^-x), for rationals x, w > 0."""
+    top, bottom = weight.numerator, weight.denominator
 
     def enclosure(count: int) -> tuple[int, int]:
         low, high = enclose_exp(x, count)
-        one = 1 << count  # y/(1 + y) grows with y, so the ends of y give the ends of the quotient
-        return (low << count) // (one + low), -((-high << count) // (one + high))
+        one = bottom << count  # wy/(1 + wy) grows with y, so the ends of y give the ends of the quotient
+        return (top * low << count) // (one + top * low), -((-top * high << count) // (one + top * high))
 
     return Digits(enclosure)
 
