@@ -4,7 +4,14 @@ These are building blocks: each says in its docstring what the caller must guara
 sensitivity. `discreet.protect` derives it instead.
 """
 
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.threshold import ThresholdedCounts
 
-__all__ = ["Laplace", "ThresholdedCounts"]
+__all__ = [
+    "Exponential",
+    "Laplace",
+    "PermuteAndFlip",
+    "ThresholdedCounts",
+]

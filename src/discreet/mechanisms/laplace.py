@@ -19,21 +19,18 @@ Sums saturate at +-(2^63 - 1) steps. They are then a function of the exact sum: 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, SupportsIndex
 
-from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
+from discreet.mechanisms.parameters import read_confidence, read_count, read_granularity, read_sensitivity
 from discreet.noise import laplace, saturating_add
 from discreet.noise.digits import enclose_exp
 from discreet.noise.distribution import DiscreteLaplace
 from discreet.noise.parameters import read_scale
-from discreet.rational import Number, decimal, epsilon_of, exact, positive
-
-_FINEST, _COARSEST = -512, 512
+from discreet.rational import Number, epsilon_of
 
 
 @dataclass(frozen=True)
@@ -71,9 +68,9 @@ class Laplace:
     _grid: Fraction = field(init=False, repr=False, compare=False)
 
     def __init__(self, epsilon: Number, sensitivity: Number = 1, granularity: Number | None = None) -> None:
-        grid = None if granularity is None else _power_of_two(granularity)
+        grid = read_granularity(granularity)
         object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "sensitivity", positive(decimal(sensitivity, "sensitivity"), "sensitivity"))
+        object.__setattr__(self, "sensitivity", read_sensitivity(sensitivity))
         object.__setattr__(self, "granularity", grid)
         object.__setattr__(self, "_grid", Fraction(1) if grid is None else grid)
         read_scale(self.scale / self._grid, "sensitivity/epsilon, in grid steps,")
@@ -157,9 +154,7 @@ class Laplace:
         return self._half_width(confidence, d, _count(d))
 
     def _half_width(self, confidence: Number, d: int, together: int) -> int | float:
-        level = decimal(confidence, "confidence")
-        if not 0 < level < 1:
-            raise InvalidParameter("confidence is not strictly between 0 and 1.", "Give 0.95, say.")
+        level = read_confidence(confidence)
         scale = self.scale_for(d) / self._grid
         steps = _least(lambda m: _covers(scale, m, together, level), _guess(scale, together, level))
         return steps if self.granularity is None else _upward(steps * self.granularity)
@@ -170,23 +165,7 @@ class Laplace:
 
 
 def _count(d: SupportsIndex) -> int:
-    try:
-        count = operator.index(d)
-    except TypeError:
-        count = 0
-    if count < 1:
-        raise InvalidParameter("d is not a positive int.", "Give the number of coordinates.")
-    return count
-
-
-def _power_of_two(granularity: Number) -> Fraction:
-    grid = positive(exact(granularity, "granularity"), "granularity")
-    exponent = grid.numerator.bit_length() - grid.denominator.bit_length()
-    if grid != Fraction(2) ** exponent or not _FINEST <= exponent <= _COARSEST:
-        raise InvalidParameter(
-            "granularity is not a power of two from 2^-512 to 2^512.", "Give 2**-10, say, or 1."
-        )
-    return grid
+    return read_count(d, "d", "Give the number of coordinates.")
 
 
 def _covers(scale: Fraction, m: int, together: int, level: Fraction) -> bool:

@@ -1,0 +1,3 @@
+from tests.mechanisms.chances import chances
+
+__all__ = ["chances"]
