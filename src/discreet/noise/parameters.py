@@ -24,7 +24,7 @@ def read_scale(scale: object, name: str = "scale") -> Fraction:
     """
     value = exact(scale, name)
     if not SMALLEST <= value <= LARGEST:
-        raise InvalidParameter(f"{name} is outside 2^-10 to 2^56.", f"Choose a {name} in that range.")
+        raise InvalidParameter(f"{name} is outside 2^-10 to 2^56.", "Choose parameters that bring it there.")
     return value
 
 
