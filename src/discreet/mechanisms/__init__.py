@@ -4,14 +4,19 @@ These are building blocks: each says in its docstring what the caller must guara
 sensitivity. `discreet.protect` derives it instead.
 """
 
+from discreet.mechanisms.above_threshold import AboveThreshold, Watch
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.threshold import ThresholdedCounts
 
 __all__ = [
+    "AboveThreshold",
     "Exponential",
     "Laplace",
+    "NoisyMax",
     "PermuteAndFlip",
     "ThresholdedCounts",
+    "Watch",
 ]
