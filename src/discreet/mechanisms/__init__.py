@@ -6,17 +6,28 @@ sensitivity. `discreet.protect` derives it instead.
 
 from discreet.mechanisms.above_threshold import AboveThreshold, Watch
 from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.frequencies import Frequencies
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.local_laplace import LocalLaplace, LocalMean
 from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.threshold import ThresholdedCounts
+from discreet.mechanisms.two_coins import TwoCoins
+from discreet.mechanisms.unary_encoding import UnaryEncoding
 
 __all__ = [
     "AboveThreshold",
     "Exponential",
+    "Frequencies",
     "Laplace",
+    "LocalLaplace",
+    "LocalMean",
     "NoisyMax",
     "PermuteAndFlip",
+    "RandomizedResponse",
     "ThresholdedCounts",
+    "TwoCoins",
+    "UnaryEncoding",
     "Watch",
 ]
