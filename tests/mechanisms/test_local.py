@@ -351,12 +351,9 @@ def test_bad_reports_and_numbers() -> None:
     for mechanism in everything:
         with pytest.raises(InvalidParameter):
             mechanism.estimate([])
-    for reports in (
-        np.zeros((3, 2), np.uint8),
-        np.zeros(3, np.uint8),
-        np.zeros((3, 1)),
-        np.zeros((0, 1), np.uint8),
-    ):
+    shapes: list[Any] = [(3, 2), (3,), (0, 1)]
+    wrong: list[Any] = [np.zeros((3, 1)), *(np.zeros(shape, np.uint8) for shape in shapes)]
+    for reports in wrong:
         with pytest.raises(InvalidParameter):
             UnaryEncoding(1, 3).estimate(reports)
     for mechanism in everything:

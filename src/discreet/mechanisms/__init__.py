@@ -4,30 +4,41 @@ These are building blocks: each says in its docstring what the caller must guara
 sensitivity. `discreet.protect` derives it instead.
 """
 
+from discreet.mechanisms import l1
 from discreet.mechanisms.above_threshold import AboveThreshold, Watch
+from discreet.mechanisms.clamp import clamp, clamp_bias
+from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.frequencies import Frequencies
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.laplace_error import LaplaceError
 from discreet.mechanisms.local_laplace import LocalLaplace, LocalMean
 from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import ThresholdedCounts
 from discreet.mechanisms.two_coins import TwoCoins
 from discreet.mechanisms.unary_encoding import UnaryEncoding
 
 __all__ = [
     "AboveThreshold",
+    "DiscreteGaussian",
     "Exponential",
     "Frequencies",
     "Laplace",
+    "LaplaceError",
     "LocalLaplace",
     "LocalMean",
     "NoisyMax",
     "PermuteAndFlip",
     "RandomizedResponse",
+    "Staircase",
     "ThresholdedCounts",
     "TwoCoins",
     "UnaryEncoding",
     "Watch",
+    "clamp",
+    "clamp_bias",
+    "l1",
 ]

@@ -6,7 +6,7 @@ the noes together and the c yeses cost epsilon = epsilon_1 + epsilon_2, however 
 Guarantee. S bounds how far one value moves between neighbours. The threshold T gets noise R of scale S/epsilon_1
 once; every question gets fresh noise N_i of scale 2 c S/epsilon_2, and the answer is yes if q_i + N_i >= T + R.
 
-Proof (Lyu, Su, Li 2017, theorem 4, on the integers). Fix the answers up to the c-th yes, and R = r on D against
+Proof (Lyu, Su, Li 2017, here on the integers). Fix the answers up to the c-th yes, and R = r on D against
 R = r + S on D', which is less likely by at most e^epsilon_1. A no, q_i + N_i < T + r, implies q'_i + N_i < T + r + S,
 so that noes are at least as likely on D'. A yes needs N_i >= T + r - q_i on D, and at most 2 S more on D', whose
 probability is smaller by at most e^(2 S epsilon_2/(2 c S)) = e^(epsilon_2/c), because P(N >= t + u) >= e^(-u/b)

@@ -11,7 +11,7 @@ neighbours replace one, because one count then falls while another rises.
 
 Error. A candidate whose score is c or more below the largest has probability at most e^(-c/scale), since the
 best has weight 1 in the sum; there are fewer than |Y| of them. So P(loss >= scale (ln|Y| + t)) <= e^-t, with
-scale = 2 S/epsilon (McSherry and Talwar 2007, theorem 7). Without ln|Y| it is false.
+scale = 2 S/epsilon (McSherry and Talwar 2007). Without ln|Y| it is false.
 
 Only differences from the largest score are ever exponentiated, so no score is too large; the draw is exact
 (`noise.choice`), and its time depends on the scores. `PermuteAndFlip` is never worse, and its time does not.

@@ -95,7 +95,7 @@ class Frequencies:
 
 
 def hoeffding(own: float, other: float, people: int, confidence: Fraction) -> float:
-    """Half-width for the share of one category that holds for all data (Hoeffding 1963, theorem 1)."""
+    """Half-width for the share of one category that holds for all data (Hoeffding 1963)."""
     return math.sqrt(math.log(2 / (1 - confidence)) / (2 * people)) / (own - other)
 
 

@@ -19,18 +19,20 @@ Sums saturate at +-(2^63 - 1) steps. They are then a function of the exact sum: 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, SupportsIndex
 
+from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
+from discreet.mechanisms.laplace_error import LaplaceError
 from discreet.mechanisms.parameters import read_confidence, read_count, read_granularity, read_sensitivity
 from discreet.noise import laplace, saturating_add
 from discreet.noise.digits import enclose_exp
 from discreet.noise.distribution import DiscreteLaplace
 from discreet.noise.parameters import read_scale
-from discreet.rational import Number, epsilon_of
+from discreet.rational import Number, decimal, epsilon_of
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,12 @@ class Laplace:
 
     Privacy: one call of `release` is epsilon-differentially private (pure), whatever is released, if the
     values come from a function whose L1 sensitivity over neighbouring data sets is at most `sensitivity`.
-    That premise is the caller's to answer for. A vector counts as one release: its sensitivity is that of
-    all coordinates together. Source and proof: the module's text.
+    That premise is the caller's to answer for. Source and proof: the module's text.
+
+    A vector counts as one release: `sensitivity` is that of all coordinates together, the sum over all of
+    them of what one unit can change. If it is known for each coordinate only, it is `l1.vector` of those
+    bounds: five counts that one person can all change by 1 have sensitivity 5, not 1. A sequence is refused
+    in its place.
 
     Args:
         epsilon: positive rational; a float is its shortest decimal, so 0.1 is 1/10.
@@ -152,6 +158,48 @@ class Laplace:
         Arguments, unit and errors are those of `error`.
         """
         return self._half_width(confidence, d, _count(d))
+
+    def expected(self, d: int = 1) -> LaplaceError:
+        """Expected errors of a vector of d: mean, mean square, sum and largest, of the continuous formulas.
+
+        Raises:
+            InvalidParameter: d is not a positive int.
+
+        Example:
+            >>> round(Laplace(0.1, sensitivity=2).expected(d=3143).mean_max, 2)
+            172.61
+        """
+        return LaplaceError(self.scale_for(d), _count(d))
+
+    def loss_of(self, output: Any, one: Any, other: Any) -> Fraction:
+        """The privacy loss of one output: ln of its probability on one data set over that on the other, exactly.
+
+        It is the sum of (|output - other| - |output - one|)/scale over the coordinates, from -epsilon to epsilon
+        when one and other are answers to neighbours. For the discrete law all three are meant on the grid.
+
+        Args:
+            output: a number, or a sequence of d of them; a float is its shortest decimal.
+            one: the answer on the data set, in the same form.
+            other: the answer on a neighbour of it.
+
+        Raises:
+            InvalidParameter: not finite numbers, or different lengths.
+
+        Example:
+            >>> Laplace(epsilon=0.5).loss_of(38.2, one=37.9, other=38.9)
+            Fraction(1, 5)
+        """
+        sides = [
+            side if isinstance(side, Iterable) and not isinstance(side, str) else [side]
+            for side in (output, one, other)
+        ]
+        y, here, there = ([decimal(x, "A value") for x in side] for side in sides)
+        if not len(y) == len(here) == len(there):
+            raise InvalidParameter(
+                "The answers have different lengths.", "Give one number for each coordinate."
+            )
+        nearer = sum((abs(x - b) - abs(x - a) for x, a, b in zip(y, here, there, strict=True)), Fraction(0))
+        return nearer / self.scale_for(len(y))
 
     def _half_width(self, confidence: Number, d: int, together: int) -> int | float:
         level = read_confidence(confidence)

@@ -6,18 +6,25 @@ import operator
 from fractions import Fraction
 from typing import SupportsIndex
 
+import numpy as np
+
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal, exact, positive
 
 _FINEST, _COARSEST = -512, 512
 
 
-def read_sensitivity(sensitivity: Number) -> Fraction:
+def read_sensitivity(sensitivity: object) -> Fraction:
     """Read a sensitivity: a positive rational, a float as its shortest decimal.
 
     Raises:
         InvalidParameter: zero, negative, not finite, or a sequence: one number is meant.
     """
+    if isinstance(sensitivity, (list, tuple, np.ndarray)) and np.ndim(sensitivity):
+        raise InvalidParameter(
+            "sensitivity is a sequence; one number for all coordinates together is meant.",
+            "Add the bounds of the coordinates up with l1.vector.",
+        )
     return positive(decimal(sensitivity, "sensitivity"), "sensitivity")
 
 

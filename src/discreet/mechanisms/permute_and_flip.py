@@ -13,8 +13,8 @@ direction; and P(X > t + c) >= e^(-c/scale) P(X > t) for every t and c >= 0. So 
 e^(2 S/scale) = e^epsilon, and by e^(S/scale) in the monotonic case, where scale = S/epsilon is enough.
 
 Error. i is chosen with probability at most p_i, so the bound of the exponential mechanism holds here too; the
-expected error is never larger than there, for any scores, and up to twice as small (McKenna and Sheldon 2020,
-theorem 2).
+expected error is never larger than there, for any scores, and up to twice as small (McKenna and Sheldon
+2020).
 """
 
 from __future__ import annotations
