@@ -17,7 +17,7 @@ from rich.table import Table
 
 from benchmarks.line import Line
 
-MODULES = ("noise", "query")
+MODULES = ("noise", "query", "selection")
 RESULTS = Path(__file__).parent / "results"
 
 
