@@ -14,6 +14,7 @@ from scipy import stats
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import (
     Frequencies,
+    HadamardResponse,
     LocalLaplace,
     RandomizedResponse,
     TwoCoins,
@@ -63,6 +64,24 @@ def test_unary_encoding_loses_exactly_epsilon(chances: Chances, epsilon: float) 
     low, high = widest(chances, UnaryEncoding(epsilon, 3), [0, 1, 2])
     assert low == pytest.approx(epsilon, abs=SLACK)
     assert high == pytest.approx(epsilon, abs=SLACK)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1, 3])
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_hadamard_response_loses_exactly_epsilon(chances: Chances, epsilon: float, k: int) -> None:
+    mechanism = HadamardResponse(epsilon, k)
+    low, high = widest(chances, mechanism, list(range(k)))
+    assert low == pytest.approx(epsilon, abs=SLACK)
+    assert high == pytest.approx(epsilon, abs=SLACK)
+    # A report supports its own category with probability p, any other with exactly one half.
+    for value in range(k):
+        found, _ = law(chances, mechanism, value)
+        for category in range(k):
+            support = sum(
+                float(mass) * int(mechanism.estimate(np.array(report)).support[category])
+                for report, mass in found.items()
+            )
+            assert support == pytest.approx(mechanism.truth if category == value else 0.5, abs=1e-12)
 
 
 @pytest.mark.parametrize(("truth", "yes"), [(0.5, 0.5), (0.9, 0.5), (0.5, 0.1), ("1/3", "6/7")])
@@ -169,7 +188,8 @@ def test_each_person_has_coins_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism", [RandomizedResponse(1, 4), UnaryEncoding(1, 4), RandomizedResponse(3, 4)]
+    "mechanism",
+    [RandomizedResponse(1, 4), UnaryEncoding(1, 4), RandomizedResponse(3, 4), HadamardResponse(1, 4)],
 )
 def test_estimates_are_unbiased_and_have_the_error_they_say(mechanism: Any) -> None:
     # 2,000 surveys of 500 people: the mean is within 7 deviations (false alarm 3e-12), the rms within 12 %.
@@ -185,9 +205,8 @@ def test_estimates_are_unbiased_and_have_the_error_they_say(mechanism: Any) -> N
 
 
 def exact_sd(mechanism: Any, truth: Any, n: int) -> Any:
-    p, q = (
-        (0.5, mechanism.false) if isinstance(mechanism, UnaryEncoding) else (mechanism.truth, mechanism.lie)
-    )
+    p = 0.5 if isinstance(mechanism, UnaryEncoding) else mechanism.truth
+    q = getattr(mechanism, "false", getattr(mechanism, "lie", 0.5))
     return np.sqrt(truth * p * (1 - p) + (n - truth) * q * (1 - q)) / (p - q)
 
 
@@ -243,7 +262,10 @@ def test_unary_encoding_is_better_for_many_categories() -> None:
     assert UnaryEncoding(1, 10**6).sample_size(0.01) == math.ceil(4 * math.e / (0.01 * (math.e - 1)) ** 2)
 
 
-@pytest.mark.parametrize("mechanism", [RandomizedResponse(1), RandomizedResponse(1, 9), UnaryEncoding(1, 9)])
+@pytest.mark.parametrize(
+    "mechanism",
+    [RandomizedResponse(1), RandomizedResponse(1, 9), UnaryEncoding(1, 9), HadamardResponse(1, 9)],
+)
 def test_the_error_before_asking_holds(mechanism: Any) -> None:
     # 300 surveys of 200 people at 90 %: Hoeffding's bound fails in far fewer than 30; 70 is 7 deviations above 30.
     half = mechanism.error(200, 0.9)
@@ -252,6 +274,18 @@ def test_the_error_before_asking_holds(mechanism: Any) -> None:
         shares = mechanism.estimate(mechanism.release(np.ones(200, int))).shares
         misses += abs(shares[1] - 1) > half
     assert misses < 70
+
+
+def test_a_million_categories() -> None:
+    # 20,000 people; the interval misses with probability 1e-9 at most.
+    mechanism = HadamardResponse(1, 1_000_000)
+    estimate = mechanism.estimate(mechanism.release(np.repeat([0, 999_999], [12_000, 8_000])))
+    for category, have in ((0, 12_000), (999_999, 8_000), (5, 0)):
+        low, high = estimate.interval(category, "0.9999999999")
+        assert low <= have <= high
+    assert mechanism.sample_size(0.01) == math.ceil(10**4 / math.tanh(0.5) ** 2)
+    assert mechanism.rms(100) == pytest.approx(0.1 / math.tanh(0.5))
+    assert mechanism.loss == 1
 
 
 # Local Laplace.
@@ -304,21 +338,23 @@ def test_bounds_are_enforced() -> None:
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), True, "x", [1]])
 def test_bad_epsilons(epsilon: Any) -> None:
-    for make in (RandomizedResponse, lambda e: UnaryEncoding(e, 3), lambda e: LocalLaplace(e, 0, 1)):
+    kinds: list[Any] = [RandomizedResponse, lambda e: UnaryEncoding(e, 3), lambda e: HadamardResponse(e, 3)]
+    for make in (*kinds, lambda e: LocalLaplace(e, 0, 1)):
         with pytest.raises(InvalidParameter, match="epsilon"):
             make(epsilon)
 
 
 @pytest.mark.parametrize("categories", [0, 1, -3, ["a"], ["a", "a"], "ab", 2.5, None, [[1], [2]], True])
 def test_bad_categories(categories: Any) -> None:
-    for kind in (RandomizedResponse, UnaryEncoding):
+    for kind in (RandomizedResponse, UnaryEncoding, HadamardResponse):
         with pytest.raises(InvalidParameter, match="categories"):
             kind(1, categories)
 
 
 @pytest.mark.parametrize("values", [[3], [-1], ["a"], [float("nan")], 1, [[0]], "01", [None], [[1], [2]]])
 def test_bad_values(values: Any) -> None:
-    for mechanism in (RandomizedResponse(1), RandomizedResponse(1, 3), UnaryEncoding(1, 3), TwoCoins()):
+    kinds: list[Any] = [RandomizedResponse(1), RandomizedResponse(1, 3), UnaryEncoding(1, 3), TwoCoins()]
+    for mechanism in (*kinds, HadamardResponse(1, 3)):
         with pytest.raises(InvalidParameter):
             mechanism.release(values)
     with pytest.raises(InvalidParameter):
@@ -348,6 +384,7 @@ def test_bad_coins(p: Any) -> None:
 
 def test_bad_reports_and_numbers() -> None:
     everything: list[Any] = [RandomizedResponse(1), TwoCoins(), LocalLaplace(1, 0, 1), UnaryEncoding(1, 3)]
+    everything.append(HadamardResponse(1, 3))
     for mechanism in everything:
         with pytest.raises(InvalidParameter):
             mechanism.estimate([])
@@ -356,6 +393,11 @@ def test_bad_reports_and_numbers() -> None:
     for reports in wrong:
         with pytest.raises(InvalidParameter):
             UnaryEncoding(1, 3).estimate(reports)
+    for reports in ([-1], [8], [0.5], [[1]]):
+        with pytest.raises(InvalidParameter):
+            HadamardResponse(1, 3).estimate(reports)
+    with pytest.raises(InvalidParameter, match="categories"):
+        HadamardResponse(1, 2**30)
     for mechanism in everything:
         if not isinstance(mechanism, TwoCoins):
             for bad in (0, -1, 2.5):

@@ -10,6 +10,7 @@ from discreet.mechanisms.clamp import clamp, clamp_bias
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.frequencies import Frequencies
+from discreet.mechanisms.hadamard_response import HadamardResponse
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.laplace_error import LaplaceError
 from discreet.mechanisms.local_laplace import LocalLaplace, LocalMean
@@ -26,6 +27,7 @@ __all__ = [
     "DiscreteGaussian",
     "Exponential",
     "Frequencies",
+    "HadamardResponse",
     "Laplace",
     "LaplaceError",
     "LocalLaplace",

@@ -189,6 +189,11 @@ class Watch:
 
     Attributes:
         left: how many times it will still say yes.
+
+    Example:
+        >>> watch = AboveThreshold(epsilon=100).start(threshold=50)
+        >>> watch.above_each([3, 7, 99, 4]), watch.left
+        (array([False, False,  True]), 0)
     """
 
     def __init__(self, mechanism: AboveThreshold, threshold: int) -> None:

@@ -40,6 +40,14 @@ class Frequencies:
         support: int64 array (k,), how many reports support each category.
         own: p, the probability that a report supports its person's category.
         other: q, the probability that it supports another one.
+
+    Example:
+        >>> from discreet.mechanisms import RandomizedResponse
+        >>> answers = RandomizedResponse(epsilon=2).estimate([1] * 40 + [0] * 60)
+        >>> answers.counts.round(1).tolist(), answers.sd.round(1).tolist()
+        ([63.1, 36.9], [4.3, 4.3])
+        >>> answers.interval(1)
+        (28, 45)
     """
 
     categories: tuple[Any, ...]

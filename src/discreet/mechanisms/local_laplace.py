@@ -36,6 +36,11 @@ class LocalMean:
         people: how many reports there were.
         value: the estimate, unbiased for the mean of the clamped values.
         scale: the scale of the noise of one report.
+
+    Example:
+        >>> mean = LocalMean(people=500, value=170.0, scale=Fraction(70))
+        >>> round(mean.sd, 2), [round(end, 1) for end in mean.interval(0.95)]
+        (4.43, [161.3, 178.7])
     """
 
     people: int
