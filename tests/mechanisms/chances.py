@@ -127,7 +127,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, cut: float) -> Chances:
     monkeypatch.setattr(choice, "_FIRST", 1)
     monkeypatch.setattr(choice, "_LARGEST", 1)
     rooms = [name for name in sys.modules if name.startswith("discreet.mechanisms.")]
-    for room in [*rooms, "discreet.noise.choice", "discreet.noise.staircase"]:
+    for room in [*rooms, *(f"discreet.noise.{name}" for name in ("choice", "staircase", "unbounded"))]:
         for name in ("laplace", "geometric", "bernoulli", "bernoulli_odds", "bernoulli_exp", "uniform"):
             if callable(getattr(sys.modules[room], name, None)):
                 monkeypatch.setattr(sys.modules[room], name, getattr(chances, name))

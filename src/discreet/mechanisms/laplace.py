@@ -13,7 +13,7 @@ rounding boundary by next to nothing and the last one take the rest. So the inte
 sensitivity, and the first paragraph applies to it. The output lies on the grid: the low bits of a float,
 which betray the input under naive sampling (Mironov 2012), say nothing.
 
-Sums saturate at +-(2^63 - 1) steps. They are then a function of the exact sum: post-processing.
+Sums saturate at +-(2^63 - 1) steps, as a function of the exact sum: post-processing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
 from discreet.mechanisms.laplace_error import LaplaceError
 from discreet.mechanisms.parameters import read_confidence, read_count, read_granularity, read_sensitivity
-from discreet.noise import laplace, saturating_add
+from discreet.noise import add_laplace
 from discreet.noise.digits import enclose_exp
 from discreet.noise.distribution import DiscreteLaplace
 from discreet.noise.parameters import read_scale
@@ -134,7 +134,7 @@ class Laplace:
         else:
             steps = grid_values.nearest(values, self.granularity)
         scale = read_scale(self.scale_for(max(steps.size, 1)) / self._grid, "The scale, in grid steps,")
-        noisy = saturating_add(steps, laplace(scale, steps.shape))
+        noisy = add_laplace(steps, scale)
         if self.granularity is None:
             return int(noisy) if grid_values.is_scalar(values) else noisy
         # An integer of 64 bits rounds to 53 here, which leaves it an integer: still on the grid.

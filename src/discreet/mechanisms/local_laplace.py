@@ -23,7 +23,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms import laplace_sum
 from discreet.mechanisms import values as grid_values
 from discreet.mechanisms.parameters import read_confidence, read_count
-from discreet.noise import laplace, saturating_add
+from discreet.noise import add_laplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, decimal, epsilon_of, positive
 
@@ -147,7 +147,7 @@ class LocalLaplace:
             raise InvalidParameter("The values are not a flat sequence.", "Give one value for each person.")
         # Rounding keeps order, so that clamping after it is clamping before it.
         clamped = np.clip(steps, *self._ends)
-        noisy = saturating_add(clamped, laplace(self.scale / self.granularity, clamped.shape))
+        noisy = add_laplace(clamped, self.scale / self.granularity)
         return noisy.astype(np.float64) * float(self.granularity)
 
     def estimate(self, reports: Any) -> LocalMean:

@@ -11,8 +11,10 @@ from discreet.noise.geometric import geometric
 from discreet.noise.laplace import laplace
 from discreet.noise.saturate import saturating_add
 from discreet.noise.staircase import staircase
+from discreet.noise.unbounded import add_laplace
 
 __all__ = [
+    "add_laplace",
     "bernoulli",
     "bernoulli_exp",
     "bernoulli_odds",

@@ -1,7 +1,8 @@
 """Go on where a draw stopped at the end of int64.
 
 `laplace` and `geometric` stop at +-(2^63 - 1). A mechanism that compares noisy numbers needs the number itself,
-for a comparison of two that stopped is not the comparison of what they were. Both tails have no memory: given
+for a comparison of two that stopped is not the comparison of what they were; and so does a sum: -5 and a draw that
+stopped make 2^63 - 6, which an answer of 0 hardly ever gives. Both tails have no memory: given
 that Z >= L, Z - L is geometric with the same scale; given that Z <= -L, -L - Z is.
 """
 
@@ -13,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.noise.geometric import LIMIT, geometric
+from discreet.noise.laplace import laplace
+from discreet.noise.saturate import saturating_add
 
 
 def continued(drawn: npt.NDArray[np.int64], scale: Fraction) -> list[int]:
@@ -25,6 +28,32 @@ def continued(drawn: npt.NDArray[np.int64], scale: Fraction) -> list[int]:
         True
     """
     return [_continued(int(z), scale) for z in drawn]
+
+
+def add_laplace(values: npt.NDArray[np.int64], scale: Fraction) -> npt.NDArray[np.int64]:
+    """Return values plus discrete Laplace noise; a sum beyond +-(2^63 - 1) stays at that end.
+
+    What is returned is a function of the exact sum alone, so that it is post-processing of it.
+
+    Args:
+        values: int64 array of any shape.
+        scale: rational from 2^-10 to 2^56.
+
+    Raises:
+        InvalidParameter: a scale outside the range.
+        EntropyError: the operating system gave no randomness.
+
+    Example:
+        >>> add_laplace(np.array([2**63 - 1, 0]), Fraction(1, 1000))
+        array([9223372036854775807,                   0])
+    """
+    noise = laplace(scale, values.shape)
+    noisy = saturating_add(values, noise)
+    for place in np.argwhere(np.abs(noise) == LIMIT):  # at the largest scale, one draw in 10^55
+        at = tuple(place)
+        exact = int(values[at]) + _continued(int(noise[at]), scale)
+        noisy[at] = min(max(exact, -LIMIT), LIMIT)
+    return noisy
 
 
 def _continued(z: int, scale: Fraction) -> int:
