@@ -32,23 +32,23 @@ def test_checklist_sensitivities() -> None:
     assert l1.distance([1] * 5, [0] * 5) == 5
     assert l1.proportion(1000) == Fraction(1, 1000)
     assert l1.average(0, 100, 400) == Fraction(1, 4)
-    assert l1.histogram("replace") == 2
+    assert l1.histogram("replace_one") == 2
     assert l1.histogram("add_remove") == 1
     assert l1.vector([1] * 5) == 5
 
 
 def test_they_are_attained_over_all_small_data_sets() -> None:
     bins = lambda rows: [rows.count(value) for value in ROWS]  # noqa: E731
-    assert largest(bins, REPLACED) == l1.histogram("replace")
+    assert largest(bins, REPLACED) == l1.histogram("replace_one")
     assert largest(bins, REMOVED) == l1.histogram("add_remove")
     assert largest(lambda rows: [sum(rows)], REMOVED) == l1.total(0, 2)
-    assert largest(lambda rows: [sum(rows)], REPLACED) == l1.total(0, 2, "replace")
+    assert largest(lambda rows: [sum(rows)], REPLACED) == l1.total(0, 2, "replace_one")
     assert largest(lambda rows: [Fraction(sum(rows), 3)], REPLACED) == l1.average(0, 2, 3)
     assert largest(lambda rows: [Fraction(rows.count(1), 3)], REPLACED) == l1.proportion(3)
-    assert largest(lambda rows: [rows.count(1)], REPLACED) == l1.count(neighbours="replace") == 1
+    assert largest(lambda rows: [rows.count(1)], REPLACED) == l1.count(neighbours="replace_one") == 1
     assert l1.total(-10, 3) == 10
     assert l1.count(4) == 4
-    assert l1.histogram("replace", 3) == 6
+    assert l1.histogram("replace_one", 3) == 6
 
 
 def test_a_sensitivity_meant_per_coordinate_is_seen() -> None:

@@ -142,7 +142,8 @@ def test_a_spent_stream_is_not_used_again_when_the_system_fails(
 
 
 def test_no_public_function_takes_a_seed_or_a_source() -> None:
-    allowed = {"scale", "size", "p", "x", "values", "noise"}
+    allowed = {"scale", "size", "p", "x", "values", "noise", "weight", "n", "gaps", "variance"}
+    allowed |= {"epsilon", "width", "inner"}
     for name in noise.__all__:
         assert set(inspect.signature(getattr(noise, name)).parameters) <= allowed
 

@@ -15,7 +15,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.parameters import read_count
 from discreet.rational import Number, decimal
 
-Neighbours = Literal["add_remove", "replace"]
+Neighbours = Literal["add_remove", "replace_one"]
 """Which data sets are neighbours: one unit more or less, or one unit exchanged."""
 
 
@@ -74,7 +74,7 @@ def histogram(neighbours: Neighbours, most: int = 1) -> Fraction:
         InvalidParameter: neighbours of another kind, or most not a positive int.
 
     Example:
-        >>> histogram("add_remove"), histogram("replace")
+        >>> histogram("add_remove"), histogram("replace_one")
         (Fraction(1, 1), Fraction(2, 1))
     """
     return _known(neighbours) * Fraction(read_count(most, "most", "Give how often a unit is counted."))
@@ -119,7 +119,7 @@ def total(low: Number, high: Number, neighbours: Neighbours = "add_remove") -> F
         InvalidParameter: bounds that are not finite or not in order.
 
     Example:
-        >>> total(-10, 200), total(100, 110, "replace")
+        >>> total(-10, 200), total(100, 110, "replace_one")
         (Fraction(200, 1), Fraction(10, 1))
     """
     least, most = decimal(low, "low"), decimal(high, "high")
@@ -130,5 +130,5 @@ def total(low: Number, high: Number, neighbours: Neighbours = "add_remove") -> F
 
 def _known(neighbours: Neighbours) -> int:
     if neighbours not in get_args(Neighbours):
-        raise InvalidParameter("neighbours is not known.", 'Give "add_remove" or "replace".')
-    return 2 if neighbours == "replace" else 1
+        raise InvalidParameter("neighbours is not known.", 'Give "add_remove" or "replace_one".')
+    return 2 if neighbours == "replace_one" else 1
