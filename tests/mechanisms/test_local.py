@@ -344,6 +344,25 @@ def test_bad_epsilons(epsilon: Any) -> None:
             make(epsilon)
 
 
+@pytest.mark.parametrize("epsilon", [33, "1/2147483648", 1e9])
+def test_epsilons_without_use(epsilon: Any) -> None:
+    for make in (RandomizedResponse, UnaryEncoding, HadamardResponse):
+        with pytest.raises(InvalidParameter, match="outside"):
+            make(epsilon, 3)
+
+
+@pytest.mark.parametrize("epsilon", [32, "1/1073741824"])
+def test_the_ends_of_the_range_work(epsilon: Any) -> None:
+    for make in (RandomizedResponse, UnaryEncoding, HadamardResponse):
+        mechanism: Any = make(epsilon, 5)
+        estimate = mechanism.estimate(mechanism.release([0, 1, 1]))
+        assert np.isfinite(estimate.counts).all()
+        assert 0 <= estimate.interval(1)[0] <= estimate.interval(1)[1] <= 3
+        assert mechanism.rms(10) > 0
+        assert mechanism.sample_size(1) >= 0
+        assert mechanism.error(10) > 0
+
+
 @pytest.mark.parametrize("categories", [0, 1, -3, ["a"], ["a", "a"], "ab", 2.5, None, [[1], [2]], True])
 def test_bad_categories(categories: Any) -> None:
     for kind in (RandomizedResponse, UnaryEncoding, HadamardResponse):
@@ -412,10 +431,17 @@ def test_bad_reports_and_numbers() -> None:
         answers.interval(1, 1)
 
 
+def test_a_million_categories_are_short_to_write() -> None:
+    mechanism = HadamardResponse(1, 1_000_000)
+    assert repr(mechanism) == "HadamardResponse(epsilon=Fraction(1, 1), categories=range(0, 1000000))"
+    assert mechanism == HadamardResponse(1, 1_000_000)
+    assert hash(mechanism) == hash(HadamardResponse(1, 1_000_000))
+
+
 def test_names_go_in_and_out() -> None:
-    survey = RandomizedResponse(60, ["bus", "bicycle", "car"])
+    survey = RandomizedResponse(30, ["bus", "bicycle", "car"])
     assert survey.release(["car", "bus"]) == ["car", "bus"]
     assert survey.estimate(["car", "bus"]).support.tolist() == [1, 0, 1]
-    assert survey.loss == 60
+    assert survey.loss == 30
     assert RandomizedResponse(1).release([]).shape == (0,)
-    assert RandomizedResponse(60).release([True, False]).tolist() == [1, 0]
+    assert RandomizedResponse(30).release([True, False]).tolist() == [1, 0]

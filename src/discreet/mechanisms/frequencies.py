@@ -12,8 +12,9 @@ size of sample (Clopper and Pearson 1934, for this sum).
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
@@ -50,7 +51,7 @@ class Frequencies:
         (28, 45)
     """
 
-    categories: tuple[Any, ...]
+    categories: Sequence[Any]
     people: int
     support: npt.NDArray[np.int64]
     own: float
@@ -107,38 +108,38 @@ def hoeffding(own: float, other: float, people: int, confidence: Fraction) -> fl
     return math.sqrt(math.log(2 / (1 - confidence)) / (2 * people)) / (own - other)
 
 
-def read_places(values: object, categories: tuple[Any, ...]) -> npt.NDArray[np.int64]:
+def read_places(values: object, categories: Sequence[Any]) -> npt.NDArray[np.int64]:
     """Read the category of each person as its place from 0, int64 (n,).
 
     Raises:
         InvalidParameter: not a flat sequence, or a value that is not among the categories.
     """
-    unknown = InvalidParameter("A value is not among the categories.", "Declare it, or map it to one.")
     if isinstance(values, (str, bytes)) or np.ndim(values) != 1:  # type: ignore[arg-type]
         raise InvalidParameter("The values are not a flat sequence.", "Give one value for each person.")
-    if (
-        isinstance(values, np.ndarray)
-        and values.dtype.kind in "iu"
-        and categories == tuple(range(len(categories)))
-    ):
-        if values.size and not (values.min() >= 0 and values.max() < len(categories)):
-            raise unknown
-        return values.astype(np.int64)
-    place = {category: at for at, category in enumerate(categories)}
-    try:
-        return np.array([place[value] for value in values], np.int64)  # type: ignore[attr-defined]
-    except (KeyError, TypeError):
-        raise unknown from None
+    if isinstance(categories, range):
+        array = np.asarray(values)
+        if not array.size:
+            return np.empty(0, np.int64)
+        if array.dtype.kind in "iub" and array.min() >= 0 and array.max() < len(categories):
+            return array.astype(np.int64)
+    else:
+        place = {category: at for at, category in enumerate(categories)}
+        with contextlib.suppress(KeyError, TypeError):
+            return np.array([place[value] for value in values], np.int64)  # type: ignore[attr-defined]
+    raise InvalidParameter("A value is not among the categories.", "Declare it, or map it to one.")
 
 
-def read_categories(categories: Any) -> tuple[Any, ...]:
-    """Read a number of categories k, for 0 to k - 1, or their names.
+def read_categories(categories: Any) -> Sequence[Any]:
+    """Read a number of categories k as a range, for 0 to k - 1, or their names as a tuple.
 
     Raises:
         InvalidParameter: fewer than two, one that occurs twice, or one that cannot be a key.
     """
+    few = InvalidParameter("categories are fewer than two, or not distinct.", "Give each of them once.")
     if isinstance(categories, (int, np.integer)) and not isinstance(categories, bool):
-        categories = range(categories)
+        if categories < 2:
+            raise few
+        return range(int(categories))
     try:
         names = tuple(categories)
         distinct = len(set(names)) == len(names)
@@ -147,7 +148,7 @@ def read_categories(categories: Any) -> tuple[Any, ...]:
             "categories is not a number or a sequence.", "Give 2, or their names."
         ) from None
     if isinstance(categories, (str, bytes)) or len(names) < 2 or not distinct:
-        raise InvalidParameter("categories are fewer than two, or not distinct.", "Give each of them once.")
+        raise few
     return names
 
 

@@ -17,6 +17,7 @@ number in the place of k bits.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -26,9 +27,9 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.frequencies import Frequencies, hoeffding, read_categories, read_places
-from discreet.mechanisms.parameters import read_confidence, read_count
+from discreet.mechanisms.parameters import read_coin_epsilon, read_confidence, read_count
 from discreet.noise import bernoulli_odds, uniform
-from discreet.rational import Number, decimal, epsilon_of, positive
+from discreet.rational import Number, decimal, positive
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ class HadamardResponse:
     and proof: the module's text.
 
     Args:
-        epsilon: positive rational, for one report of one person; a float is its shortest decimal.
+        epsilon: rational from 2^-30 to 32, for one report of one person; a float is its shortest decimal.
         categories: a number k of categories 0 to k - 1, at most 2^26, or their names.
 
     Raises:
-        InvalidParameter: an epsilon that is not positive, fewer than two categories, one that occurs twice,
+        InvalidParameter: an epsilon outside its range, fewer than two categories, one that occurs twice,
             or too many.
 
     Example:
@@ -58,10 +59,10 @@ class HadamardResponse:
     """
 
     epsilon: Fraction
-    categories: tuple[Any, ...]
+    categories: Sequence[Any]
 
     def __init__(self, epsilon: Number, categories: Any) -> None:
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "epsilon", read_coin_epsilon(epsilon))
         if isinstance(categories, (int, np.integer)) and categories > 1 << 26:
             raise InvalidParameter("categories are more than 2^26.", "Group them.")
         object.__setattr__(self, "categories", read_categories(categories))

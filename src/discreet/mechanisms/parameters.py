@@ -9,7 +9,7 @@ from typing import SupportsIndex
 import numpy as np
 
 from discreet.errors import InvalidParameter
-from discreet.rational import Number, decimal, exact, positive
+from discreet.rational import Number, decimal, epsilon_of, exact, positive
 
 _FINEST, _COARSEST = -512, 512
 
@@ -26,6 +26,20 @@ def read_sensitivity(sensitivity: object) -> Fraction:
             "Add the bounds of the coordinates up with l1.vector.",
         )
     return positive(decimal(sensitivity, "sensitivity"), "sensitivity")
+
+
+def read_coin_epsilon(epsilon: Number) -> Fraction:
+    """Read an epsilon of coins, from 2^-30 to 32: beyond, their probabilities are 1/2 or 1 to all digits of a float.
+
+    The coins themselves would be exact everywhere; estimates and their errors are floats.
+
+    Raises:
+        InvalidParameter: outside that range.
+    """
+    value = epsilon_of(epsilon)
+    if not Fraction(1, 1 << 30) <= value <= 32:
+        raise InvalidParameter("epsilon is outside 2^-30 to 32.", "Choose one in that range.")
+    return value
 
 
 def read_granularity(granularity: Number | None) -> Fraction | None:

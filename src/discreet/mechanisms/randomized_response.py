@@ -15,6 +15,7 @@ half the error needs four times the people.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,9 +25,9 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.frequencies import Frequencies, hoeffding, read_categories, read_places
-from discreet.mechanisms.parameters import read_confidence, read_count
+from discreet.mechanisms.parameters import read_coin_epsilon, read_confidence, read_count
 from discreet.noise import bernoulli_odds, uniform
-from discreet.rational import Number, decimal, epsilon_of, positive
+from discreet.rational import Number, decimal, positive
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,12 @@ class RandomizedResponse:
     once and keep the report. Source and proof: the module's text.
 
     Args:
-        epsilon: positive rational, for one report of one person; a float is its shortest decimal.
+        epsilon: rational from 2^-30 to 32, for one report of one person; a float is its shortest decimal.
         categories: a number k of categories 0 to k - 1, or their names; 2 by default, which may be given as
             False and True.
 
     Raises:
-        InvalidParameter: an epsilon that is not positive, fewer than two categories, or one that occurs twice.
+        InvalidParameter: an epsilon outside its range, fewer than two categories, or one that occurs twice.
 
     Example:
         >>> survey = RandomizedResponse(epsilon=1)
@@ -58,10 +59,10 @@ class RandomizedResponse:
     """
 
     epsilon: Fraction
-    categories: tuple[Any, ...]
+    categories: Sequence[Any]
 
     def __init__(self, epsilon: Number, categories: Any = 2) -> None:
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "epsilon", read_coin_epsilon(epsilon))
         object.__setattr__(self, "categories", read_categories(categories))
 
     @property
@@ -97,7 +98,7 @@ class RandomizedResponse:
         lies = bernoulli_odds(self.epsilon, places.size, weight=k - 1)
         others = uniform(k - 1, places.size)
         reports: npt.NDArray[np.int64] = np.where(lies, (places + 1 + others) % k, places)
-        if self.categories == tuple(range(k)):
+        if isinstance(self.categories, range):
             return reports
         return [self.categories[place] for place in reports.tolist()]
 

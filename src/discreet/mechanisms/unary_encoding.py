@@ -12,6 +12,7 @@ k > 3 e^epsilon + 2.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -21,9 +22,9 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.frequencies import Frequencies, hoeffding, read_categories, read_places
-from discreet.mechanisms.parameters import read_confidence, read_count
+from discreet.mechanisms.parameters import read_coin_epsilon, read_confidence, read_count
 from discreet.noise import bernoulli, bernoulli_odds
-from discreet.rational import Number, decimal, epsilon_of, positive
+from discreet.rational import Number, decimal, positive
 
 _BLOCK: Final = 1 << 22
 """Bits that are drawn at once."""
@@ -38,11 +39,11 @@ class UnaryEncoding:
     and proof: the module's text.
 
     Args:
-        epsilon: positive rational, for one report of one person; a float is its shortest decimal.
+        epsilon: rational from 2^-30 to 32, for one report of one person; a float is its shortest decimal.
         categories: a number k of categories 0 to k - 1, or their names.
 
     Raises:
-        InvalidParameter: an epsilon that is not positive, fewer than two categories, or one that occurs twice.
+        InvalidParameter: an epsilon outside its range, fewer than two categories, or one that occurs twice.
 
     Example:
         >>> words = UnaryEncoding(epsilon=2, categories=1000)
@@ -55,10 +56,10 @@ class UnaryEncoding:
     """
 
     epsilon: Fraction
-    categories: tuple[Any, ...]
+    categories: Sequence[Any]
 
     def __init__(self, epsilon: Number, categories: Any) -> None:
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "epsilon", read_coin_epsilon(epsilon))
         object.__setattr__(self, "categories", read_categories(categories))
 
     @property
