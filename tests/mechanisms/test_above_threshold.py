@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -156,7 +157,7 @@ def test_a_run_ends_after_c_yeses() -> None:
 
 def test_noise_of_questions_is_fresh() -> None:
     # 400 questions at the threshold, whose noise is far below theirs: were one draw used for all, all answers of
-    # a run would be alike; as it is, that has a probability below 2^-300.
+    # a run would be alike; as it is, that has a probability below 10^-14.
     for _ in range(20):
         answers = AboveThreshold("1/10", c=400).start(0).above_each(np.zeros(400, int))
         assert 0 < answers.mean() < 1
@@ -189,6 +190,22 @@ def test_a_run_cannot_be_copied() -> None:
     for twin in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="copied"):
             twin(watch)
+
+
+def test_a_fork_does_not_double_the_yeses() -> None:
+    watch = AboveThreshold(100, c=1).start(0)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(writer, b"yes" if watch.above(10**6) else b"no")
+        except Exhausted as error:
+            os.write(writer, error.cause.encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert b"another process" in os.read(reader, 100)
+    assert watch.above(10**6)
 
 
 def test_threads_share_the_yeses() -> None:

@@ -24,6 +24,7 @@ costs a release of `Laplace`, with an epsilon of its own.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
@@ -200,6 +201,7 @@ class Watch:
         self._mechanism = mechanism
         self._public = threshold
         self._lock = threading.Lock()
+        self._owner = os.getpid()
         self.left = mechanism.c
         self._noisy = self._new_threshold()
 
@@ -210,7 +212,7 @@ class Watch:
             value: integer; with granularity any real number.
 
         Raises:
-            Exhausted: the run has said yes c times already.
+            Exhausted: the run has said yes c times already, or was carried into another process by a fork.
             InvalidParameter: not a single number, NaN, infinite, a boolean, not whole without granularity,
                 or 2^62 steps or more from zero. Nothing was drawn.
             EntropyError: the operating system gave no randomness.
@@ -228,6 +230,8 @@ class Watch:
         if steps.ndim != 1:
             raise InvalidParameter("values is not a flat sequence.", "Give one.")
         with self._lock:
+            if os.getpid() != self._owner:
+                raise Exhausted("The run belongs to another process.", "Ask there, or start another run.")
             if steps.size and not self.left:
                 raise Exhausted(
                     "The run has said yes as often as its epsilon buys.",
