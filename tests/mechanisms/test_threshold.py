@@ -29,7 +29,9 @@ def law(
     mass = {k: law_of_laplace(mechanism.scale, k) for k in range(-REACH, REACH + 1)}
     found: defaultdict[frozenset[tuple[str, int]], Fraction] = defaultdict(Fraction)
     for noise in itertools.product(mass, repeat=len(names)):
-        monkeypatch.setattr(threshold, "laplace", lambda scale, size, noise=noise: np.array(noise, np.int64))
+        monkeypatch.setattr(
+            threshold, "add_laplace", lambda n, scale, noise=noise: n + np.array(noise, np.int64)
+        )
         shown, noisy = mechanism.release(counts)
         outcome = frozenset(
             (names[at], min(int(n), mechanism.threshold + 20)) for at, n in zip(shown, noisy, strict=True)

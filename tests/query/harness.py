@@ -356,7 +356,7 @@ def found_groups(planned: Plan, engine: Any, versions: int, salt: int) -> tuple[
             table = engine.keys(compiled.sql, compiled.tables, partial(everything, counted))
             groups = tuples(table.to_pydict().values())
             seen.append(dict(zip(groups, counted[0].tolist(), strict=True)))
-            with mock.patch.object(threshold, "laplace", no_noise):
+            with mock.patch.object(threshold, "add_laplace", no_noise):
                 chosen, _ = release.discovery.mechanism(release).release(counted[0])
             shown.append({groups[number] for number in chosen})
         for at in range(1, versions):
@@ -382,9 +382,9 @@ def everything(into: list[Any], counts: Any) -> Any:
     return np.arange(len(counts))
 
 
-def no_noise(scale: object, size: int) -> Any:
+def no_noise(counts: Any, scale: object) -> Any:
     """Noise of zero."""
-    return np.zeros(size, np.int64)
+    return counts
 
 
 def tuples(columns: Any) -> list[tuple[Any, ...]]:

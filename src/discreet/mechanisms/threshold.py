@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.noise import laplace, saturating_add
+from discreet.noise import add_laplace
 from discreet.noise.digits import enclose_exp
 from discreet.noise.distribution import DiscreteLaplace
 from discreet.noise.parameters import read_scale
@@ -141,7 +141,7 @@ class ThresholdedCounts:
             )
         if not len(given):
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        noisy = saturating_add(given.astype(np.int64), laplace(self.scale, len(given)))
+        noisy = add_laplace(given.astype(np.int64), self.scale)
         shown = np.flatnonzero(noisy >= self.threshold)
         return shown, noisy[shown]
 

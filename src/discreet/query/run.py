@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.engines.engine import Engine
-from discreet.noise import laplace, saturating_add
+from discreet.noise import add_laplace
 from discreet.query import keys as ks
 from discreet.query.compile import compile_part
 from discreet.query.discovery import discover
@@ -151,7 +151,5 @@ def run_release(release: ReleasePlan, engine: Engine, salt: int) -> Noisy:
             continue
         for start in range(0, release.cells, BLOCK):
             exact = np.ascontiguousarray(entries[start : start + BLOCK, part])
-            entries[start : start + BLOCK, part] = saturating_add(
-                exact, laplace(release.scale(at), exact.shape)
-            )
+            entries[start : start + BLOCK, part] = add_laplace(exact, release.scale(at))
     return Noisy(release, entries)
