@@ -38,6 +38,15 @@ def session() -> Iterator[Session]:
 
 
 CASES = [
+    ("SELECT county FROM visits GROUP BY county", "county", "Add COUNT(*) AS n",
+     "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE age > $1", "$1", "Write the value",
+     "SELECT COUNT(*) AS n FROM visits WHERE age > 65"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE EXISTS (SELECT 1 FROM counties)", None, "who IN (SELECT who FROM",
+     "SELECT COUNT(*) AS n FROM visits WHERE who IN (SELECT who FROM tests WHERE result > 1)"),
+    ("SELECT STRING_AGG(county) AS all FROM visits", None, "Use COUNT", "SELECT COUNT(county) AS n FROM visits"),
+    ("SELECT COUNT(DISTINCT county, age) AS n FROM visits", None, "concat(a, ' ', b)",
+     "SELECT COUNT(DISTINCT concat(county, ' ', age)) AS n FROM visits"),
     # refused, the part that is pointed at, what the message proposes, the query that follows it
     ("SELECT AVG(wide) AS w FROM visits", "wide", "AVG(clamp(wide, 0, 100))",
      "SELECT AVG(clamp(wide, 0, 100)) AS w FROM visits"),
@@ -120,3 +129,19 @@ def test_a_refusal_whose_place_is_lost_is_seen() -> None:
     """Planted: the check above is worth something only if a message without a picture fails it."""
     with pytest.raises(ValueError, match="not enough values"):
         _, _ = QueryRefused("No.", "Write yes.").picture.splitlines()
+
+
+def test_roll_ups_take_the_names_of_what_is_selected(session: Session) -> None:
+    by_name = session.explain(
+        "SELECT age // 10 AS decade, COUNT(*) AS n FROM visits GROUP BY ROLLUP (decade)"
+    )
+    in_full = session.explain(
+        "SELECT age // 10 AS decade, COUNT(*) AS n FROM visits GROUP BY ROLLUP (age // 10)"
+    )
+    assert repr(by_name) == repr(in_full)
+    # A column of that name comes first, as it does in a plain GROUP BY.
+    assert "upper" not in repr(
+        session.explain("SELECT upper(county) AS county, COUNT(*) AS n FROM visits GROUP BY ROLLUP (county)")
+        .root.children[0]
+        .facts
+    )

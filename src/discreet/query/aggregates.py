@@ -101,8 +101,7 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str]) -> Request:
         return Request("count", _filtered(argument, condition), sql)
     name = NUMERIC.get(type(node))
     if name is None:
-        called = node.name if isinstance(node, exp.AnonymousAggFunc) else node.key.upper()
-        raise binder.refuse(node, f"The aggregate {called} is not supported.",
+        raise binder.refuse(node, "This aggregate is not supported.",
                             "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX, COVAR_POP, CORR "
                             "or REGR_SLOPE.")  # fmt: skip
     return Request(name, _filtered(_number(node.this, node, binder), condition), sql)
@@ -130,8 +129,8 @@ def _distinct(
     node: exp.Expr, binder: Binder, units: Set[str], condition: Expression | None, sql: str
 ) -> Request:
     if not isinstance(node, exp.Count) or len(node.this.expressions) != 1:
-        raise binder.refuse(node, f"{node.key.upper()}(DISTINCT …) is not supported.",
-                            "Leave DISTINCT out, or count one column.")  # fmt: skip
+        raise binder.refuse(node, f"This form of {node.key.upper()}(DISTINCT …) is not supported.",
+                            "Leave DISTINCT out, or count one expression, such as concat(a, ' ', b).")  # fmt: skip
     argument = binder.bind(node.this.expressions[0])
     if isinstance(argument, Column) and argument.name in units:
         some = None if condition is None else _filtered(Literal(1, Type.INTEGER), condition)

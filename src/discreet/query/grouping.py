@@ -31,6 +31,7 @@ def expand(node: exp.Select, text: str) -> exp.Query:
         return node
     if any(not isinstance(e, exp.Rollup | exp.Cube | exp.GroupingSets) for e in several):
         raise refuse(group, text, "This form of GROUP BY is not understood.", "Write ROLLUP (a, b).")
+    _resolve(node, several)
     plain = [e for e in group.expressions if e not in several]
     sets = [
         [*plain, *itertools.chain.from_iterable(chosen)]
@@ -54,6 +55,20 @@ def expand(node: exp.Select, text: str) -> exp.Query:
     if node.args.get("with_") is not None:
         outer.set("with_", node.args["with_"].copy())
     return outer
+
+
+def _resolve(node: exp.Select, several: list[exp.Expr]) -> None:
+    """Put the expression of an alias in its place; a name that the expression itself reads is a column."""
+    aliases = {item.alias.lower(): item.this for item in node.expressions if isinstance(item, exp.Alias)}
+    for one in several:
+        for column in list(one.find_all(exp.Column)):
+            meant = None if column.table else aliases.get(column.name.lower())
+            if meant is None or any(
+                c.name.lower() == column.name.lower() for c in meant.find_all(exp.Column)
+            ):
+                continue
+            if isinstance(column.parent, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren):
+                column.replace(meant.copy())
 
 
 def _sets(node: exp.Expr, text: str) -> list[list[exp.Expr]]:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from discreet.errors import InvalidParameter, QueryRefused
+from discreet.errors import InvalidParameter
 from discreet.query import relation as rel
 from discreet.query.aggregates import Choice, Request, aggregate, choose, measure
 from discreet.query.catalog import Catalog
@@ -76,8 +76,8 @@ def plan(
     drafts = splitter.drafts
     for draft in drafts:
         if not draft.requests and not draft.unknown:
-            raise QueryRefused("This GROUP BY asks for no aggregate, and its groups are public already.",
-                               "Add COUNT(*), or read the keys from the policy.")  # fmt: skip
+            raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
+                                  "Add COUNT(*) AS n to what is selected.")  # fmt: skip
     chosen = [choose(draft.requests) for draft in drafts]
     weights = [_weights(draft, *one) for draft, one in zip(drafts, chosen, strict=True)]
     _emphasise(weights, emphasis, drafts, [answered_by for _, answered_by in chosen], post)

@@ -44,6 +44,11 @@ class PrivateSelect:
         """Reads expressions over the rows as they are now."""
         return Binder(self.splitter.text, self.frame.column)
 
+    @property
+    def _unit(self) -> str:
+        """The name of the privacy unit here, for advice."""
+        return next(iter(sorted(self.frame.rows.units)), "unit")
+
     def scope(self) -> Scope:
         """Decide which kind of scope this is and split it."""
         for part, word in (("windows", "WINDOW"), ("laterals", "LATERAL"), ("connect", "CONNECT"), ("match", "MATCH"),
@@ -112,7 +117,7 @@ class PrivateSelect:
                 or scope.names[0].lower() not in scope.units
             ):
                 raise self.refuse(inner.this, "Private rows can be looked up by their privacy unit only.",
-                                  "Write unit IN (SELECT unit FROM …).")  # fmt: skip
+                                  f"Write {self._unit} IN (SELECT {self._unit} FROM …).")  # fmt: skip
             self._match(scope, None, anti)
             return True
         if isinstance(inner, exp.Exists):
@@ -126,7 +131,7 @@ class PrivateSelect:
         source = self.splitter.source(query.args["from_"].this, self.env)
         if not isinstance(source, Rows) or query.args.get("joins") or query.args.get("group"):
             raise self.refuse(node, "This form of EXISTS is not supported.",
-                              "Write unit IN (SELECT unit FROM … WHERE …).")  # fmt: skip
+                              f"Write {self._unit} IN (SELECT {self._unit} FROM … WHERE …).")  # fmt: skip
         from discreet.query.frame import single
 
         name = query.args["from_"].this.alias_or_name.lower()
@@ -234,8 +239,11 @@ class PrivateSelect:
 
     def _distinct(self, frame: Frame, rows: Rows, listed: list[tuple[str, Expression]]) -> Rows:
         if self.node.args["distinct"].args.get("on") is not None:
-            raise self.refuse(self.node, "DISTINCT ON over private rows is not supported.",
-                              "Write QUALIFY row_number() OVER (PARTITION BY unit ORDER BY …) = 1.")  # fmt: skip
+            raise self.refuse(
+                self.node,
+                "DISTINCT ON over private rows is not supported.",
+                f"Write QUALIFY row_number() OVER (PARTITION BY {self._unit} ORDER BY …) = 1.",
+            )
         plain = frame.projected(rows, listed)
         if not plain.per_unit or not plain.units:
             raise self.refuse(self.node, "DISTINCT would merge rows of different units.",

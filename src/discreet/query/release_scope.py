@@ -28,6 +28,7 @@ class Draft:
     name: str
     rows: Rows
     keys: tuple[Key, ...]
+    place: exp.Expr
     requests: list[Request] = field(default_factory=list)
 
     @property
@@ -59,7 +60,8 @@ class ReleaseScope:
         if count > MAX_CELLS:
             raise self.refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
                               "answered.", "Group by fewer or coarser keys.")  # fmt: skip
-        self.draft = Draft(f"__release_{len(splitter.drafts) + 1}", frame.rows, keys)
+        place = node.args.get("group") or node
+        self.draft = Draft(f"__release_{len(splitter.drafts) + 1}", frame.rows, keys, place)
         splitter.drafts.append(self.draft)
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
 
