@@ -24,7 +24,7 @@ from discreet.query.explain import Explanation
 from discreet.query.explain import explain as explain_plan
 from discreet.query.mock import ROWS
 from discreet.query.plan import Plan
-from discreet.query.planner import NO_LIMITS, Emphasis, Limits
+from discreet.query.planner import NO_LIMITS, Emphasis, Limits, Reading
 from discreet.query.planner import plan as make_plan
 from discreet.query.preview import GROUP_ROWS, Preview, least_epsilon, preview_of
 from discreet.query.quantiles import EXTREME
@@ -92,6 +92,7 @@ class Session:
         public = {name: engine.public(name) for name, table in policy.tables.items() if table.public}
         self._catalog = Catalog.build(policy, schemas, public)
         self._rehearsed: set[str] = set()
+        self._known: dict[tuple[str, bool], Reading] = {}
         self._accounts = (Account(DATA_SET, Loss(policy.budget.epsilon, policy.budget.delta)),)
 
     def sql(
@@ -363,7 +364,7 @@ class Session:
         from discreet.noise.parameters import LARGEST, SMALLEST
 
         try:
-            plan = make_plan(query, self._catalog, epsilon, limits, delta, emphasis)
+            plan = make_plan(query, self._catalog, epsilon, limits, delta, emphasis, self._known)
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
         # A scale that cannot be drawn must show here: once the question is charged it is too late.

@@ -38,6 +38,9 @@ class Limits:
     max_groups: int | None = None
 
 
+Reading: TypeAlias = tuple[str, list[Draft], exp.Query]
+"""A statement read with a catalog, before epsilon is known; see `_read`."""
+MOST_KNOWN = 64
 Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
 """By output column, how many times the share of epsilon that it would have otherwise."""
 
@@ -54,6 +57,7 @@ def plan(
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
     emphasis: Emphasis = (),
+    known: dict[tuple[str, bool], Reading] | None = None,
 ) -> Plan:
     """Plan a question.
 
@@ -65,19 +69,19 @@ def plan(
         limits: how much of one unit counts.
         delta: for the whole statement, if it has groups that must be found; 0 refuses such.
         emphasis: which columns get more of epsilon, or less, than they would otherwise.
+        known: what was read of earlier statements with the same catalog, to be looked up and added to.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
-    statement = parse(text)
-    splitter = Splitter(text, catalog, unknown_keys=delta > 0)
-    post = splitter.split(statement)
-    drafts = splitter.drafts
-    for draft in drafts:
-        if not draft.requests and not draft.unknown:
-            raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
-                                  "Add COUNT(*) AS n to what is selected.")  # fmt: skip
+    known = {} if known is None else known
+    read = known.get((text, delta > 0))
+    if read is None:
+        if len(known) >= MOST_KNOWN:
+            known.clear()
+        read = known[text, delta > 0] = _read(text, catalog, delta > 0)
+    canonical, drafts, post = read
     chosen = [choose(draft.requests) for draft in drafts]
     weights = [_weights(draft, *one) for draft, one in zip(drafts, chosen, strict=True)]
     _emphasise(weights, emphasis, drafts, [answered_by for _, answered_by in chosen], post)
@@ -86,8 +90,24 @@ def plan(
         _release(draft, *one, shares, catalog.unit_factor, limits, delta / max(finding, 1))
         for draft, one, shares in zip(drafts, chosen, shares_of(epsilon, weights), strict=True)
     )
-    canonical = f"{statement.sql('duckdb', comments=False)} {limits}{emphasis or ''}"
-    return Plan(text, canonical, releases, post)
+    return Plan(text, f"{canonical} {limits}{emphasis or ''}", releases, post)
+
+
+def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
+    """What of a plan does not depend on epsilon: a preview looks at many, and analysts ask again with another.
+
+    Returns:
+        The canonical spelling, the releases before their measures are chosen, and the post-processing; none of which
+        is changed afterwards.
+    """
+    statement = parse(text)
+    splitter = Splitter(text, catalog, unknown_keys)
+    post = splitter.split(statement)
+    for draft in splitter.drafts:
+        if not draft.requests and not draft.unknown:
+            raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
+                                  "Add COUNT(*) AS n to what is selected.")  # fmt: skip
+    return statement.sql("duckdb", comments=False), splitter.drafts, post
 
 
 def _weights(draft: Draft, choices: list[Choice], answered_by: list[int]) -> list[Fraction]:
