@@ -17,7 +17,7 @@ from rich.table import Table
 
 from benchmarks.line import Line
 
-MODULES = ("noise", "query", "selection")
+MODULES = ("noise", "query", "cells", "coverage", "selection")
 RESULTS = Path(__file__).parent / "results"
 
 

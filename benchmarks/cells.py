@@ -1,0 +1,71 @@
+"""Ten million groups in one question: seconds and the most memory that the process ever held."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from benchmarks.line import Line
+
+ENDS = 3161
+ROWS = 1_000_000
+QUESTIONS = {
+    "count": "SELECT a, b, COUNT(*) AS n FROM cells GROUP BY a, b",
+    "mean": "SELECT a, b, AVG(x) AS x FROM cells GROUP BY a, b",
+    "count, largest first": "SELECT a, b, COUNT(*) AS n FROM cells GROUP BY a, b ORDER BY n DESC",
+}
+OURS = """
+import json, resource, sys, time
+import discreet as dp
+path, sql, ends = sys.argv[1], sys.argv[2], int(sys.argv[3])
+session = dp.protect(path, privacy_unit="row", bounds={"a": (0, ends), "b": (0, ends), "x": (0, 100)}, budget=9,
+                     ledger=path + ".ledger.db")
+start = time.perf_counter()
+release = session.sql(sql, epsilon=1)
+print(json.dumps([time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
+"""
+THEIRS = """
+import json, sys, time
+import duckdb
+from discreet.noise import laplace
+path, sql, ends = sys.argv[1], sys.argv[2], int(sys.argv[3])
+every = f"FROM range({ends + 1}) AS i, range({ends + 1}) AS j LEFT JOIN"
+start = time.perf_counter()
+duckdb.sql(f"SELECT i.range AS a, j.range AS b, n, x {every} (SELECT a, b, COUNT(*) AS n, AVG(x) AS x FROM '{path}' "
+           "GROUP BY a, b) AS g ON i.range = g.a AND j.range = g.b").to_arrow_table()
+laplace(1, (ends + 1) ** 2)
+print(json.dumps([time.perf_counter() - start, 0]))
+"""
+MOST_MEMORY = 2 * 1024**3
+
+
+def lines() -> Iterator[Line]:
+    """Measure, one question at a time."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, sql in QUESTIONS.items():
+            path = Path(folder) / name / "cells.parquet"
+            path.parent.mkdir()
+            number = f"CAST(floor(random() * {ENDS + 1}) AS BIGINT)"
+            duckdb.execute(
+                f"COPY (SELECT {number} AS a, {number} AS b, random() * 100 AS x FROM range({ROWS})) TO '{path}'"
+            )
+            theirs, _ = _run(THEIRS, str(path), sql)
+            ours, memory = _run(OURS, str(path), sql)
+            what = f"{(ENDS + 1) ** 2:,} groups, {name}"
+            yield Line(what, ours, "every group in DuckDB, and noise", theirs, ours / theirs, "", True)
+            yield Line(f"{what}: memory in GiB, not seconds", memory / 1024**3, "limit", MOST_MEMORY / 1024**3,
+                       memory / MOST_MEMORY, "at most 2 GiB", memory <= MOST_MEMORY)  # fmt: skip
+
+
+def _run(code: str, path: str, sql: str) -> tuple[float, float]:
+    done = subprocess.run(
+        [sys.executable, "-c", code, path, sql, str(ENDS)], check=True, capture_output=True, text=True
+    )
+    seconds, memory = json.loads(done.stdout.splitlines()[-1])  # DuckDB may draw a progress bar before
+    return seconds, memory
