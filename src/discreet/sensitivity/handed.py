@@ -1,0 +1,41 @@
+"""Reads a sensitivity that somebody hands over: a number that they vouch for, or a sampled one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.errors import InvalidParameter, PolicyError
+from discreet.rational import Number, decimal, positive
+from discreet.sensitivity.sampled import SampledSensitivity
+
+
+def admit(sensitivity: Number | SampledSensitivity, random_dp: bool) -> tuple[Fraction, str]:
+    """Return the L1 sensitivity as an exact number, and what must be said of it.
+
+    Args:
+        sensitivity: a positive number, or what `sample` returned.
+        random_dp: whether the policy allows random differential privacy.
+
+    Raises:
+        PolicyError: it was sampled, and the policy does not allow that.
+        InvalidParameter: it is not a positive number, or it was sampled in another norm than L1.
+
+    Example:
+        >>> admit(0.5, random_dp=False)
+        (Fraction(1, 2), 'the sensitivity 0.5 is vouched for by the caller, not derived')
+    """
+    if not isinstance(sensitivity, SampledSensitivity):
+        value = positive(decimal(sensitivity, "sensitivity"), "sensitivity")
+        return value, f"the sensitivity {float(value):.6g} is vouched for by the caller, not derived"
+    if not random_dp:
+        raise PolicyError(
+            "A sampled sensitivity gives random differential privacy, which is weaker, and the policy does not "
+            "allow it.",
+            "Derive the sensitivity, or let the steward write random_dp = true.",
+            key="random_dp",
+        )
+    if sensitivity.norm != 1:
+        raise InvalidParameter(
+            "The sensitivity was sampled in the L2 norm, and Laplace noise needs L1.", "Sample with norm=1."
+        )
+    return positive(decimal(sensitivity.value, "sensitivity"), "sensitivity"), sensitivity.warning
