@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, PolicyError, QueryRefused
@@ -32,6 +32,7 @@ from discreet.rational import Number, decimal, epsilon_of, exact, show, small
 
 if TYPE_CHECKING:
     from discreet.query.run import Noisy
+    from discreet.sensitivity import SampledSensitivity
 
 DATA_SET = "the data set"
 """The account of the whole data set: a ledger is the ledger of one data set."""
@@ -166,6 +167,62 @@ class Session:
         say("finishing the answer")
         release = self._finish(plan, noisy, level)
         self._ledger.settle(charge, pack(release, noisy))
+        return release
+
+    def release(
+        self,
+        compute: Callable[[], Any],
+        sensitivity: Number | SampledSensitivity,
+        epsilon: Number,
+        *,
+        what: str,
+        confidence: float = 0.95,
+    ) -> Release:
+        """Release numbers that you compute yourself, for a sensitivity that you vouch for.
+
+        For a steward with a statistic that SQL cannot say. Nothing is checked but the type of the sensitivity:
+        `discreet.sensitivity.search` looks for pairs that break it. A sampled sensitivity is refused unless the
+        policy says `random_dp = true`. There is no replay: each call is charged, before `compute` is called.
+
+        Args:
+            compute: returns a number or a row of them (float64, (d,)), whose length is public.
+            sensitivity: the L1 sensitivity of all numbers together, for the units and neighbours of the policy.
+            epsilon: the privacy loss, a positive rational.
+            what: what is computed, in words, for the card.
+            confidence: of the intervals, strictly between 0 and 1.
+
+        Returns:
+            One row for each number, in the column `value`.
+
+        Raises:
+            InvalidParameter: a parameter is out of range. Nothing was charged.
+            PolicyError: a sampled sensitivity, which the policy does not allow. Nothing was charged.
+            BudgetExceeded: the budget does not have so much left. Nothing was charged.
+            LedgerError: the ledger cannot be written. Nothing was computed.
+            EngineError: `compute` failed or gave no finite numbers; the charge stays.
+
+        Privacy: epsilon-differentially private by the Laplace mechanism (Dwork, McSherry, Nissim and Smith 2006) if
+        the sensitivity is right; with a sampled one, (epsilon, gamma) random differential privacy only.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> import discreet as dp
+            >>> ages = pa.table({"age": [31, 47, 62]})
+            >>> session = dp.protect(ages, privacy_unit="row", budget=1, neighbours="replace_one")
+            >>> middle = session.release(lambda: 47, sensitivity=104, epsilon=0.5, what="median age, in 0 … 104")
+            >>> len(middle), session.budget
+            (1, epsilon 0.5 left of 1 (0.5 spent))
+        """
+        from discreet.query.vouched import answer, mechanism
+        from discreet.sensitivity import admit
+
+        level = _confidence(confidence)
+        size, note = admit(sensitivity, self._policy.random_dp)
+        noise = mechanism(size, epsilon_of(epsilon))
+        question = json.dumps(["vouched", what, str(noise.epsilon), str(size)])
+        charge = self._ledger.charge(question, Loss(noise.epsilon), self._accounts)
+        release = answer(compute, noise, level, what, note)
+        self._ledger.settle(charge, release.to_bytes())
         return release
 
     def preview(

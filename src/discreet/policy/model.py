@@ -135,6 +135,7 @@ class Policy(Model):
         tables: what is declared about each table, by name.
         neighbours: whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
         ledger: the place of the ledger, or None for the default.
+        random_dp: whether sampled sensitivities are allowed, whose guarantee is weaker than differential privacy.
 
     Raises:
         PolicyError: one error that names every key at fault, with its fix.
@@ -163,6 +164,7 @@ class Policy(Model):
     tables: dict[str, TablePolicy]
     neighbours: Neighbours = "add_remove"
     ledger: Annotated[str | None, BeforeValidator(_url)] = None
+    random_dp: Annotated[bool, Field(strict=True)] = False
 
     @model_validator(mode="after")
     def _coherent(self) -> Policy:

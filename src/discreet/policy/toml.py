@@ -20,6 +20,7 @@ def write(policy: Policy) -> str:
     """Write the policy as TOML that reads back as an equal policy."""
     lines = [
         f"neighbours = {value(policy.neighbours)}",
+        *(["random_dp = true"] if policy.random_dp else []),
         "",
         "[budget]",
         f"epsilon = {value(policy.budget.epsilon)}",
