@@ -80,14 +80,15 @@ def test_progress_and_bad_parameters() -> None:
     seen: list[tuple[int, int]] = []
     search(np.sum, 1, (0, 1), 3, tries=500, progress=lambda done, of: seen.append((done, of)))
     assert seen[-1] == (500, 500)
-    for more in (
+    bad: list[dict[str, Any]] = [
         {"sensitivity": 0},
         {"bounds": (1, 0)},
         {"bounds": []},
         {"records": 0},
         {"tries": 0},
         {"norm": 3},
-    ):
+    ]
+    for more in bad:
         given: dict[str, Any] = {"query": np.sum, "sensitivity": 1, "bounds": (0, 1), "records": 3, **more}
         with pytest.raises(InvalidParameter):
             search(**given)

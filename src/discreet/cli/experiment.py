@@ -1,0 +1,87 @@
+"""`discreet experiment`: runs what a textbook shows, and prints the curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from discreet.cli import options as opt
+from discreet.cli.progress import Progress
+
+app = typer.Typer(
+    help="Run an experiment and print its curve: what was measured beside what the formula says.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+_WIDTH = 36
+
+
+def counted(progress: Progress, words: str) -> Callable[[int, int], None]:
+    """A function that tells the progress line how much is done."""
+    return lambda done, of: progress.say(f"{words}: {done:,} of {of:,}")
+
+
+@app.command("heights")
+def heights(
+    people: Annotated[int, typer.Option("--people", metavar="N", help="How many people report.")] = 500,
+    rounds: Annotated[int, typer.Option("--rounds", metavar="N", help="How often, for each point.")] = 100,
+    as_json: opt.Json = False,
+) -> None:
+    """Let people report their heights with Laplace noise, and see how far off the mean is.
+
+    \b
+    Examples:
+      discreet experiment heights
+      discreet experiment heights --people 2000 --rounds 1000 --json
+    """  # noqa: D301
+    from discreet.cli.output import dump
+    from discreet.local import height_experiment
+
+    with Progress("asking people") as progress:
+        run = height_experiment(people, rounds, progress=counted(progress, "points"))
+    points = [vars(point) for point in run.points]
+    if as_json:
+        typer.echo(dump({"people": people, "rounds": rounds, "ratio": run.ratio, "points": points}))
+        return
+    sizes = list(dict.fromkeys(point.sensitivity for point in run.points))
+    table = {(point.sensitivity, point.epsilon): point for point in run.points}
+    most, least = max(p.error for p in run.points), min(p.error for p in run.points)
+    typer.echo(
+        "error of the mean height, in cm: measured (by the formula 2 b/sqrt(pi n), b = sensitivity/epsilon)"
+    )
+    marks = "  ".join(f"{mark} {size}" for mark, size in zip("abc", sizes, strict=True))
+    typer.echo(f"epsilon  {''.join(f'{f"sensitivity {size}":>20}' for size in sizes)}  {marks}, logarithmic")
+    for epsilon in dict.fromkeys(point.epsilon for point in run.points):
+        row = [table[size, epsilon] for size in sizes]
+        cells = "".join(f"{f'{_three(p.error)} ({_three(p.expected)})':>20}" for p in row)
+        bar = _marks([p.error for p in row], least, most)
+        typer.echo(f"{epsilon:<9g}{cells}  {bar}".rstrip())
+    typer.echo(f"error / b = {run.ratio:.4f} over all points; {rounds:,} rounds of {people:,} people each")
+
+
+def _three(value: float) -> str:
+    """Three digits that mean something.
+
+    Example:
+        >>> _three(1661.1), _three(12.345), _three(0.5)
+        ('1,661', '12.3', '0.500')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"
+
+
+def _marks(errors: list[float], least: float, most: float) -> str:
+    """The letters a, b, c where the errors lie on a logarithmic line.
+
+    Example:
+        >>> _marks([1.0, 10.0], 1.0, 10.0)
+        'a                                   b'
+    """
+    import math
+
+    line = [" "] * (_WIDTH + 1)
+    for mark, error in zip("abc", errors, strict=False):
+        share = math.log(error / least) / math.log(most / least) if most > least else 0.0
+        line[round(share * _WIDTH)] = mark
+    return "".join(line).rstrip()

@@ -1,0 +1,30 @@
+"""Data that stays where it is: nodes that answer for themselves, and estimates from their noisy answers.
+
+Nobody is trusted with everybody's data. A node holds the values of one person (the local model) or of one
+organisation (a federation), adds the noise itself, and keeps its own budget. Whoever asks sees noisy
+answers only. A node that was not opened answers nothing.
+"""
+
+from discreet.local.federation import Estimate, Federation, federate
+from discreet.local.heights import HeightExperiment, Point, height_experiment
+from discreet.local.messages import Access, Node, Offer, Report
+from discreet.local.node import LocalNode
+from discreet.local.remote import RemoteNode, serve
+from discreet.local.spread import half_width
+
+__all__ = [
+    "Access",
+    "Estimate",
+    "Federation",
+    "HeightExperiment",
+    "LocalNode",
+    "Node",
+    "Offer",
+    "Point",
+    "RemoteNode",
+    "Report",
+    "federate",
+    "half_width",
+    "height_experiment",
+    "serve",
+]

@@ -1,0 +1,273 @@
+"""Many nodes as one array: ask each for a noisy answer, and estimate from the answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
+from discreet.ledger.loss import at_least, at_most
+from discreet.local.messages import STEPS, Access, Node, Offer, Report
+from discreet.local.node import LocalNode
+from discreet.local.spread import half_width
+from discreet.rational import Number, decimal, epsilon_of, show
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number estimated from noisy answers, with the interval of their noise.
+
+    Attributes:
+        value: the estimate.
+        low: the lower end of the interval.
+        high: the upper end.
+        confidence: of the interval.
+        epsilon: what each value paid: that of one answer, as a value is in one node.
+        nodes: how many nodes answered.
+        notes: what the interval does not cover.
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    epsilon: Fraction
+    nodes: int
+    notes: tuple[str, ...]
+
+    @property
+    def error(self) -> float:
+        """The half-width of the interval."""
+        return (self.high - self.low) / 2
+
+    def __str__(self) -> str:
+        digits = max(0, 1 - math.floor(math.log10(self.error))) if 0 < self.error < math.inf else 6
+        return (
+            f"{self.value:,.{digits}f} ± {self.error:,.{digits}f} · {self.nodes} node{'s' * (self.nodes != 1)} · "
+            f"epsilon {show(self.epsilon)} · ± covers the noise at {100 * self.confidence:g} %"
+        )
+
+
+class Federation:
+    """Nodes that are asked together. Whoever holds it sees noisy answers only.
+
+    Args:
+        nodes: anything with `describe` and `ask`, here or remote, at least one.
+
+    Raises:
+        InvalidParameter: there is no node, or one is none.
+    """
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = tuple(nodes)
+        if not self._nodes or not all(isinstance(node, Node) for node in self._nodes):
+            raise InvalidParameter(
+                "A federation needs nodes, which have describe() and ask().", "Give LocalNode or RemoteNode."
+            )
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes, in order."""
+        return self._nodes
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self._nodes)
+
+    def __getitem__(self, at: int) -> Node:
+        return self._nodes[at]
+
+    def __repr__(self) -> str:
+        return f"<Federation of {len(self)} node{'s' * (len(self) != 1)}>"
+
+    def ask(
+        self, epsilon: Number, *, skip_closed: bool = False, progress: Progress | None = None
+    ) -> list[Report]:
+        """Ask every node once. All are looked at first, so that none is charged for an answer that cannot be.
+
+        Args:
+            epsilon: what each node is charged.
+            skip_closed: whether nodes that are closed are left out.
+            progress: called with the nodes done and the nodes there are.
+
+        Raises:
+            QueryRefused: a node is closed, or all of them are. Nothing was charged.
+            BudgetExceeded: a node has too little left. Nothing was charged, unless somebody else asked meanwhile.
+        """
+        loss = epsilon_of(epsilon)
+        open_nodes = [node for node in self._nodes if self._ready(node.describe(), loss, skip_closed)]
+        if not open_nodes:
+            raise QueryRefused(
+                "Every node is closed.", "The owners declare what may be asked, with open(...)."
+            )
+        reports = []
+        for done, node in enumerate(open_nodes, 1):
+            reports.append(node.ask(loss))
+            if progress is not None:
+                progress(done, len(open_nodes))
+        return reports
+
+    @staticmethod
+    def _ready(offer: Offer, loss: Fraction, skip_closed: bool) -> bool:
+        if offer.access is None:
+            if skip_closed:
+                return False
+            raise QueryRefused(
+                f"The node {offer.name} is closed.", "Its owner opens it, or skip_closed=True leaves it out."
+            )
+        if offer.left is not None and offer.left < loss:
+            raise BudgetExceeded(f"the node {offer.name}", at_least(loss), at_most(offer.left))
+        return True
+
+    def mean(
+        self,
+        epsilon: Number,
+        *,
+        confidence: Number = 0.95,
+        skip_closed: bool = False,
+        progress: Progress | None = None,
+    ) -> Estimate:
+        """Estimate the mean of all values of the nodes.
+
+        Args:
+            epsilon: what each node is charged.
+            confidence: of the interval, strictly between 0 and 1.
+            skip_closed: as for `ask`.
+            progress: as for `ask`.
+
+        Raises, besides what `ask` raises:
+            InvalidParameter: confidence is out of range. Nothing was charged.
+
+        Example:
+            >>> wards = federate([171.0, 168.0, 180.0, 175.0], 2, Access((140, 210), budget=100))
+            >>> heights = wards.mean(epsilon=50)
+            >>> 160 < heights.low < heights.value < heights.high < 190
+            True
+            >>> heights.notes
+            ('values outside their bounds, which are clamped',)
+        """
+        return self._estimate("mean", epsilon, confidence, skip_closed, progress)
+
+    def sum(
+        self,
+        epsilon: Number,
+        *,
+        confidence: Number = 0.95,
+        skip_closed: bool = False,
+        progress: Progress | None = None,
+    ) -> Estimate:
+        """Estimate the sum of all values; arguments and errors are those of `mean`."""
+        return self._estimate("sum", epsilon, confidence, skip_closed, progress)
+
+    def count(
+        self,
+        epsilon: Number,
+        *,
+        confidence: Number = 0.95,
+        skip_closed: bool = False,
+        progress: Progress | None = None,
+    ) -> Estimate:
+        """Estimate how many values there are; exact where every node makes that public."""
+        return self._estimate("count", epsilon, confidence, skip_closed, progress)
+
+    def _estimate(
+        self, what: str, epsilon: Number, confidence: Number, skip_closed: bool, progress: Progress | None
+    ) -> Estimate:
+        level = decimal(confidence, "confidence")
+        half_width([1.0], level)  # so that a bad confidence shows before anything is charged
+        reports = self.ask(epsilon, skip_closed=skip_closed, progress=progress)
+        return estimate(what, reports, level)
+
+
+def estimate(what: str, reports: Sequence[Report], confidence: Number = 0.95) -> Estimate:
+    """Estimate the `mean`, `sum` or `count` behind reports; it is post-processing and costs nothing.
+
+    The interval is that of the noise. It is exact for sums and counts; for a mean of an unknown number of
+    values, which is a quotient of two noisy sums, it is to first order in the noise of their number.
+    """
+    total = number = 0.0
+    # The noise of the sum and of the number, as coefficients of the independent noise of each noisy sum.
+    parts: list[tuple[float, float, float]] = []
+    for report in reports:
+        low, step = float(report.access.bounds[0]), float(report.access.width) / STEPS
+        scale = float(report.scale)
+        if report.records is not None:
+            total += low * report.records + step * report.sums[0]
+            number += report.records
+            parts.append((scale, step, 0.0))
+        else:
+            here = sum(report.sums) / STEPS
+            total += low * here + step * report.sums[0]
+            number += here
+            parts += [(scale, low / STEPS + step, 1 / STEPS), (scale, low / STEPS, 1 / STEPS)]
+    notes = () if what == "count" else ("values outside their bounds, which are clamped",)
+    if what == "mean":
+        at_least_one = max(number, 1.0)
+        value = total / at_least_one
+        bounds = [[float(end) for end in report.access.bounds] for report in reports]
+        inside = min(max(value, min(b[0] for b in bounds)), max(b[1] for b in bounds))
+        spread = [scale * abs(a - inside * b) / at_least_one for scale, a, b in parts]
+        value = inside
+    else:
+        value = total if what == "sum" else number
+        spread = [scale * abs(a if what == "sum" else b) for scale, a, b in parts]
+    error = half_width(spread, confidence)
+    loss = max(report.epsilon for report in reports)
+    return Estimate(
+        value, value - error, value + error, float(decimal(confidence)), loss, len(reports), notes
+    )
+
+
+def federate(
+    values: npt.ArrayLike, nodes: int | Sequence[str], access: Access | None = None, **options: Any
+) -> Federation:
+    """Spread values over nodes, evenly and in order, as an exercise or a trial of what real nodes would do.
+
+    Args:
+        values: finite numbers, array-like (n,).
+        nodes: how many nodes, or their names; from one to n.
+        access: what every node declares; without it they are closed.
+        options: as for `LocalNode`.
+
+    Raises:
+        InvalidParameter: there are no nodes, more of them than values, or a value is not a finite number.
+
+    Example:
+        >>> people = federate(range(10), 5)
+        >>> people[0]
+        <LocalNode node 1: closed>
+        >>> people.mean(epsilon=1)
+        Traceback (most recent call last):
+        discreet.errors.QueryRefused: The node node 1 is closed. Its owner opens it, or skip_closed=True leaves it out.
+        >>> for node in people:
+        ...     node.open(Access((0, 10), budget=1))
+        >>> people.count(epsilon=1).value
+        10.0
+    """
+    array = np.asarray(values)
+    names = [f"node {at}" for at in range(1, nodes + 1)] if isinstance(nodes, int) else list(nodes)
+    if array.ndim != 1 or not 1 <= len(names) <= len(array) or len(set(names)) < len(names):
+        raise InvalidParameter(
+            "The nodes are none, more than the values, or two have one name.",
+            "Give from one node to one a value.",
+        )
+    edges = [len(array) * at // len(names) for at in range(len(names) + 1)]
+    made = [
+        LocalNode(name, array[start:end], **options)
+        for name, (start, end) in zip(names, pairwise(edges), strict=True)
+    ]
+    if access is not None:
+        for node in made:
+            node.open(access)
+    return Federation(made)

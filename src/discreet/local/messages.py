@@ -1,0 +1,208 @@
+"""What passes between a node and whoever asks it: values that are public, and plain enough for any wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, Literal, Protocol, Self, TypeAlias, runtime_checkable
+
+from discreet.errors import InvalidParameter
+from discreet.rational import Number, decimal, epsilon_of
+
+Neighbours: TypeAlias = Literal["replace_one", "add_remove"]
+
+STEPS: Final = 1 << 24
+"""A value is one of STEPS + 1 places between its bounds, so rounding is far below the noise of a single value."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the owner of a node declares: without it the node answers nothing.
+
+    Args:
+        bounds: (least, greatest) value; what lies outside is clamped. Public: not taken from the data.
+        budget: the epsilon that the node may ever spend, a positive rational.
+        neighbours: "replace_one" makes the number of values public and protects what they are; "add_remove"
+            also hides whether there is a value.
+
+    Raises:
+        InvalidParameter: a number is out of range.
+
+    Example:
+        >>> Access((140, 210), budget=1).width
+        Fraction(70, 1)
+    """
+
+    bounds: tuple[Fraction, Fraction]
+    budget: Fraction
+    neighbours: Neighbours
+
+    def __init__(
+        self, bounds: tuple[Number, Number], budget: Number, neighbours: Neighbours = "replace_one"
+    ) -> None:
+        low, high = (decimal(end, "A bound") for end in bounds)
+        if low >= high:
+            raise InvalidParameter("The lower bound is not below the upper one.", "Write bounds=(0, 100).")
+        if neighbours not in ("replace_one", "add_remove"):
+            raise InvalidParameter('neighbours is neither "replace_one" nor "add_remove".', "Choose one.")
+        object.__setattr__(self, "bounds", (low, high))
+        object.__setattr__(self, "budget", epsilon_of(budget, "budget"))
+        object.__setattr__(self, "neighbours", neighbours)
+
+    @property
+    def width(self) -> Fraction:
+        """The distance of the bounds: the sensitivity of a total."""
+        return self.bounds[1] - self.bounds[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write it for a wire: JSON without loss."""
+        return {
+            "bounds": [str(end) for end in self.bounds],
+            "budget": str(self.budget),
+            "neighbours": self.neighbours,
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            InvalidParameter: it is no access.
+        """
+        try:
+            low, high = given["bounds"]
+            return cls((low, high), given["budget"], given["neighbours"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise _garbled(error) from None
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a node says of itself, for nothing.
+
+    Attributes:
+        name: the name of the node.
+        access: what was declared; None while the node is closed.
+        left: the epsilon that it has left; None while it is closed.
+        records: how many values it holds, where the declaration makes that public; else None.
+    """
+
+    name: str
+    access: Access | None = None
+    left: Fraction | None = None
+    records: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write it for a wire."""
+        access = None if self.access is None else self.access.to_dict()
+        left = None if self.left is None else str(self.left)
+        return {"name": self.name, "access": access, "left": left, "records": self.records}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            InvalidParameter: it is no offer.
+
+        Example:
+            >>> offer = Offer("ward 3", Access((0, 1), "1/3"), Fraction(1, 3), 20)
+            >>> Offer.from_dict(offer.to_dict()) == offer
+            True
+        """
+        try:
+            access = None if given["access"] is None else Access.from_dict(given["access"])
+            left = None if given["left"] is None else decimal(given["left"], "left")
+            return cls(_text(given["name"]), access, left, _count(given["records"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise _garbled(error) from None
+
+
+@dataclass(frozen=True)
+class Report:
+    """A node's noisy answer: released, so anything may be done with it.
+
+    With t in 0..STEPS the place of a value between the bounds, the sums are those of t and, under
+    add_remove, of STEPS - t. The second makes the number of values STEPS times smaller than the sum of both,
+    and costs nothing: the two together move by STEPS when one value comes or goes, as the first alone does.
+
+    Attributes:
+        name: the name of the node.
+        access: under which declaration it answered.
+        epsilon: what the answer cost the node.
+        sums: the noisy sums, one under replace_one and two under add_remove; each has discrete Laplace noise
+            of scale STEPS/epsilon.
+        records: how many values the node holds, under replace_one; else None.
+    """
+
+    name: str
+    access: Access
+    epsilon: Fraction
+    sums: tuple[int, ...]
+    records: int | None = None
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise of each sum, in steps."""
+        return STEPS / self.epsilon
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write it for a wire; integers as text, as they may be wider than a float."""
+        return {
+            "name": self.name,
+            "access": self.access.to_dict(),
+            "epsilon": str(self.epsilon),
+            "sums": [str(each) for each in self.sums],
+            "records": self.records,
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            InvalidParameter: it is no report.
+        """
+        try:
+            access = Access.from_dict(given["access"])
+            sums = tuple(int(each) for each in given["sums"])
+            records = _count(given["records"])
+            if (len(sums), records is None) != (
+                (1, False) if access.neighbours == "replace_one" else (2, True)
+            ):
+                raise ValueError("the sums do not fit the declaration")
+            return cls(_text(given["name"]), access, epsilon_of(given["epsilon"]), sums, records)
+        except (KeyError, TypeError, ValueError) as error:
+            raise _garbled(error) from None
+
+
+@runtime_checkable
+class Node(Protocol):
+    """Whatever can be asked: a node in this process, or one behind any wire (`RemoteNode`)."""
+
+    def describe(self) -> Offer:
+        """Say what may be asked. It is free and touches no value."""
+        ...
+
+    def ask(self, epsilon: Number) -> Report:
+        """Answer with noise, and charge the node's own budget first."""
+        ...
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _count(value: object) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise TypeError("not a count")
+    return value
+
+
+def _garbled(error: Exception) -> InvalidParameter:
+    if isinstance(error, InvalidParameter):
+        return error
+    return InvalidParameter("The message of a node is garbled.", "See that both sides have the same version.")

@@ -1,0 +1,128 @@
+"""A node: it keeps its values, answers through its declared mechanism only, and keeps its own budget."""
+
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import InvalidParameter, QueryRefused
+from discreet.ledger import Account, Loss, open_ledger
+from discreet.local.messages import STEPS, Access, Offer, Report
+from discreet.mechanisms import Laplace
+from discreet.rational import Number, epsilon_of
+
+MOST_VALUES: Final = 1 << 36
+"""So many values fit into a sum of 64 bits, with the noise."""
+
+
+class LocalNode:
+    """A node in this process.
+
+    Privacy: each answer is epsilon-differentially private for one value of the node, by the Laplace
+    mechanism in exact integers (Dwork, McSherry, Nissim and Smith 2006): a value is clamped to the declared
+    bounds and put on a grid of STEPS places, and replacing it moves the sum by at most STEPS, which is the
+    sensitivity; adding or removing one moves the two sums of a `Report` by STEPS together. All answers
+    together cost at most the declared budget (sequential composition). With one value this is local
+    differential privacy. If a person has values in several nodes, their losses add up.
+
+    Args:
+        name: what the node is called; public.
+        values: finite numbers, array-like (n,); they are copied and never leave the node.
+        ledger: a file for the budget; by default it is kept in memory and ends with the process.
+
+    Raises:
+        InvalidParameter: a value is not a finite number. The owner sees this, nobody who asks.
+        LedgerError: the ledger cannot be opened.
+
+    Example:
+        >>> ward = LocalNode("ward 3", [171.5, 168.0, 180.2])
+        >>> ward.ask(0.1)
+        Traceback (most recent call last):
+        discreet.errors.QueryRefused: The node ward 3 is closed. Its owner declares what may be asked, with open(...).
+        >>> ward.open(Access((140, 210), budget=1))
+        >>> ward.ask(0.25).records, str(ward.describe().left)
+        (3, '3/4')
+        >>> ward
+        <LocalNode ward 3: open, epsilon 3/4 left of 1>
+    """
+
+    def __init__(
+        self, name: str, values: npt.ArrayLike, *, ledger: str | os.PathLike[str] | None = None
+    ) -> None:
+        array = np.array(values)
+        if array.ndim != 1 or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+            raise InvalidParameter("The values are not a row of finite numbers.", "Drop the others first.")
+        assert len(array) < MOST_VALUES
+        self.name = name
+        self._values = array.astype(np.float64)
+        self._ledger = open_ledger(ledger)
+        self._access: Access | None = None
+
+    def open(self, access: Access) -> None:
+        """Declare what may be asked from now on. What was spent stays spent, whatever the new budget."""
+        if not isinstance(access, Access):
+            raise InvalidParameter("This is no declaration.", "Write Access(bounds=(0, 100), budget=1).")
+        self._access = access
+
+    def close(self) -> None:
+        """Answer nothing from now on."""
+        self._access = None
+
+    def describe(self) -> Offer:
+        """Say what may be asked, and what is left. It is free and touches no value."""
+        if self._access is None:
+            return Offer(self.name)
+        records = len(self._values) if self._access.neighbours == "replace_one" else None
+        return Offer(self.name, self._access, self._left(self._access), records)
+
+    def ask(self, epsilon: Number) -> Report:
+        """Answer with noise; the charge is made first and stays.
+
+        Args:
+            epsilon: the cost, a positive rational.
+
+        Raises:
+            QueryRefused: the node is closed. Nothing was charged.
+            BudgetExceeded: it has too little left. Nothing was charged.
+            InvalidParameter: epsilon is out of range. Nothing was charged.
+            LedgerError: the charge cannot be written. No value was touched.
+        """
+        access = self._access
+        if access is None:
+            raise QueryRefused(
+                f"The node {self.name} is closed.", "Its owner declares what may be asked, with open(...)."
+            )
+        loss = epsilon_of(epsilon)
+        noise = Laplace(loss, STEPS)  # raises here when there is no such noise, before the charge
+        question = json.dumps(["total", str(loss), access.to_dict()])
+        charge = self._ledger.charge(question, Loss(loss), [Account(self.name, Loss(access.budget))])
+        sums = [int(each) for each in noise.release(self._sums(access))]
+        records = len(self._values) if access.neighbours == "replace_one" else None
+        report = Report(self.name, access, loss, tuple(sums), records)
+        self._ledger.settle(charge, json.dumps(report.to_dict()).encode())
+        return report
+
+    def _sums(self, access: Access) -> npt.NDArray[np.int64]:
+        """The exact sums, in steps: one value moves all of them together by at most STEPS."""
+        low, width = float(access.bounds[0]), float(access.width)
+        places = np.floor((self._values - low) / width * STEPS + 0.5)
+        # Clamped after the division: whatever rounding did, a place is in 0..STEPS, and of its own value alone.
+        total = np.clip(places, 0, STEPS).astype(np.int64).sum()
+        if access.neighbours == "replace_one":
+            return np.array([total], np.int64)
+        return np.array([total, len(self._values) * STEPS - total], np.int64)
+
+    def _left(self, access: Access) -> Fraction:
+        return max(Fraction(0), access.budget - self._ledger.spent(self.name).epsilon)
+
+    def __repr__(self) -> str:
+        if self._access is None:
+            return f"<LocalNode {self.name}: closed>"
+        return (
+            f"<LocalNode {self.name}: open, epsilon {self._left(self._access)} left of {self._access.budget}>"
+        )
