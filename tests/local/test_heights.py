@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -32,13 +33,7 @@ def test_progress_blocks_and_bad_parameters() -> None:
     )
     assert seen == [(1, 1)]
     assert run.points[0].error == pytest.approx(2 / math.sqrt(math.pi * 5000), rel=0.2)
-    bad: list[dict[str, Any]] = [
-        {"people": 0},
-        {"rounds": 0},
-        {"epsilons": []},
-        {"epsilons": [0]},
-        {"sensitivities": [-1]},
-    ]
-    for more in bad:
+    bad: dict[str, Any] = {"people": 0, "rounds": 0, "epsilons": [], "sensitivities": [-1]}
+    for name, value in bad.items():
         with pytest.raises(InvalidParameter):
-            height_experiment(**{name: value})  # type: ignore[arg-type]
+            height_experiment(**{name: value})

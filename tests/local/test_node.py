@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -165,7 +165,7 @@ def test_a_report_that_does_not_fit_its_declaration_is_garbled() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: Access((1, 1), 1), lambda: Access((0, 1), 0), lambda: Access((0, 1), 1, "x")]
+    "make", [lambda: Access((1, 1), 1), lambda: Access((0, 1), 0), lambda: Access((0, 1), 1, cast(Any, "x"))]
 )
 def test_bad_declarations_are_refused(make: Any) -> None:
     with pytest.raises(InvalidParameter):

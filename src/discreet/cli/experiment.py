@@ -52,10 +52,11 @@ def heights(
         "error of the mean height, in cm: measured (by the formula 2 b/sqrt(pi n), b = sensitivity/epsilon)"
     )
     marks = "  ".join(f"{mark} {size}" for mark, size in zip("abc", sizes, strict=True))
-    typer.echo(f"epsilon  {''.join(f'{f"sensitivity {size}":>20}' for size in sizes)}  {marks}, logarithmic")
+    header = "".join(f"sensitivity {size}".rjust(20) for size in sizes)
+    typer.echo(f"epsilon  {header}   {marks}, logarithmic")
     for epsilon in dict.fromkeys(point.epsilon for point in run.points):
         row = [table[size, epsilon] for size in sizes]
-        cells = "".join(f"{f'{_three(p.error)} ({_three(p.expected)})':>20}" for p in row)
+        cells = "".join(f"{_three(p.error)} ({_three(p.expected)})".rjust(20) for p in row)
         bar = _marks([p.error for p in row], least, most)
         typer.echo(f"{epsilon:<9g}{cells}  {bar}".rstrip())
     typer.echo(f"error / b = {run.ratio:.4f} over all points; {rounds:,} rounds of {people:,} people each")
