@@ -29,7 +29,20 @@ _WHERE = {
     "Session": "discreet.session",
     "protect": "discreet.session",
 }
-_ROOMS = frozenset({"accounting", "engines", "errors", "ledger", "mechanisms", "noise", "policy"})
+_ROOMS = frozenset(
+    {
+        "accounting",
+        "engines",
+        "errors",
+        "ledger",
+        "local",
+        "mechanisms",
+        "noise",
+        "plots",
+        "policy",
+        "sensitivity",
+    }
+)
 
 __all__ = ["Budget", "Policy", "Preview", "Release", "Session", "protect"]
 

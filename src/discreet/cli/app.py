@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from discreet import __version__
-from discreet.cli import budget, demo, experiment, explain, failure, init, preview, query
+from discreet.cli import budget, demo, experiment, explain, failure, gallery, init, plot, preview, query
 from discreet.errors import DiscreetError
 
 
@@ -74,5 +74,7 @@ app.command("init")(init.command)
 app.command("query")(query.command)
 app.command("preview")(preview.command)
 app.command("explain")(explain.command)
+app.command("plot")(plot.command)
+app.command("gallery")(gallery.command)
 app.add_typer(budget.app, name="budget")
 app.add_typer(experiment.app, name="experiment")

@@ -115,6 +115,25 @@ class Release:
         ]
         return "\n".join(line for line in lines if line)
 
+    def plot(self, title: str = "", measure: str | None = None, size: str = "slide") -> Any:
+        """The answer as a picture, of the kind that fits its groups: bars, points with a band, or a grid.
+
+        Intervals are drawn; groups without an answer and numbers that the noise alone could have made are marked.
+        It shows itself in a notebook; `discreet.plots.save` writes it. Needs the extra `plots`.
+
+        Args:
+            title: what stands above; by default the names of the measures.
+            measure: which column to draw, when not all.
+            size: "slide" or "column".
+
+        Raises:
+            InvalidParameter: there is no such column, or nothing to draw.
+            MissingExtra: the libraries that draw are not installed.
+        """
+        from discreet.plots.releases import release
+
+        return release(self, title, measure, size)
+
     def __repr__(self) -> str:
         rows = [self.columns, *self._rows()]
         widths = [max(len(r[i]) for r in rows) for i in range(len(self.columns))]

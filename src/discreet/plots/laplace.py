@@ -1,0 +1,246 @@
+"""Pictures of the Laplace distribution and of what it hides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.noise.distribution import DiscreteLaplace
+from discreet.plots.theme import (
+    BAND,
+    COLOURS,
+    INK,
+    RULE,
+    Picture,
+    Size,
+    altair,
+    axis,
+    data,
+    dots,
+    finish,
+    lines,
+    rule,
+    size_of,
+    words,
+)
+from discreet.rational import Number, decimal, epsilon_of, positive
+
+Floats = npt.NDArray[np.float64]
+GRID = Fraction(1, 1 << 12)
+"""So fine that the discrete distribution and the density of the formula are one line."""
+
+
+def distribution(scale: Number) -> DiscreteLaplace:
+    """The distribution that is drawn from, on a grid that looks continuous."""
+    return DiscreteLaplace(positive(decimal(scale, "scale"), "scale"), GRID)
+
+
+def density(noise: DiscreteLaplace, x: Floats) -> Floats:
+    """Probability per unit, at the point of the grid nearest to x."""
+    grid = float(noise.grid)
+    return np.asarray(noise.pmf(np.round(x / grid) * grid) / grid, np.float64)
+
+
+def densities(scales: Sequence[Number] = (1, 2, 4, 7), size: str | Size = "slide") -> Picture:
+    """The density for several scales b, with its peak 1/(2b).
+
+    Args:
+        scales: up to four, above zero.
+        size: "slide" or "column".
+
+    Example:
+        >>> len(densities([1, 2]).to_dict()["layer"])
+        4
+    """
+    fit = size_of(size)
+    noises = [distribution(scale) for scale in scales][: len(COLOURS)]
+    end = 2.5 * max(float(noise.scale) for noise in noises)
+    at = np.unique(np.concatenate([np.linspace(-end, end, 401), [0.0]]))
+    names = [f"b = {float(noise.scale):g}" for noise in noises]
+    rows = [
+        {"x": px, "y": py, "at": px, "series": name}
+        for name, noise in zip(names, noises, strict=True)
+        for px, py in zip(at, density(noise, at), strict=True)
+    ]
+    peaks = [(0.0, float(density(noise, np.zeros(1))[0])) for noise in noises]
+    x = axis("x", "noise", domain=(-end, end))
+    y = axis("y", "density", domain=(0, 1.06 * peaks[0][1]), zero=True)
+    # Each name stands beside the curves, on a line of its own kind that leads to its peak.
+    leaders = [
+        {"x": px, "y": py, "at": px, "series": name}
+        for name, (_, py) in zip(names, peaks, strict=True)
+        for px in (0.0, 0.36 * end)
+    ]
+    labels = [(0.36 * end, py, f"{name}, peak {py:.3g}") for name, (_, py) in zip(names, peaks, strict=True)]
+    chart = (
+        lines(leaders, x, y, names, width=1)
+        + lines(rows, x, y, names)
+        + dots(peaks, x, y, size=40)
+        + words(labels, x, y, size=fit.font, bold=True)
+    )
+    return finish(
+        chart.properties(width=fit.width, height=fit.height),
+        "Laplace noise: the density for several scales",
+        fit,
+    )
+
+
+def functions(scale: Number = 1, draws: int = 2000, size: str | Size = "slide") -> Picture:
+    """Density, distribution function, quantile function, and exact draws beside the density.
+
+    Args:
+        scale: above zero.
+        draws: how many are drawn, exactly and with new randomness.
+        size: "slide" or "column".
+    """
+    fit = size_of(size)
+    part = Size(fit.width, int(1.35 * fit.height), fit.font).part(2, 2)
+    noise = distribution(scale)
+    b = float(noise.scale)
+    at = np.linspace(-5 * b, 5 * b, 401)
+    ps = np.linspace(0.003, 0.997, 399)
+    x = axis("x", "noise", domain=(-5 * b, 5 * b), tickCount=5)
+    panels = []
+    for title, xs, ys, across, up in (
+        ("density", at, density(noise, at), x, axis("y", "density", zero=True, tickCount=4)),
+        ("distribution function", at, noise.cdf(at), x, axis("y", "P(noise ≤ x)", zero=True, tickCount=4)),
+        ("quantile function", ps, noise.quantile(ps), axis("x", "p", domain=(0, 1), tickCount=5),
+         axis("y", "noise", tickCount=5)),
+    ):  # fmt: skip
+        rows = [{"x": px, "y": py, "at": px, "series": title} for px, py in zip(xs, ys, strict=True)]
+        panels.append(
+            lines(rows, across, up, [title]).properties(width=part.width, height=part.height, title=title)
+        )
+    panels.append(_histogram(noise, draws, part, x))
+    alt = altair()
+    chart = alt.vconcat(
+        alt.hconcat(*panels[:2], spacing=24), alt.hconcat(*panels[2:], spacing=24), spacing=14
+    )
+    return finish(chart, f"Laplace noise of scale {b:g}", fit)
+
+
+def _histogram(noise: DiscreteLaplace, draws: int, part: Size, x: dict[str, object]) -> Picture:
+    alt = altair()
+    b = float(noise.scale)
+    drawn = noise.draws(draws)
+    edges = np.linspace(-5 * b, 5 * b, 41)
+    heights = np.histogram(drawn, edges)[0] / (draws * (edges[1] - edges[0]))
+    y = axis("y", "density", zero=True, tickCount=4)
+    bars = (
+        alt.Chart(
+            data({"x": lo, "x2": hi, "y": h} for lo, hi, h in zip(edges, edges[1:], heights, strict=False))
+        )
+        .mark_bar(color=BAND, stroke=RULE, strokeWidth=0.5)
+        .encode(x=alt.X(**x), x2="x2:Q", y=alt.Y(**y), y2=alt.datum(0))
+    )
+    at = np.linspace(-5 * b, 5 * b, 201)
+    rows = [
+        {"x": px, "y": py, "at": px, "series": "s"} for px, py in zip(at, density(noise, at), strict=True)
+    ]
+    return (bars + lines(rows, x, y, ["s"], width=1.6)).properties(
+        width=part.width, height=part.height, title=f"{draws:,} exact draws"
+    )
+
+
+def neighbours(
+    epsilon: Number = 1,
+    answers: tuple[float, float] = (0.0, 1.0),
+    output: float = 1.3,
+    size: str | Size = "slide",
+) -> Picture:
+    """The densities of the output on two neighbouring data sets, and the band that epsilon allows between them.
+
+    Args:
+        epsilon: a positive rational; the scale is |difference of the answers|/epsilon.
+        answers: the true answers on the two data sets; different.
+        output: where the ratio is marked.
+        size: "slide" or "column".
+    """
+    fit, alt = size_of(size), altair()
+    loss = float(epsilon_of(epsilon))
+    b = abs(answers[1] - answers[0]) / loss
+    noise = distribution(b)
+    low, high = min(answers) - 3 * b, max(answers) + 3 * b
+    at = np.unique(np.concatenate([np.linspace(low, high, 401), answers, [output]]))
+    names = [f"answer {answer:g}" for answer in answers]
+    first, second = (density(noise, at - answer) for answer in answers)
+    x, y = axis("x", "output", domain=(low, high)), axis("y", "density", zero=True)
+    band = (
+        alt.Chart(data({"x": px, "low": py * math.exp(-loss), "y": min(py * math.exp(loss), 1.18 * float(first.max()))}
+                       for px, py in zip(at, first, strict=True)))
+        .mark_area(color=BAND, opacity=0.75, clip=True)
+        .encode(x=alt.X(**x), y=alt.Y(**y), y2="low:Q")
+    )  # fmt: skip
+    rows = [
+        {"x": px, "y": py, "at": px, "series": name}
+        for name, curve in zip(names, (first, second), strict=True)
+        for px, py in zip(at, curve, strict=True)
+    ]
+    spot = int(np.argmin(np.abs(at - output)))
+    seen = [float(first[spot]), float(second[spot])]
+    ratio = max(seen) / min(seen)
+    text = f"at {output:g}: ratio {seen[1] / seen[0]:.3f}"
+    top = float(first.max())
+    outwards = ("right", "left") if answers[0] < answers[1] else ("left", "right")
+    chart = (
+        band
+        + lines(rows, x, y, names)
+        + rule(output, x, y)
+        + dots([(output, each) for each in seen], x, y)
+        + words([(answers[0], 1.05 * top, names[0], COLOURS[0])], x, y, align=outwards[0], dx=0, size=fit.font,
+                bold=True)
+        + words([(answers[1], 1.05 * top, names[1], COLOURS[1])], x, y, align=outwards[1], dx=0, size=fit.font,
+                bold=True)
+        + words([(high, 0.9 * top, text)], x, y, align="right", dx=0, size=fit.font, bold=True)
+        + words([(high, 0.9 * top, f"bound: exp(ε) = {math.exp(loss):.3f}")], x, y, align="right", dx=0,
+                dy=int(1.4 * fit.font), size=fit.font)
+    )  # fmt: skip
+    assert ratio <= math.exp(loss) * 1.001
+    return finish(
+        chart.properties(width=fit.width, height=fit.height),
+        f"Two neighbouring data sets, ε = {loss:g}",
+        fit,
+        f"Shaded: from exp(-ε) to exp(ε) times the density of {names[0]}. The other stays inside.",
+    )
+
+
+def memorylessness(
+    scale: Number = 1, waits: Sequence[float] = (0, 1, 2), size: str | Size = "slide"
+) -> Picture:
+    """P(noise > x | noise > t) of the exponential: the same curve again, from wherever one waits.
+
+    Args:
+        scale: above zero.
+        waits: the values of t, from 0 up; at most four.
+        size: "slide" or "column".
+    """
+    fit = size_of(size)
+    b = float(distribution(scale).scale)
+    end = max(waits) + 3.5 * b
+    names = [f"above {wait:g}" if wait else "all" for wait in waits]
+    rows, labels = [], []
+    x = axis("x", "x", domain=(0, end), zero=True)
+    y = axis("y", "P(noise > x)", domain=(0, 1.08), zero=True)
+    for name, wait, colour in zip(names, waits, COLOURS, strict=False):
+        at = np.linspace(wait, end, 200)
+        survival = np.exp(-(at - wait) / b)
+        rows += [{"x": px, "y": py, "at": px, "series": name} for px, py in zip(at, survival, strict=True)]
+        labels.append((wait + 0.12 * b, 1.04, name, colour))
+    steps = [(wait + b, math.exp(-1)) for wait in waits]
+    chart = (
+        lines(rows, x, y, names)
+        + dots(steps, x, y, size=60)
+        + rule(math.exp(-1), x, y, vertical=False)
+        + words(labels, x, y, dx=0, size=fit.font, bold=True)
+        + words([(end, math.exp(-1), "b further: always 1/e = .368", INK)], x, y, align="right", dx=-4, dy=-11,
+                size=fit.font)
+    )  # fmt: skip
+    return finish(
+        chart.properties(width=fit.width, height=fit.height),
+        "Exponential noise has no memory: S(x | x > t) = S(x - t)",
+        fit,
+    )

@@ -1,0 +1,294 @@
+"""A release as a picture, with its intervals: bars, points over an ordered key, or a grid.
+
+A release is taken by its shape, not by its class: `Shown` says what is needed of it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from discreet.errors import InvalidParameter
+from discreet.plots.theme import BAND, COLOURS, INK, RULE, Picture, Size, altair, axis, data, finish, size_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_BARS, MOST_PANELS, MOST_CELLS, MOST_POINTS = 40, 4, 10_000, 2000
+GROUND: Final = "#9a9a9a"
+CROSS: Final = "\N{MULTIPLICATION SIGN}"
+_NONE: Final = f"{CROSS} no answer"
+
+
+class Shown(Protocol):
+    """What a release must have to be drawn; `discreet.Release` has it."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        ...
+
+    @property
+    def values(self) -> pa.Table:
+        """The answer."""
+        ...
+
+    @property
+    def low(self) -> Mapping[str, Any]:
+        """The lower ends of the intervals by column."""
+        ...
+
+    @property
+    def high(self) -> Mapping[str, Any]:
+        """The upper ends."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """Of the intervals."""
+        ...
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What it cost."""
+        ...
+
+
+def release(shown: Shown, title: str = "", measure: str | None = None, size: str | Size = "slide") -> Picture:
+    """Draw a release, as fits its keys: the columns without intervals are the keys, the others the measures.
+
+    No key or one of text: bars with their intervals. One ordered key (a number, a date) with more than ten
+    groups: points and a band. Two keys of many groups: a grid, darker for more. A group without an answer (NULL,
+    or a cell that is not there) is marked with a cross; a bar or cell whose interval holds 0 is pale or hollow,
+    because the noise alone could have made it.
+
+    Args:
+        shown: a `discreet.Release`, or anything of that shape.
+        title: what stands above; by default the measures.
+        measure: which measure to draw; by default all of bars and points, the first of a grid.
+        size: "slide" or "column".
+
+    Raises:
+        InvalidParameter: there is no such measure, no measure at all, or no row.
+
+    Example:
+        >>> from discreet.plots.examples import counts
+        >>> drawn = release(counts()).to_dict()
+        >>> drawn["title"]["text"], drawn["title"]["subtitle"]
+        ('visits', ['ε = 0.1; lines are the intervals of the noise at 95 %'])
+    """
+    fit = size_of(size)
+    keys = [name for name in shown.columns if name not in shown.low]
+    measures = [name for name in shown.columns if name in shown.low]
+    if measure is not None and measure not in measures:
+        raise InvalidParameter(
+            f"There is no measure {measure}.", f"Choose from {', '.join(measures) or 'none'}."
+        )
+    if not measures or not len(shown.values):
+        raise InvalidParameter(
+            "There is nothing to draw: no row, or no number with an interval.", "Ask for a count."
+        )
+    wanted = [measure] if measure is not None else measures[:MOST_PANELS]
+    rows = _rows(shown, keys, wanted)
+    kind = _kind(rows, keys)
+    noise = f"ε = {float(shown.epsilon):g}; "
+    percent = f"at {100 * shown.confidence:g} %"
+    if kind == "grid":
+        chart, says = _grid(rows, keys, wanted[0], fit), f"{_NONE}, ○ the noise alone could have made it"
+        return finish(chart, title or f"{wanted[0]} by {keys[0]} and {keys[1]}", fit, noise + says)
+    left = len(rows) - (MOST_BARS if kind == "bars" else MOST_POINTS)
+    cut = f"; {left:,} more rows are not shown" if left > 0 else ""
+    draw = _bars if kind == "bars" else _points
+    panels = [draw(rows, keys, name, _panel(fit, len(wanted), len(rows), kind), first=at == 0)
+              for at, name in enumerate(wanted)]  # fmt: skip
+    chart = panels[0] if len(panels) == 1 else altair().hconcat(*panels, spacing=20)
+    shape = "lines" if kind == "bars" else "the band"
+    verb = "are the intervals" if kind == "bars" else "is the interval"
+    lost = any(row[f"v {name}"] is None for row in rows for name in wanted)
+    says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
+    return finish(chart, title or ", ".join(wanted), fit, says)
+
+
+def _rows(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[dict[str, Any]]:
+    """Plain rows: `k <key>`, and for each measure `v`, `l` and `h` with its name; None where there is no number."""
+    columns: dict[str, list[Any]] = {f"k {key}": shown.values.column(key).to_pylist() for key in keys}
+    for name in measures:
+        columns[f"v {name}"] = [_number(value) for value in shown.values.column(name).to_pylist()]
+        columns[f"l {name}"] = [_number(value) for value in shown.low[name].to_pylist()]
+        columns[f"h {name}"] = [_number(value) for value in shown.high[name].to_pylist()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _number(value: Any) -> float | None:
+    if value is None or isinstance(value, bool | str | bytes | dt.date | dt.timedelta):
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _kind(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
+    if len(keys) == 2 and all(len({row[f"k {key}"] for row in rows}) > 2 for key in keys):
+        cells = math.prod(len({row[f"k {key}"] for row in rows}) for key in keys)
+        return "grid" if cells <= MOST_CELLS else "bars"
+    if len(keys) == 1 and len(rows) > 10 and all(_ordered(row[f"k {keys[0]}"]) for row in rows):
+        return "points"
+    return "bars"
+
+
+def _ordered(value: Any) -> bool:
+    return isinstance(value, int | float | dt.date) and not isinstance(value, bool)
+
+
+def _panel(fit: Size, panels: int, rows: int, kind: str) -> Size:
+    if kind == "bars":
+        step = int(1.9 * fit.font)
+        return Size(fit.part(panels).width, max(3 * step, min(rows, MOST_BARS) * step), fit.font)
+    return Size(fit.part(panels).width, fit.height, fit.font)
+
+
+def _label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    return " · ".join(_text(row[f"k {key}"]) for key in keys) or "all"
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, part: Size, first: bool) -> Any:
+    alt = altair()
+    table: list[dict[str, Any]] = []
+    order: list[str] = []
+    for row in rows[:MOST_BARS]:
+        label = _label(row, keys)
+        while label in order:
+            label += " "  # two groups of one name stay two
+        order.append(label)
+        value, low, high = (row[f"{what} {name}"] for what in "vlh")
+        sure = None in (low, high) or not low <= 0 <= high
+        table.append({"key": label, "v": value, "l": low, "h": high, "sure": sure})
+    y = alt.Y(
+        "key:N",
+        sort=order,
+        title=" · ".join(keys) or None,
+        axis=alt.Axis(labels=first, ticks=False, domain=False, labelPadding=8),
+    )
+    if not first:
+        y = alt.Y("key:N", sort=order, title=None, axis=alt.Axis(labels=False, ticks=False, domain=False))
+    x = axis("v", name, zero=True, tickCount=4)
+    ends = [row[end] for row in table for end in "vlh" if row[end] is not None]
+    x["scale"] = alt.Scale(domain=_domain([0.0, *ends]), nice=True)
+    x["axis"] = alt.Axis(tickCount=4, format=_format(ends))
+    given = [row for row in table if row["v"] is not None]
+    lost = [{"key": row["key"], "v": 0.0, "words": _NONE} for row in table if row["v"] is None]
+    bars = (
+        alt.Chart(data(given))
+        .mark_bar(color=COLOURS[2], stroke=COLOURS[0], strokeWidth=1, height={"band": 0.62})
+        .encode(y=y, x=alt.X(**x), fillOpacity=alt.condition("datum.sure", alt.value(0.75), alt.value(0.12)))
+    )
+    lines = alt.Chart(data(given)).mark_rule(color=INK, strokeWidth=2).encode(y=y, x=alt.X(**{**x, "shorthand": "l:Q"}),
+                                                                              x2="h:Q")  # fmt: skip
+    chart = bars + lines
+    for end in "lh":
+        chart += alt.Chart(data(given)).mark_tick(color=INK, thickness=2, height={"expr": "9"}).encode(
+            y=y, x=alt.X(**{**x, "shorthand": f"{end}:Q"})
+        )  # fmt: skip
+    if lost:
+        chart += alt.Chart(data(lost)).mark_text(align="left", dx=5, color=RULE, fontSize=part.font - 2).encode(
+            y=y, x=alt.X(**x), text="words:N"
+        )  # fmt: skip
+    return chart.properties(width=part.width, height=part.height)
+
+
+def _format(ends: Sequence[float]) -> str:
+    """How numbers are written on an axis: whole while that is short."""
+    return "~s" if max(map(abs, ends), default=0.0) >= 100_000 else ",~f"
+
+
+def _domain(ends: Sequence[float]) -> list[float]:
+    low, high = min(ends), max(ends)
+    return [low, high] if low < high else [low, low + 1]
+
+
+def _points(
+    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, part: Size, first: bool
+) -> Any:
+    alt = altair()
+    (key,) = keys
+    ordered = sorted(rows[:MOST_POINTS], key=lambda row: row[f"k {key}"])
+    dated = isinstance(ordered[0][f"k {key}"], dt.date)
+    table = [
+        {"k": row[f"k {key}"], "v": row[f"v {name}"], "l": row[f"l {name}"], "h": row[f"h {name}"]}
+        for row in ordered
+    ]
+    if dated:
+        table = [{**row, "k": row["k"].isoformat()} for row in table]
+    x = alt.X(f"k:{'T' if dated else 'Q'}", title=key, scale=alt.Scale(zero=False, nice=False, padding=8))
+    ends = [row[end] for row in table for end in "vlh" if row[end] is not None]
+    y = axis("v", name)
+    y["scale"] = alt.Scale(domain=_domain(ends or [0.0]), nice=True)
+    y["axis"] = alt.Axis(tickCount=5, format=_format(ends))
+    low = min(ends, default=0.0)
+    given = [row for row in table if row["v"] is not None]
+    lost = [{**row, "v": low} for row in table if row["v"] is None]
+    base = alt.Chart(data(given))
+    chart = (
+        base.mark_area(color=BAND, line=False).encode(x=x, y=alt.Y(**{**y, "shorthand": "l:Q"}), y2="h:Q")
+        + base.mark_line(color=COLOURS[0], strokeWidth=1.2).encode(x=x, y=alt.Y(**y))
+        + base.mark_point(filled=True, color=COLOURS[0], size=34, opacity=1).encode(x=x, y=alt.Y(**y))
+    )
+    if lost:
+        chart += alt.Chart(data(lost)).mark_text(text=CROSS, color=RULE, fontSize=part.font + 2, dy=-8).encode(
+            x=x, y=alt.Y(**y)
+        )  # fmt: skip
+    return chart.properties(width=part.width, height=part.height)
+
+
+def _grid(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit: Size) -> Any:
+    alt = altair()
+    across, down = (_sorted({row[f"k {key}"] for row in rows}) for key in keys)
+    cells = {(row[f"k {keys[0]}"], row[f"k {keys[1]}"]): row for row in rows}
+    table: list[dict[str, Any]] = []
+    for one in across:
+        for other in down:
+            row = cells.get((one, other), {})
+            value, low, high = (row.get(f"{what} {name}") for what in "vlh")
+            unsure = low is not None and high is not None and low <= 0 <= high
+            mark = CROSS if value is None else "○" if unsure else ""
+            table.append({"x": _text(one), "y": _text(other), "v": value, "mark": mark})
+    side = min(fit.width / len(across), 1.25 * fit.height / len(down))
+    upwards = all(_ordered(value) for value in down)
+    names = [_text(value) for value in (reversed(down) if upwards else down)]
+    thin = alt.Axis(labelAngle=0, labelOverlap=True, ticks=False, domain=False)
+    x = alt.X("x:N", sort=[_text(value) for value in across], title=keys[0], axis=thin)
+    y = alt.Y("y:N", sort=names, title=keys[1], axis=thin)
+    given = [row for row in table if row["v"] is not None]
+    most, least = max((row["v"] for row in given), default=1.0), min((row["v"] for row in given), default=0.0)
+    colour = alt.Color("v:Q", title=name, legend=alt.Legend(format="~s", gradientLength=int(0.6 * fit.height))).scale(
+        range=["#f4f8fc", "#9fc3e0", "#3d7fb5", "#12355b"], domain=[min(0.0, least), max(most, least + 1e-9)],
+        interpolate="lab",
+    )  # fmt: skip
+    tiles = alt.Chart(data(given)).mark_rect(stroke="white", strokeWidth=1).encode(x=x, y=y, color=colour)
+    nothing = [row for row in table if row["v"] is None]
+    chart = tiles
+    if nothing:
+        chart += (
+            alt.Chart(data(nothing))
+            .mark_rect(color="#ffffff", stroke=GROUND, strokeWidth=0.6)
+            .encode(x=x, y=y)
+        )
+    marked = [row for row in table if row["mark"]]
+    if marked and side > 7:
+        chart += alt.Chart(data(marked)).mark_text(color=RULE, fontSize=min(fit.font, int(0.6 * side))).encode(
+            x=x, y=y, text="mark:N"
+        )  # fmt: skip
+    return chart.properties(width=int(side * len(across)), height=int(side * len(down)))
+
+
+def _sorted(values: set[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:  # NULL beside texts, say
+        return sorted(values, key=lambda value: (value is not None, str(value)))

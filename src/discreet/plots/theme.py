@@ -1,0 +1,240 @@
+"""How every picture looks: sizes, colours that differ in grey too, and the few shapes that all are made of.
+
+Lines differ in colour, in lightness and in their dashes, and carry their name beside them, so that nothing
+hangs on a colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from discreet.errors import DiscreetError, InvalidParameter
+
+Row: TypeAlias = Mapping[str, Any]
+Picture: TypeAlias = Any
+"""An Altair chart; to name its class in a type would be to load Altair."""
+
+COLOURS: Final = ("#12355b", "#c4491d", "#3d8fc9", "#d9a520")
+"""Dark to light: relative luminance .03, .16, .25, .43, far from red against green."""
+DASHES: Final[tuple[list[int], ...]] = ([1, 0], [7, 4], [2, 3], [10, 3, 2, 3])
+BAND, RULE, INK, FAINT = "#c9d8e8", "#5a5a5a", "#1c1c1c", "#e6e6e6"
+FONT: Final = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a picture is and how large its words are, in pixels of SVG.
+
+    Attributes:
+        width: of all panels together.
+        height: of all panels together.
+        font: of the words on the axes.
+    """
+
+    width: int
+    height: int
+    font: int
+
+    def part(self, across: int = 1, down: int = 1) -> Size:
+        """The size of one of several panels beside or above each other."""
+        return Size(
+            (self.width - 70 * (across - 1)) // across, (self.height - 90 * (down - 1)) // down, self.font
+        )
+
+
+SIZES: Final = {"slide": Size(800, 400, 16), "column": Size(330, 230, 11)}
+"""For a projector, and for a column of print."""
+
+
+class MissingExtra(DiscreetError, ImportError):
+    """A library of an optional extra is not installed."""
+
+
+def altair() -> Any:
+    """The library that draws.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        import altair as alt
+        import vl_convert  # noqa: F401
+    except ImportError:
+        found = None
+    else:
+        found = alt
+    if found is None:
+        raise MissingExtra(
+            "Pictures need altair and vl-convert-python.", 'Install them with pip install "discreet[plots]".'
+        )
+    return found
+
+
+def size_of(size: str | Size) -> Size:
+    """Read a size: `slide`, `column`, or a `Size`.
+
+    Raises:
+        InvalidParameter: there is no size of that name.
+
+    Example:
+        >>> size_of("column").width
+        330
+    """
+    if isinstance(size, Size):
+        return size
+    if size not in SIZES:
+        raise InvalidParameter(f"There is no size {size}.", f"Choose from {', '.join(SIZES)}.")
+    return SIZES[size]
+
+
+def data(rows: Iterable[Row]) -> Any:
+    """Rows as they are put into a picture, plain for JSON."""
+    return altair().Data(values=[{key: _plain(value) for key, value in row.items()} for row in rows])
+
+
+def _plain(value: Any) -> Any:
+    import math
+
+    item = value.item() if hasattr(value, "item") else value
+    if isinstance(item, float) and not math.isfinite(item):
+        return None
+    return item if isinstance(item, int | float | str | bool | None) else str(item)
+
+
+def axis(
+    field: str,
+    title: str,
+    *,
+    log: bool = False,
+    domain: Sequence[float] | None = None,
+    zero: bool = False,
+    **more: Any,
+) -> dict[str, Any]:
+    """The arguments of a quantitative axis."""
+    alt = altair()
+    scale: dict[str, Any] = {"zero": zero, "nice": False}
+    if log:
+        scale = {"type": "log", "nice": False}
+    if domain is not None:
+        scale["domain"] = list(domain)
+    settings = {"tickCount": 6, **more}
+    return {
+        "shorthand": f"{field}:Q",
+        "title": title,
+        "scale": alt.Scale(**scale),
+        "axis": alt.Axis(**settings),
+    }
+
+
+def lines(
+    rows: Iterable[Row],
+    x: dict[str, Any],
+    y: dict[str, Any],
+    names: Sequence[str],
+    *,
+    width: float = 2.4,
+    interpolate: str = "linear",
+) -> Picture:
+    """Lines of several series; rows have the field `series`, one of `names`."""
+    alt = altair()
+    shown = list(names)
+    return (
+        alt.Chart(data(rows))
+        .mark_line(strokeWidth=width, clip=True, interpolate=interpolate)
+        .encode(
+            x=alt.X(**x),
+            y=alt.Y(**y),
+            color=alt.Color("series:N", legend=None).scale(domain=shown, range=list(COLOURS[: len(shown)])),
+            strokeDash=alt.StrokeDash("series:N", legend=None).scale(
+                domain=shown, range=[DASHES[at] for at in range(len(shown))]
+            ),
+            order=alt.Order("at:Q"),
+        )
+    )
+
+
+def words(
+    places: Iterable[tuple[float, float, str] | tuple[float, float, str, str]],
+    x: dict[str, Any],
+    y: dict[str, Any],
+    *,
+    align: str = "left",
+    dx: int = 6,
+    dy: int = 0,
+    size: int = 14,
+    bold: bool = False,
+    baseline: str = "middle",
+) -> Picture:
+    """Words at places (x, y, words, colour)."""
+    alt = altair()
+    rows = [
+        {"x": place[0], "y": place[1], "words": place[2], "ink": place[3] if len(place) > 3 else INK}
+        for place in places
+    ]
+    return (
+        alt.Chart(data(rows))
+        .mark_text(
+            align=align,
+            baseline=baseline,
+            dx=dx,
+            dy=dy,
+            fontSize=size,
+            fontWeight="bold" if bold else "normal",
+            lineBreak="\n",
+        )
+        .encode(
+            x=alt.X(**{**x, "shorthand": "x:Q"}),
+            y=alt.Y(**{**y, "shorthand": "y:Q"}),
+            text="words:N",
+            color=alt.Color("ink:N", legend=None, scale=None),
+        )
+    )
+
+
+def dots(
+    places: Iterable[tuple[float, float]], x: dict[str, Any], y: dict[str, Any], *, size: int = 70, ink: str = INK,
+    opacity: float = 1.0,
+) -> Picture:  # fmt: skip
+    """Filled points at places (x, y)."""
+    alt = altair()
+    return (
+        alt.Chart(data({"x": px, "y": py} for px, py in places))
+        .mark_point(filled=True, size=size, color=ink, opacity=opacity, clip=True)
+        .encode(x=alt.X(**{**x, "shorthand": "x:Q"}), y=alt.Y(**{**y, "shorthand": "y:Q"}))
+    )
+
+
+def rule(
+    at: float, x: dict[str, Any], y: dict[str, Any], *, vertical: bool = True, dash: Sequence[int] = (4, 3)
+) -> Picture:
+    """A thin line across the picture."""
+    alt = altair()
+    made = alt.Chart(data([{"at": at}])).mark_rule(color=RULE, strokeDash=list(dash), strokeWidth=1.3)
+    if vertical:
+        return made.encode(x=alt.X(**{**x, "shorthand": "at:Q"}))
+    return made.encode(y=alt.Y(**{**y, "shorthand": "at:Q"}))
+
+
+def finish(chart: Any, title: str, size: Size, subtitle: str | Sequence[str] = "") -> Any:
+    """Give a picture its title and its looks. Nothing may be layered or joined afterwards."""
+    alt = altair()
+    small = max(9, size.font - 2)
+    heading = alt.TitleParams(
+        title, subtitle=[subtitle] if isinstance(subtitle, str) and subtitle else list(subtitle), anchor="start",
+        fontSize=size.font + 3, subtitleFontSize=small, subtitleColor=RULE, color=INK, font=FONT, subtitleFont=FONT,
+        offset=12, subtitlePadding=5,
+    )  # fmt: skip
+    return (
+        chart.properties(title=heading, background="white", padding=12)
+        .configure(font=FONT)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelFontSize=small, titleFontSize=small, titleFontWeight="normal", labelColor=INK, titleColor=INK,
+            gridColor=FAINT, domainColor=RULE, tickColor=RULE, titlePadding=8, labelLimit=260,
+        )
+        .configure_header(labelFontSize=small, titleFontSize=small, labelFontWeight="bold")
+        .configure_legend(labelFontSize=small, titleFontSize=small)
+        .configure_title(anchor="start", fontSize=size.font, fontWeight="bold", color=INK, font=FONT)
+    )  # fmt: skip
