@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.plots.precision import errors, randomized_response
     from discreet.plots.releases import release
     from discreet.plots.render import save
-    from discreet.plots.theme import SIZES, Picture, Size
+    from discreet.plots.theme import SIZES, Size
 
 _WHERE = {
     "FIGURES": "catalogue",

@@ -113,7 +113,7 @@ def mean_releases(
         for n in people:
             scale = (high - low) / (n * loss)
             mean = float(given[:n].clip(float(low), float(high)).mean())
-            released: npt.NDArray[np.float64] = mean + laplace(scale / _FINE, rounds) * float(_FINE)
+            released = mean + laplace(scale / _FINE, rounds) * float(_FINE)
             radius = float(scale) * math.log(1 / level)
             cases.append(
                 Releases(n, float(loss), float(scale), radius, np.asarray(released - mean, np.float64))
