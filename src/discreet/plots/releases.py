@@ -78,7 +78,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
         >>> from discreet.plots.examples import counts
         >>> drawn = release(counts()).to_dict()
         >>> drawn["title"]["text"], drawn["title"]["subtitle"]
-        ('visits', ['ε = 0.1; lines are the intervals of the noise at 95 %; × no answer'])
+        ('visits', ['ε = 0.1; lines are the intervals of the noise at 95 %; ... no answer'])
     """
     fit = size_of(size)
     keys = [name for name in shown.columns if name not in shown.low]

@@ -16,8 +16,8 @@ Row: TypeAlias = Mapping[str, Any]
 Picture: TypeAlias = Any
 """An Altair chart; to name its class in a type would be to load Altair."""
 
-COLOURS: Final = ("#12355b", "#c4491d", "#3d8fc9", "#d9a520")
-"""Dark to light: relative luminance .03, .16, .25, .43, far from red against green."""
+COLOURS: Final = ("#12355b", "#b8401a", "#4698d2", "#e2b33c")
+"""Dark to light: relative luminance .03, .14, .28, .49, and blue against orange rather than red against green."""
 DASHES: Final[tuple[list[int], ...]] = ([1, 0], [7, 4], [2, 3], [10, 3, 2, 3])
 BAND, RULE, INK, FAINT = "#c9d8e8", "#5a5a5a", "#1c1c1c", "#e6e6e6"
 FONT: Final = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"

@@ -1,0 +1,57 @@
+"""`discreet plot`, `gallery` and `experiment` do what they say, and say what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+from discreet.plots import FIGURES
+
+
+def test_the_names_are_listed_and_one_is_drawn(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    listed = run("plot")
+    assert (listed.exit_code, listed.stderr) == (0, "")
+    assert [line.split()[0] for line in listed.stdout.splitlines()[2:]] == list(FIGURES)
+    assert [each["name"] for each in json.loads(run("plot", "--json").stdout)] == list(FIGURES)
+    drawn = run("plot", "neighbours", "-o", "a.png", "--column")
+    assert (drawn.exit_code, drawn.stdout, drawn.stderr) == (0, "", "wrote a.png\n")
+    assert Path("a.png").read_bytes().startswith(b"\x89PNG")
+    numbers = json.loads(run("plot", "densities", "--json").stdout)["numbers"]
+    assert numbers[3] == {"what": "peak at b = 7", "value": "0.0714"}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["plot", "nothing", "-o", "a.svg"], ["plot", "densities"], ["plot", "densities", "-o", "a.gif"],
+     ["plot", "densities", "-o", "no/such/folder.svg"], ["plot", "-o", "a.svg"],
+     ["plot", "densities", "--json", "-o", "a.svg"], ["gallery", "no/such/folder"], ["gallery"],
+     ["experiment", "heights", "--people", "0"]],
+)  # fmt: skip
+def test_bad_usage_is_exit_code_2(
+    run: Run, args: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_heights_print_their_curve(run: Run) -> None:
+    result = run("experiment", "heights", "--rounds", "20")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert len(lines) == 2 + 25 + 1
+    assert lines[2].startswith("0.001 ")
+    assert lines[-2].startswith("3 ")
+    assert all(line.rstrip()[-1] in "abc" for line in lines[2:-1])
+    run_json = json.loads(run("experiment", "heights", "--rounds", "20", "--json").stdout)
+    assert len(run_json["points"]) == 75
+    # 1,500 errors: .0505 +- .001, six deviations.
+    assert run_json["ratio"] == pytest.approx(0.0505, abs=0.006)

@@ -1,0 +1,177 @@
+"""Every picture draws, shows the numbers of its formula, and can be told apart in grey."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.test_examples import REAL
+
+from discreet.errors import InvalidParameter
+from discreet.plots import FIGURES, SIZES, densities, draw, gallery, mean_releases, neighbours, save
+from discreet.plots.theme import COLOURS, DASHES, MissingExtra
+
+
+def _rows(chart: Any, *fields: str) -> list[dict[str, Any]]:
+    """The rows of a picture's data that have these fields."""
+    found: list[dict[str, Any]] = []
+
+    def walk(part: Any) -> None:
+        if isinstance(part, dict):
+            values = part.get("data", {}).get("values", []) if isinstance(part.get("data"), dict) else []
+            found.extend(row for row in values if set(fields) <= set(row))
+            for each in part.values():
+                walk(each)
+        elif isinstance(part, list):
+            for each in part:
+                walk(each)
+
+    walk(chart.to_dict())
+    return found
+
+
+def test_the_gallery_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    some = {name: FIGURES[name] for name in ("densities", "neighbours", "heights", "grid")}
+    monkeypatch.setattr("discreet.plots.page.FIGURES", some)  # the others are drawn below
+    seen: list[tuple[int, int]] = []
+    page = gallery(tmp_path / "pictures", png=False, progress=lambda done, of: seen.append((done, of)))
+    assert seen[-1] == (4, 4)
+    text = page.read_text("utf-8")
+    for target in re.findall(r'(?:href|src)="([^"#]+)"', text):
+        assert (page.parent / target).read_text("utf-8").startswith("<svg"), target
+    for figure in some.values():
+        part = text.partition(f'<section id="{figure.name}">')[2].partition("</section>")[0]
+        assert f'href="#{figure.name}"' in text
+        assert figure.formula in part
+        assert f"discreet plot {figure.name} -o" in part
+        assert part.count("<tr>") >= 2
+    assert "http" not in text
+    with pytest.raises(InvalidParameter, match="is a file"):
+        gallery(page)
+    with pytest.raises(InvalidParameter, match="no folder"):
+        gallery(tmp_path / "a" / "b")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_code_beside_a_picture_draws_it(name: str) -> None:
+    space: dict[str, Any] = {}
+    exec(FIGURES[name].code, space)
+    spec = space["chart"].to_dict()
+    assert spec["title"]["text"]
+    assert len(FIGURES) == 12
+    assert len(FIGURES[name].says) > 20
+    assert "url" not in json.dumps({**spec, "$schema": ""}), "a picture must need no network"
+    assert len(_rows(space["chart"])) < 5000  # Altair's own limit
+
+
+def test_the_numbers_are_those_of_the_checklist() -> None:
+    numbers = {words: value for figure in FIGURES.values() for words, value in figure.numbers()}
+    assert [numbers[f"peak at b = {b}"] for b in (1, 2, 4, 7)] == ["0.5", "0.25", "0.125", "0.0714"]
+    assert [numbers[f"gap at ε = {e}"] for e in ("0.1", "0.5", "1")] == ["0.47 %", "9.91 %", "35.9 %"]
+    assert numbers["their ratio, and the bound"] == "2.7183 ≤ 2.7183"
+    assert numbers["loss of the output 38.2 for answers 37.9 and 38.9, ε = .5"] == "0.2"
+    assert numbers["mean of the largest of 3,143: bound b (ln d + 1)"] == "181.06"
+    assert numbers["the same exactly, b H_d"] == "172.61"
+    assert numbers["mean and rms error of one"] == "20, 28.28"
+    sizes = [numbers[f"people for an error of .01, ε = {e}: {of}"] for e in ("0.1", "1")
+             for of in ("Laplace", "randomised response")]  # fmt: skip
+    assert sizes == ["1,414", "999,167", "141", "9,207"]
+    # 2,400 errors of 6 points: .05046 +- .0008; six deviations.
+    assert float(numbers["measured error / b"]) == pytest.approx(0.0505, abs=0.005)
+
+
+def test_the_peaks_are_drawn_where_they_are() -> None:
+    top: dict[str, float] = {}
+    for row in _rows(densities([1, 2, 4, 7]), "series"):
+        top[row["series"]] = max(top.get(row["series"], 0), row["y"])
+    assert [round(each, 4) for each in top.values()] == [0.5, 0.25, 0.125, 0.0714]
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1, 2])
+def test_the_other_density_stays_in_the_band_and_touches_it(epsilon: float) -> None:
+    curves: dict[str, dict[float, float]] = {}
+    for row in _rows(neighbours(epsilon), "series"):
+        curves.setdefault(row["series"], {})[row["x"]] = row["y"]
+    first, second = curves["answer 0"], curves["answer 1"]
+    ratios = [second[x] / first[x] for x in first]
+    assert max(ratios) == pytest.approx(math.exp(epsilon), rel=1e-6)
+    assert min(ratios) == pytest.approx(math.exp(-epsilon), rel=1e-6)
+    # The fault of a scale that is too small: it leaves the band.
+    shrunk = [(second[x] / first[x]) ** 1.5 for x in first]
+    assert max(shrunk) > math.exp(epsilon) * 1.05
+
+
+def test_the_band_of_the_mean_holds_what_it_says() -> None:
+    # 75 cases of 400 releases at 95 %: the share is off by .00126, so .009 is 7 deviations; a band of b ln 10 or
+    # noise of sensitivity 16 instead of 15 is seen (90 %, 94.0 %).
+    cases = mean_releases(rounds=400)
+    shares = [case.coverage for case in cases]
+    assert len(cases) == 14 * 5
+    assert sum(shares) / len(shares) == pytest.approx(0.95, abs=0.009)
+    assert {case.epsilon for case in cases} == {1, 0.32, 0.1, 0.03, 0.01}
+    assert cases[0].radius == pytest.approx(15 / 200 * math.log(20))
+    bad: list[dict[str, Any]] = [
+        {"bounds": (1, 1)},
+        {"rounds": 0},
+        {"alpha": 1},
+        {"values": [1, 2]},
+        {"people": [0]},
+    ]
+    for more in bad:
+        with pytest.raises(InvalidParameter):
+            mean_releases(**more)
+
+
+@pytest.mark.skipif(not (REAL / "PUMS5extract10000.csv").is_file(), reason="the census file is not here")
+def test_the_mean_of_the_real_education_is_released_too() -> None:
+    text = (REAL / "PUMS5extract10000.csv").read_text("utf-8")
+    header, *lines = (line.split(",") for line in text.replace("\r", "\n").split("\n") if line)
+    levels = [int(line[header.index("educ")]) for line in lines]
+    assert set(levels) <= set(range(1, 17))
+    cases = mean_releases(levels, people=[200, 1500], epsilons=[1, 0.1], rounds=500)
+    # 500 releases each: .95 +- .0097, seven deviations below.
+    assert min(case.coverage for case in cases) > 0.88
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_lines_differ_in_grey_and_in_dashes() -> None:
+    lights = [_luminance(colour) for colour in COLOURS]
+    assert lights == sorted(lights)
+    # Contrast of at least 1.4 between neighbours in the order of use: seen side by side in grey.
+    assert all((b + 0.05) / (a + 0.05) > 1.4 for a, b in itertools.pairwise(lights))
+    assert len({tuple(dash) for dash in DASHES}) == len(DASHES) == len(COLOURS)
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "json", "html"])
+def test_files_are_of_the_kind_that_they_are_called(ending: str, tmp_path: Path) -> None:
+    written = save(densities([1]), tmp_path / f"a.{ending}", scale=1).read_bytes()
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "json": b"{", "html": b"<!DOCTYPE html>"}
+    assert written.lstrip().startswith(starts[ending])
+    if ending == "html":
+        assert b"<script src=" not in written  # whole, without a network
+
+
+def test_bad_names_and_a_missing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for call in (
+        lambda: draw("nothing"),
+        lambda: draw("densities", "huge"),
+        lambda: save(None, tmp_path / "a.gif"),
+        lambda: save(None, tmp_path / "b" / "a.svg"),
+    ):
+        with pytest.raises(InvalidParameter):
+            call()
+    assert set(SIZES) == {"slide", "column"}
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(MissingExtra, match=r"pip install .discreet\[plots\]"):
+        draw("densities")

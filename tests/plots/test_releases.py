@@ -1,0 +1,104 @@
+"""A release is drawn as fits its keys, with its intervals, and with marks where there is nothing to read."""
+
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.plots.test_figures import _rows
+
+import discreet as dp
+from discreet.errors import InvalidParameter
+from discreet.plots.examples import Example, counts, sightings
+from discreet.plots.releases import MOST_BARS, release
+
+
+def _shown(keys: dict[str, list[Any]], values: list[Any], width: float = 1.0) -> Example:
+    table = pa.table({**keys, "n": values})
+    ends = [
+        pa.array([None if v is None else v + side * width for v in values], pa.float64()) for side in (-1, 1)
+    ]
+    return Example(table, {"n": ends[0]}, {"n": ends[1]}, Fraction(1))
+
+
+def _kinds(chart: Any) -> set[str]:
+    spec = chart.to_dict()
+    parts = spec.get("hconcat", [spec])
+    return {layer["mark"]["type"] for part in parts for layer in part.get("layer", [part])}
+
+
+def test_a_text_key_gives_bars_with_their_intervals() -> None:
+    chart = release(_shown({"county": ["A", "B", "C"]}, [10, 0, None]))
+    assert {"bar", "rule", "tick", "text"} <= _kinds(chart)
+    rows = {row["key"]: row for row in _rows(chart, "key", "sure")}
+    assert (rows["A"]["l"], rows["A"]["h"], rows["A"]["sure"]) == (9, 11, True)
+    assert not rows["B"]["sure"]  # the interval holds 0: the noise alone could have made it
+    assert [row["key"] for row in _rows(chart, "key", "words")] == ["C"]
+    assert "no answer" in chart.to_dict()["title"]["subtitle"][0]
+
+
+def test_an_ordered_key_gives_points_with_a_band() -> None:
+    days = [dt.date(2025, 1, 1) + dt.timedelta(day) for day in range(20)]
+    for keys in (days, list(range(20))):
+        chart = release(_shown({"day": keys}, [*range(10), None, *range(9)]))
+        assert {"area", "line", "point", "text"} == _kinds(chart)
+    assert "bar" in _kinds(release(_shown({"day": days[:5]}, [1] * 5)))
+
+
+def test_two_keys_give_a_grid_with_what_is_missing() -> None:
+    keys = {"x": [0, 0, 1, 1, 2, 2, 0], "y": [0, 1, 0, 1, 0, 1, 2]}
+    chart = release(_shown(keys, [5, 6, 7, 0, None, 9, 3]))
+    marks = {(row["x"], row["y"]): row["mark"] for row in _rows(chart, "mark") if row["mark"]}
+    cross = "\N{MULTIPLICATION SIGN}"
+    assert marks == {("1", "1"): "○", ("2", "0"): cross, ("1", "2"): cross, ("2", "2"): cross}
+
+
+def test_many_rows_are_cut_and_it_is_said_and_equal_names_stay_apart() -> None:
+    chart = release(_shown({"name": [f"g{at}" for at in range(MOST_BARS + 7)]}, [1] * (MOST_BARS + 7)))
+    assert "7 more rows are not shown" in chart.to_dict()["title"]["subtitle"][0]
+    twins = release(_shown({"a": ["x · y", "x"], "b": ["z", "y · z"]}, [1, 2]))
+    assert len({row["key"] for row in _rows(twins, "key", "sure")}) == 2
+
+
+def test_nothing_to_draw_is_said() -> None:
+    shown = _shown({"county": ["A"]}, [1])
+    with pytest.raises(InvalidParameter, match="no measure county"):
+        release(shown, measure="county")
+    with pytest.raises(InvalidParameter, match="nothing to draw"):
+        release(_shown({"county": []}, []))
+    with pytest.raises(InvalidParameter, match="nothing to draw"):
+        release(Example(shown.values, {}, {}, Fraction(1)))
+
+
+def test_the_examples_have_the_noise_that_they_say() -> None:
+    visits, grid = counts(), sightings()
+    assert visits.high["visits"][0].as_py() - visits.values["visits"][0].as_py() == 90
+    assert grid.high["sightings"][0].as_py() - grid.values["sightings"][0].as_py() == 24
+
+
+def test_a_session_s_answer_draws_itself(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    days = [dt.date(2025, 1, 1) + dt.timedelta(day) for day in range(14)]
+    table = pa.table({"day": [days[at] for at in rng.integers(0, 14, 900)], "age": rng.integers(0, 90, 900),
+                      "sex": rng.choice(["f", "m"], 900)})  # fmt: skip
+    with dp.protect(table, privacy_unit="row", bounds={"age": (0, 90)}, keys={"sex": ["f", "m"], "day": days},
+                    budget=100) as session:  # fmt: skip
+        by_day = session.sql("SELECT day, COUNT(*) AS n FROM data GROUP BY day", 1)
+        assert "area" in _kinds(by_day.plot())
+        both = session.sql("SELECT sex, COUNT(*) AS n, AVG(age) AS age FROM data GROUP BY sex", 1)
+        assert both.plot(title="People").to_dict()["title"]["text"] == "People"
+        assert len(both.plot().to_dict()["hconcat"]) == 2
+        assert "hconcat" not in both.plot(measure="age").to_dict()
+        whole = session.sql("SELECT COUNT(*) AS n FROM data", 1)
+        assert {row["key"] for row in _rows(whole.plot(), "key", "sure")} == {"all"}
+        shown = {row["key"]: row["v"] for row in _rows(both.plot(measure="n"), "key", "sure")}
+        assert shown == dict(zip(*[both.to_dict()[name] for name in ("sex", "n")], strict=True))
+        from discreet.plots import save
+
+        for at, answer in enumerate((by_day, both, whole)):
+            assert save(answer.plot(size="column"), tmp_path / f"{at}.svg").stat().st_size > 1000
