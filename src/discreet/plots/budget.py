@@ -22,7 +22,7 @@ def one_plus_epsilon(marks: Sequence[float] = (0.1, 0.5, 1), size: str | Size = 
     fit = size_of(size)
     at = np.linspace(0, 1.6, 161)
     names = ["exp(ε)", "1 + ε"]
-    x, y = axis("x", "ε", domain=(0, 1.6)), axis("y", "factor", domain=(0.9, 5.2))
+    x, y = axis("x", "ε", domain=(0, 1.6)), axis("y", "factor", domain=(0.8, 5.2))
     rows = [
         {"x": px, "y": py, "at": px, "series": name}
         for name, curve in zip(names, (np.exp(at), 1 + at), strict=True)
@@ -35,7 +35,7 @@ def one_plus_epsilon(marks: Sequence[float] = (0.1, 0.5, 1), size: str | Size = 
         + dots([(px, py) for px, py, _ in places], x, y, size=50)
         + dots([(mark, 1 + mark) for mark in marks], x, y, size=50)
         + words(places[1:], x, y, align="right", dx=-4, dy=-fit.font, size=fit.font)
-        + words(places[:1], x, y, dx=0, dy=int(-2.2 * fit.font), size=fit.font)
+        + words(places[:1], x, y, dx=6, dy=int(0.8 * fit.font), size=fit.font)
         + words(ends, x, y, align="right", dx=-24, dy=-4, size=fit.font, bold=True)
     )
     return finish(
