@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,28 @@ def test_bad_usage_is_exit_code_2(
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_an_answer_is_written_as_a_picture_and_nothing_is_charged_for_what_cannot_be(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"
+    done = run("query", count, "-e", "0.25", "-o", "n.svg")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert Path("n.svg").read_text("utf-8").startswith("<svg")
+    monkeypatch.setitem(sys.modules, "altair", None)
+    missing = run("query", count, "-e", "0.5", "-o", "m.svg")
+    assert missing.exit_code == 1
+    assert "discreet[plots]" in missing.stderr
+    assert json.loads(run("budget", "--json").stdout)["spent"] == "0.25"
+
+
+def test_the_mean_is_released_from_the_command_line(run: Run) -> None:
+    result = run("experiment", "mean", "--rounds", "50")
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == 2 + 70 + 1
+    cases = json.loads(run("experiment", "mean", "--rounds", "50", "--private-n", "--json").stdout)["cases"]
+    assert {case["epsilon"] for case in cases} == {1, 0.32, 0.1, 0.03, 0.01}
 
 
 def test_the_heights_print_their_curve(run: Run) -> None:

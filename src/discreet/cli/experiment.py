@@ -62,6 +62,44 @@ def heights(
     typer.echo(f"error / b = {run.ratio:.4f} over all points; {rounds:,} rounds of {people:,} people each")
 
 
+@app.command("mean")
+def mean(
+    rounds: Annotated[int, typer.Option("--rounds", metavar="N", help="How often, for each case.")] = 200,
+    private: Annotated[bool, typer.Option("--private-n", help="Hide the number of people, too.")] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Release a mean of levels of education, 1 to 16, again and again: for 200 to 1,500 people and several epsilons.
+
+    \b
+    Examples:
+      discreet experiment mean
+      discreet experiment mean --rounds 1000 --private-n --json
+    """  # noqa: D301
+    import numpy as np
+
+    from discreet.cli.output import dump, print_table
+    from discreet.plots.means import mean_releases
+
+    with Progress("releasing") as progress:
+        cases = mean_releases(rounds=rounds, private=private, progress=counted(progress, "cases"))
+    rows = [
+        {"people": case.people, "epsilon": case.epsilon, "error": float(np.abs(case.errors).mean()),
+         "radius": case.radius, "coverage": case.coverage}
+        for case in cases
+    ]  # fmt: skip
+    if as_json:
+        typer.echo(dump({"rounds": rounds, "private_n": private, "cases": rows}))
+        return
+    body = [
+        [f"{row['epsilon']:g}", f"{row['people']:,}", _three(row["error"]), f"± {_three(row['radius'])}",
+         f"{100 * row['coverage']:.1f} %"]
+        for row in rows
+    ]  # fmt: skip
+    print_table(["epsilon", "people", "mean error", "95 % radius", "within it"], body, [True] * 5)
+    share = float(np.mean([case.coverage for case in cases]))
+    typer.echo(f"{100 * share:.2f} % of {rounds * len(cases):,} releases lie within the radius")
+
+
 def _three(value: float) -> str:
     """Three digits that mean something.
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from discreet.query.answer import Release
     from discreet.session import BudgetState
 
-SUFFIXES = (".csv", ".parquet", ".json")
+PICTURES = (".svg", ".png", ".html")
+SUFFIXES = (".csv", ".parquet", ".json", *PICTURES)
 _INTERVAL = r"± [\d,.∞e+-]+$|\[-?[\d,.∞e+-]+, -?[\d,.∞e+-]+\]$"
 
 
@@ -98,6 +99,10 @@ def check_output(path: Path | None) -> None:
         raise Usage(f"--output {path}: the name must end in {', '.join(SUFFIXES)}")
     if not path.absolute().parent.is_dir():
         raise Usage(f"--output {path}: there is no such folder")
+    if path.suffix.lower() in PICTURES:
+        from discreet.plots.theme import altair
+
+        altair()  # says now, not after the charge, that the extra is missing
 
 
 def write(release: Release, budget: BudgetState, path: Path) -> None:
@@ -105,6 +110,11 @@ def write(release: Release, budget: BudgetState, path: Path) -> None:
     kind = path.suffix.lower()
     if kind == ".json":
         path.write_text(dump(document(release, budget)) + "\n", "utf-8")
+        return
+    if kind in PICTURES:
+        from discreet.plots.render import save
+
+        save(release.plot(), path)
         return
     table = release.to_arrow()
     if kind == ".csv":

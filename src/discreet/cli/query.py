@@ -30,7 +30,12 @@ def command(
     delta: opt.Delta = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write a .csv, .parquet or .json file instead."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write a .csv, .parquet or .json file, or a picture, .svg or .png.",
+        ),
     ] = None,
     as_json: opt.Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
@@ -59,6 +64,7 @@ def command(
       discreet query "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --epsilon 0.1
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.csv
       discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --delta 1e-9
+      discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.svg
       discreet query --mock "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
       echo "SELECT AVG(age) AS age FROM visits" | discreet query - --epsilon 0.1 --json
       discreet query --source visits.csv --unit patient_id --max-rows 3 --budget 2 \\

@@ -34,6 +34,10 @@ class Estimate:
         epsilon: what each value paid: that of one answer, as a value is in one node.
         nodes: how many nodes answered.
         notes: what the interval does not cover.
+
+    Example:
+        >>> print(Estimate(41.25, 40.0, 42.5, 0.95, Fraction(1, 4), 3, ()))
+        41.2 ± 1.2 · 3 nodes · epsilon 0.25 · ± covers the noise at 95 %
     """
 
     value: float
@@ -65,6 +69,10 @@ class Federation:
 
     Raises:
         InvalidParameter: there is no node, or one is none.
+
+    Example:
+        >>> Federation([LocalNode("north", [31, 47]), LocalNode("south", [62])])
+        <Federation of 2 nodes>
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:

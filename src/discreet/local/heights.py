@@ -42,6 +42,10 @@ class Point:
         scale: b = sensitivity/epsilon, in cm.
         error: the mean of |estimate - mean of the people| over the rounds, in cm.
         expected: what the formula says, 2 b/sqrt(pi n), in cm.
+
+    Example:
+        >>> height_experiment(epsilons=[1], sensitivities=[10], rounds=1).points[0].scale
+        10.0
     """
 
     sensitivity: float
@@ -60,6 +64,11 @@ class HeightExperiment:
         rounds: how often, for each point.
         mean: the mean height of these people, in cm.
         points: the curves, by sensitivity and then epsilon.
+
+    Example:
+        >>> run = height_experiment(epsilons=[0.1, 1], rounds=1)
+        >>> run.people, len(run.points), 160 < run.mean < 180
+        (500, 6, True)
     """
 
     people: int

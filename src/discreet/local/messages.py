@@ -86,6 +86,10 @@ class Offer:
         access: what was declared; None while the node is closed.
         left: the epsilon that it has left; None while it is closed.
         records: how many values it holds, where the declaration makes that public; else None.
+
+    Example:
+        >>> Offer("ward 3").to_dict()
+        {'name': 'ward 3', 'access': None, 'left': None, 'records': None}
     """
 
     name: str
@@ -134,6 +138,11 @@ class Report:
         sums: the noisy sums, one under replace_one and two under add_remove; each has discrete Laplace noise
             of scale STEPS/epsilon.
         records: how many values the node holds, under replace_one; else None.
+
+    Example:
+        >>> report = Report("ward 3", Access((0, 1), 1), Fraction(1, 4), (9_000_000,), 20)
+        >>> report.scale == 4 * STEPS, Report.from_dict(report.to_dict()) == report
+        (True, True)
     """
 
     name: str
@@ -179,7 +188,13 @@ class Report:
 
 @runtime_checkable
 class Node(Protocol):
-    """Whatever can be asked: a node in this process, or one behind any wire (`RemoteNode`)."""
+    """Whatever can be asked: a node in this process, or one behind any wire (`RemoteNode`).
+
+    Example:
+        >>> from discreet.local import LocalNode, RemoteNode
+        >>> isinstance(LocalNode("ward 3", [1]), Node), isinstance(RemoteNode(print), Node)
+        (True, True)
+    """
 
     def describe(self) -> Offer:
         """Say what may be asked. It is free and touches no value."""

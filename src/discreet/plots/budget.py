@@ -18,6 +18,10 @@ def one_plus_epsilon(marks: Sequence[float] = (0.1, 0.5, 1), size: str | Size = 
     Args:
         marks: values of epsilon where the gap (e^epsilon - 1 - epsilon)/(1 + epsilon) is written.
         size: "slide" or "column".
+
+    Example:
+        >>> one_plus_epsilon(size="column").width
+        330
     """
     fit = size_of(size)
     at = np.linspace(0, 1.6, 161)
@@ -71,6 +75,10 @@ def composition(
         releases: how many are shown.
         delta: of advanced composition, strictly between 0 and 1.
         size: "slide" or "column".
+
+    Example:
+        >>> composition(epsilon=0.1, budget=2).title.text
+        'How losses add up'
     """
     fit = size_of(size)
     exact, limit = epsilon_of(epsilon), epsilon_of(budget, "budget")

@@ -30,6 +30,10 @@ class Figure:
         code: Python that draws it as `chart`.
         numbers: computes what can be read from it, as pairs of words and value.
         draw: draws it at a size.
+
+    Example:
+        >>> FIGURES["neighbours"].numbers()[1]
+        ('their ratio, and the bound', '2.7183 ≤ 2.7183')
     """
 
     name: str

@@ -12,6 +12,10 @@ def heights(run: HeightExperiment | None = None, size: str | Size = "slide") -> 
     Args:
         run: what `height_experiment` returned; run anew by default.
         size: "slide" or "column".
+
+    Example:
+        >>> heights(height_experiment(people=50, rounds=2)).title.text
+        '50 people report their heights with noise'
     """
     fit, alt = size_of(size), altair()
     made = height_experiment() if run is None else run

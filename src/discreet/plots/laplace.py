@@ -96,6 +96,10 @@ def functions(scale: Number = 1, draws: int = 2000, size: str | Size = "slide") 
         scale: above zero.
         draws: how many are drawn, exactly and with new randomness.
         size: "slide" or "column".
+
+    Example:
+        >>> functions(scale=3).title.text
+        'Laplace noise of scale 3'
     """
     fit = size_of(size)
     part = Size(fit.width, int(1.35 * fit.height), fit.font).part(2, 2)
@@ -159,6 +163,10 @@ def neighbours(
         answers: the true answers on the two data sets; different.
         output: where the ratio is marked.
         size: "slide" or "column".
+
+    Example:
+        >>> neighbours(epsilon=0.5).title.text
+        'Two neighbouring data sets, ε = 0.5'
     """
     fit, alt = size_of(size), altair()
     loss = float(epsilon_of(epsilon))
@@ -217,6 +225,10 @@ def memorylessness(
         scale: above zero.
         waits: the values of t, from 0 up; at most four.
         size: "slide" or "column".
+
+    Example:
+        >>> memorylessness(scale=2).width
+        800
     """
     fit = size_of(size)
     b = float(distribution(scale).scale)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
+from discreet.local import half_width
 from discreet.noise import laplace
 from discreet.plots.theme import (
     BAND,
@@ -33,6 +33,7 @@ EPSILONS: Final = (1, 0.32, 0.1, 0.03, 0.01)
 EDUCATION: Final = (1, 16)
 _SHARES: Final = (3, 2, 4, 3, 3, 3, 3, 4, 20, 6, 18, 7, 14, 5, 2, 1)
 _FINE: Final = Fraction(1, 1 << 32)
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def education(people: int) -> npt.NDArray[np.int64]:
@@ -73,12 +74,15 @@ def mean_releases(
     epsilons: Sequence[Number] = EPSILONS,
     rounds: int = 200,
     alpha: Number = 0.05,
+    private: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Releases]:
     """Release the mean of the first n values, for each n and epsilon, `rounds` times.
 
-    n is public and a record may be replaced, so the clamped sum has sensitivity greatest - least, and the mean
-    that divided by n. Values are clamped; the errors are those of the noise.
+    With a public n, a record may be replaced, so the clamped sum has sensitivity greatest - least, and the mean
+    that divided by n. With a private one, a record may be added or removed, and what is released is a noisy pair:
+    with u in [0, 1] the place of a value between the bounds, the sums of u and of 1 - u, which together move by 1.
+    Their share is the mean; its radius is to first order in 1/(n epsilon). The errors are those of the noise alone.
 
     Args:
         values: at least as many as the largest n; by default invented levels of education.
@@ -87,6 +91,7 @@ def mean_releases(
         epsilons: of a release.
         rounds: how often each is released.
         alpha: one less the confidence of the band.
+        private: whether n is private.
         progress: called with the cases done and the cases wanted.
 
     Raises:
@@ -111,16 +116,30 @@ def mean_releases(
     for epsilon in epsilons:
         loss = epsilon_of(epsilon)
         for n in people:
-            scale = (high - low) / (n * loss)
-            mean = float(given[:n].clip(float(low), float(high)).mean())
-            released = mean + laplace(scale / _FINE, rounds) * float(_FINE)
-            radius = float(scale) * math.log(1 / level)
-            cases.append(
-                Releases(n, float(loss), float(scale), radius, np.asarray(released - mean, np.float64))
-            )
+            places = (given[:n].clip(float(low), float(high)) - float(low)) / float(high - low)
+            errors, radius = (_ratio if private else _plain)(places, loss, rounds, float(1 - level))
+            width = float(high - low)
+            cases.append(Releases(n, float(loss), width / (n * float(loss)), width * radius, width * errors))
             if progress is not None:
                 progress(len(cases), len(epsilons) * len(people))
     return cases
+
+
+def _plain(places: Floats, loss: Fraction, rounds: int, level: float) -> tuple[Floats, float]:
+    """Errors of the mean of places in [0, 1] with a public n, and their radius."""
+    noise = laplace(1 / (len(places) * loss * _FINE), rounds) * float(_FINE)
+    return np.asarray(noise, np.float64), half_width([float(1 / (len(places) * loss))], level)
+
+
+def _ratio(places: Floats, loss: Fraction, rounds: int, level: float) -> tuple[Floats, float]:
+    """The same with a private n."""
+    inside, n = float(places.sum()), len(places)
+    first, second = laplace(1 / (loss * _FINE), (2, rounds)) * float(_FINE)
+    mean = inside / n
+    number = np.maximum(n + first + second, 1.0)
+    released = ((inside + first) / number).clip(0.0, 1.0)
+    scales = [each / (n * float(loss)) for each in (1 - mean, mean)]
+    return np.asarray(released - mean, np.float64), half_width(scales, level)
 
 
 def mean_release(
@@ -132,6 +151,10 @@ def mean_release(
         cases: what `mean_releases` returned; run anew by default.
         shown: how many releases of each case are drawn.
         size: "slide" or "column".
+
+    Example:
+        >>> mean_release(mean_releases(rounds=20)).title.text
+        'A mean, released again and again'
     """
     fit, alt = size_of(size), altair()
     run = mean_releases() if cases is None else cases

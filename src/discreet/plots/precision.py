@@ -21,6 +21,10 @@ def errors(epsilon: Number = 0.1, people: int = 1000, size: str | Size = "slide"
         epsilon: where it does not vary.
         people: the number of people, where it does not vary.
         size: "slide" or "column".
+
+    Example:
+        >>> len(errors(epsilon=1).hconcat)
+        3
     """
     fit, alt = size_of(size), altair()
     loss = float(epsilon_of(epsilon))
@@ -97,6 +101,10 @@ def randomized_response(error: Number = 0.01, size: str | Size = "slide") -> Pic
     Args:
         error: the rms error wanted, above zero.
         size: "slide" or "column".
+
+    Example:
+        >>> randomized_response(error=0.05).title.text
+        'What it costs to trust nobody'
     """
     fit = size_of(size)
     alpha = float(positive(decimal(error, "error"), "error"))

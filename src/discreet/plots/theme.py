@@ -31,6 +31,10 @@ class Size:
         width: of all panels together.
         height: of all panels together.
         font: of the words on the axes.
+
+    Example:
+        >>> Size(800, 400, 16).part(across=2).width
+        365
     """
 
     width: int

@@ -47,6 +47,11 @@ class SampledSensitivity:
         norm: 1 or 2.
         neighbours: "replace_one" or "add_remove".
         records: the number of records of the larger data set of a pair.
+
+    Example:
+        >>> found = SampledSensitivity(0.0625, 0.05, 0.007, 113, 113, "binomial", 1, "replace_one", 500)
+        >>> print(found)
+        0.0625 (L1; the sensitivity 0.0625 was sampled (113 pairs): random differential privacy with gamma 0.05, ...)
     """
 
     value: float

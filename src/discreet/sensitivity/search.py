@@ -33,6 +33,10 @@ class Found:
         pair: the two data sets, within the bounds; None when no pair had different answers.
         tries: how many pairs were looked at.
         norm: 1 or 2.
+
+    Example:
+        >>> print(Found(claimed=1.0, largest=2.0, pair=None, tries=12, norm=1))
+        broken: a pair of neighbours is 2 apart in L1, and 1 was claimed (12 pairs tried)
     """
 
     claimed: float

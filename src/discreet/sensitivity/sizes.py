@@ -44,6 +44,11 @@ class Plan:
         m: how many pairs are sampled.
         k: the sensitivity is the k-th smallest of their distances; k = m is the largest.
         bound: which inequality says so.
+
+    Example:
+        >>> chosen = plan(0.05)
+        >>> chosen.m, chosen.k, round(chosen.rho, 4), chosen.bound
+        (113, 113, 0.0085, 'binomial')
     """
 
     gamma: float
