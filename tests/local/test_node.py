@@ -83,15 +83,24 @@ def test_values_that_are_no_numbers_are_the_owners_error(values: Any) -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["replace_one", "add_remove"])
-def test_no_pair_of_neighbours_moves_the_sums_by_more_than_the_sensitivity(neighbours: Any) -> None:
+def test_no_pair_of_neighbours_moves_the_sums_by_more_than_the_sensitivity(
+    neighbours: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     access = Access((-0.1, 0.3), 1, neighbours)
     values = [-1e300, -0.1, -0.1 + 1e-17, 0.0, 0.1, 0.29999999, 0.3, np.nextafter(0.3, 1), 1e300]
-    moved = []
-    for one, other in itertools.permutations(values, 2):
-        sums = LocalNode("a", [0.2, one])._sums(access)
-        near = [0.2, other] if neighbours == "replace_one" else [0.2]
-        moved.append(int(np.abs(sums - LocalNode("a", near)._sums(access)).sum()))
-    assert max(moved) == STEPS
+
+    def furthest() -> int:
+        moved = []
+        for one, other in itertools.permutations(values, 2):
+            sums = LocalNode("a", [0.2, one])._sums(access)
+            near = [0.2, other] if neighbours == "replace_one" else [0.2]
+            moved.append(int(np.abs(sums - LocalNode("a", near)._sums(access)).sum()))
+        return max(moved)
+
+    assert furthest() == STEPS
+    # The planted fault: a node that believes its bounds instead of enforcing them.
+    monkeypatch.setattr("discreet.local.node.np.clip", lambda places, low, high: places.clip(-1e12, 1e12))
+    assert furthest() > STEPS
 
 
 def test_a_report_has_the_noise_of_its_declaration() -> None:

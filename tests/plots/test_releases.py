@@ -65,6 +65,11 @@ def test_many_rows_are_cut_and_it_is_said_and_equal_names_stay_apart() -> None:
     assert len({row["key"] for row in _rows(twins, "key", "sure")}) == 2
 
 
+def test_a_float_without_interval_is_no_key() -> None:
+    chart = release(_shown({"county": ["A", "B"], "rank": [0.25, 0.5]}, [1, 2]))
+    assert {row["key"] for row in _rows(chart, "key", "sure")} == {"A", "B"}
+
+
 def test_nothing_to_draw_is_said() -> None:
     shown = _shown({"county": ["A"]}, [1])
     with pytest.raises(InvalidParameter, match="no measure county"):

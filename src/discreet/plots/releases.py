@@ -58,7 +58,8 @@ class Shown(Protocol):
 
 
 def release(shown: Shown, title: str = "", measure: str | None = None, size: str | Size = "slide") -> Picture:
-    """Draw a release, as fits its keys: the columns without intervals are the keys, the others the measures.
+    """Draw a release, as fits its keys: the columns without intervals are the
+    keys, unless they hold floats, and the others the measures.
 
     No key or one of text: bars with their intervals. One ordered key (a number, a date) with more than ten
     groups: points and a band. Two keys of many groups: a grid, darker for more. A group without an answer (NULL,
@@ -81,7 +82,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
         ('visits', ['ε = 0.1; lines are the intervals of the noise at 95 %; ... no answer'])
     """
     fit = size_of(size)
-    keys = [name for name in shown.columns if name not in shown.low]
+    keys = [name for name in shown.columns if name not in shown.low and not _is_float(shown, name)]
     measures = [name for name in shown.columns if name in shown.low]
     if measure is not None and measure not in measures:
         raise InvalidParameter(
@@ -120,6 +121,13 @@ def _rows(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[di
         columns[f"l {name}"] = [_number(value) for value in shown.low[name].to_pylist()]
         columns[f"h {name}"] = [_number(value) for value in shown.high[name].to_pylist()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _is_float(shown: Shown, name: str) -> bool:
+    """Whether a column holds what was computed rather than a key: no group is named by a float."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(shown.values.schema.field(name).type))
 
 
 def _number(value: Any) -> float | None:

@@ -1,9 +1,9 @@
 """A sensitivity that was sampled: random differential privacy, which is weaker than differential privacy.
 
 Draw m pairs of neighbouring data sets from a population, and take an order statistic of the distances of
-the answers (Rubinstein and Alda 2017, algorithm 2; `sizes` says which one, and why). A mechanism calibrated
-to it is epsilon-DP on a pair of neighbours with probability 1 - gamma, if the records are independent
-draws from that population (Hall, Rinaldo and Wasserman 2013, definition of random differential privacy).
+the answers (the sensitivity sampler of Rubinstein and Alda 2017; `sizes` says which one, and why). A
+mechanism calibrated to it is epsilon-DP on a pair of neighbours with probability 1 - gamma, if the records
+are independent draws from that population (random differential privacy: Hall, Rinaldo and Wasserman 2012).
 Nothing is promised to people whom the population makes improbable, and it is they who need it most.
 """
 

@@ -138,7 +138,7 @@ class _Search:
         """Climb from one start after another."""
         start = 0
         while not self._over():
-            data, other = self._start(start), self._record(start)
+            data, other = self._start(start), self._record(start + start // 6)
             best, idle = self._distance(data, other), 0
             while idle < 40 and not self._over():
                 moved, instead = self._move(data, other)

@@ -4,7 +4,7 @@ Let G be the distance of the answers on a random pair of neighbours, G_1..G_m in
 q the least number with P(G <= q) >= 1 - phi. If P(G_(k) < q) <= rho for the k-th smallest of them, then
 with probability at least 1 - rho the sampled G_(k) covers a fraction 1 - phi of all pairs; with
 rho + phi = gamma, a mechanism that is epsilon-DP on covered pairs is epsilon-DP on a random pair with
-probability at least 1 - gamma over the samples and the pair (Rubinstein and Alda 2017, theorem 7).
+probability at least 1 - gamma over the samples and the pair (Rubinstein and Alda 2017).
 
 Two bounds on P(G_(k) < q):
 
