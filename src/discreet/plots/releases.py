@@ -58,13 +58,13 @@ class Shown(Protocol):
 
 
 def release(shown: Shown, title: str = "", measure: str | None = None, size: str | Size = "slide") -> Picture:
-    """Draw a release, as fits its keys: the columns without intervals are the
-    keys, unless they hold floats, and the others the measures.
+    """Draw a release, as fits its keys.
 
-    No key or one of text: bars with their intervals. One ordered key (a number, a date) with more than ten
-    groups: points and a band. Two keys of many groups: a grid, darker for more. A group without an answer (NULL,
-    or a cell that is not there) is marked with a cross; a bar or cell whose interval holds 0 is pale or hollow,
-    because the noise alone could have made it.
+    The columns with intervals are the measures, the others the keys, unless they hold floats. No key or one of
+    text: bars with their intervals. One ordered key (a number, a date) with more than ten groups: points and a
+    band. Two keys of many groups: a grid, darker for more. A group without an answer (NULL, or a cell that is not
+    there) is marked with a cross; a bar or cell whose interval holds 0 is pale or hollow, because the noise alone
+    could have made it.
 
     Args:
         shown: a `discreet.Release`, or anything of that shape.
