@@ -219,7 +219,8 @@ class Session:
         level = _confidence(confidence)
         size, note = admit(sensitivity, self._policy.random_dp)
         noise = mechanism(size, epsilon_of(epsilon))
-        question = json.dumps(["vouched", what, str(noise.epsilon), str(size)])
+        parts = ["vouched", what, str(noise.epsilon), str(size)]
+        question = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         charge = self._ledger.charge(question, Loss(noise.epsilon), self._accounts)
         release = answer(compute, noise, level, what, note)
         self._ledger.settle(charge, release.to_bytes())
