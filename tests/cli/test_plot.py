@@ -58,12 +58,18 @@ def test_an_answer_is_written_as_a_picture_and_nothing_is_charged_for_what_canno
     assert json.loads(run("budget", "--json").stdout)["spent"] == "0.25"
 
 
-def test_the_mean_is_released_from_the_command_line(run: Run) -> None:
+def test_the_mean_is_released_from_the_command_line(run: Run, tmp_path: Path) -> None:
     result = run("experiment", "mean", "--rounds", "50")
     assert result.exit_code == 0
     assert len(result.stdout.splitlines()) == 2 + 70 + 1
     cases = json.loads(run("experiment", "mean", "--rounds", "50", "--private-n", "--json").stdout)["cases"]
     assert {case["epsilon"] for case in cases} == {1, 0.32, 0.1, 0.03, 0.01}
+    file = tmp_path / "people.csv"
+    file.write_text("id,educ\r" + "\r".join(f"{at},{at % 16 + 1}" for at in range(1500)) + "\r1500,\r")
+    args = ("experiment", "mean", "--rounds", "20", "--data", str(file))
+    assert json.loads(run(*args, "--json").stdout)["cases"][0]["radius"] > 0
+    assert run(*args, "--column", "age").exit_code == 2
+    assert run(*args, "--bounds", "1").exit_code == 2
 
 
 def test_the_heights_print_their_curve(run: Run) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -66,6 +68,12 @@ def heights(
 def mean(
     rounds: Annotated[int, typer.Option("--rounds", metavar="N", help="How often, for each case.")] = 200,
     private: Annotated[bool, typer.Option("--private-n", help="Hide the number of people, too.")] = False,
+    file: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="FILE", help="A CSV file of yours instead of invented people."),
+    ] = None,
+    column: Annotated[str, typer.Option("--column", metavar="NAME", help="Its column.")] = "educ",
+    bounds: Annotated[str, typer.Option("--bounds", metavar="LO:HI", help="Its bounds.")] = "1:16",
     as_json: opt.Json = False,
 ) -> None:
     """Release a mean of levels of education, 1 to 16, again and again: for 200 to 1,500 people and several epsilons.
@@ -74,14 +82,22 @@ def mean(
     Examples:
       discreet experiment mean
       discreet experiment mean --rounds 1000 --private-n --json
+      discreet experiment mean --data census.csv --column educ --bounds 1:16
+
+    \b
+    It shows how large the noise is, so it spends no budget and tells nothing about the file.
     """  # noqa: D301
     import numpy as np
 
     from discreet.cli.output import dump, print_table
     from discreet.plots.means import mean_releases
 
+    _, ends = opt.read_bounds(f"x={bounds}")
     with Progress("releasing") as progress:
-        cases = mean_releases(rounds=rounds, private=private, progress=counted(progress, "cases"))
+        values = None if file is None else _column(file, column)
+        cases = mean_releases(
+            values, ends, rounds=rounds, private=private, progress=counted(progress, "cases")
+        )
     rows = [
         {"people": case.people, "epsilon": case.epsilon, "error": float(np.abs(case.errors).mean()),
          "radius": case.radius, "coverage": case.coverage}
@@ -98,6 +114,21 @@ def mean(
     print_table(["epsilon", "people", "mean error", "95 % radius", "within it"], body, [True] * 5)
     share = float(np.mean([case.coverage for case in cases]))
     typer.echo(f"{100 * share:.2f} % of {rounds * len(cases):,} releases lie within the radius")
+
+
+def _column(file: Path, name: str) -> list[float]:
+    """The numbers of a column of a CSV file; whatever is none is left out."""
+    import csv
+
+    values = []
+    with file.open(encoding="utf-8") as lines:  # any line ends, also those of an old Macintosh
+        reader = csv.DictReader(lines)
+        if name not in (reader.fieldnames or ()):
+            raise opt.Usage(f"--column {name}: the file has no such column")
+        for row in reader:
+            with contextlib.suppress(ValueError, TypeError):
+                values.append(float(row[name]))
+    return values
 
 
 def _three(value: float) -> str:

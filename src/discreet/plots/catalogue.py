@@ -179,7 +179,7 @@ _ALL: Final = (
            _code("densities(scales=[1, 2, 4, 7])"), _peaks, lambda size: laplace.densities(size=size)),
     Figure("functions", "Density, distribution, quantiles and draws",
            f"{_LAP}; F(x) = e<sup>x/b</sup>/2 for x ≤ 0; F<sup>−1</sup>(p) = b ln 2p for p ≤ 1/2",
-           "The draws are exact: their law is that of the curve on a grid, whatever their number.",
+           "Exact draws, and uniform floats through the quantiles: they look alike, but only the first are safe.",
            _code("functions(scale=1, draws=2000)"), _functions, lambda size: laplace.functions(size=size)),
     Figure("neighbours", "Two neighbouring data sets",
            "e<sup>−ε</sup> ≤ p(y | D) / p(y | D′) ≤ e<sup>ε</sup>, with b = S/ε",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,50 +91,66 @@ def densities(scales: Sequence[Number] = (1, 2, 4, 7), size: str | Size = "slide
 
 
 def functions(scale: Number = 1, draws: int = 2000, size: str | Size = "slide") -> Picture:
-    """Density, distribution function, quantile function, and exact draws beside the density.
+    """Density, distribution function and quantile function; exact draws, and uniform ones through the quantiles.
+
+    Uniform floats through the quantile function look right and are not safe: which floats can come out depends on
+    the answer (Mironov 2012). Here they are a picture; every answer has exact draws.
 
     Args:
         scale: above zero.
-        draws: how many are drawn, exactly and with new randomness.
+        draws: how many are drawn, with new randomness.
         size: "slide" or "column".
 
     Example:
         >>> functions(scale=3).title.text
         'Laplace noise of scale 3'
     """
-    fit = size_of(size)
-    part = Size(fit.width, int(1.35 * fit.height), fit.font).part(2, 2)
+    fit, alt = size_of(size), altair()
+    across = 2 if fit.width < 500 else 3
+    part = Size(fit.width, int(1.3 * fit.height), fit.font).part(across, 2)
     noise = distribution(scale)
     b = float(noise.scale)
     at = np.linspace(-5 * b, 5 * b, 401)
     ps = np.linspace(0.003, 0.997, 399)
     x = axis("x", "noise", domain=(-5 * b, 5 * b), tickCount=5)
-    panels = []
-    for title, xs, ys, across, up in (
-        ("density", at, density(noise, at), x, axis("y", "density", zero=True, tickCount=4)),
-        ("distribution function", at, noise.cdf(at), x, axis("y", "P(noise ≤ x)", zero=True, tickCount=4)),
-        ("quantile function", ps, noise.quantile(ps), axis("x", "p", domain=(0, 1), tickCount=5),
-         axis("y", "noise", tickCount=5)),
-    ):  # fmt: skip
-        rows = [{"x": px, "y": py, "at": px, "series": title} for px, py in zip(xs, ys, strict=True)]
-        panels.append(
-            lines(rows, across, up, [title]).properties(width=part.width, height=part.height, title=title)
-        )
-    panels.append(_histogram(noise, draws, part, x))
-    alt = altair()
-    chart = alt.vconcat(
-        alt.hconcat(*panels[:2], spacing=24), alt.hconcat(*panels[2:], spacing=24), spacing=14
-    )
-    return finish(chart, f"Laplace noise of scale {b:g}", fit)
-
-
-def _histogram(noise: DiscreteLaplace, draws: int, part: Size, x: dict[str, object]) -> Picture:
-    alt = altair()
-    b = float(noise.scale)
-    drawn = noise.draws(draws)
-    edges = np.linspace(-5 * b, 5 * b, 41)
-    heights = np.histogram(drawn, edges)[0] / (draws * (edges[1] - edges[0]))
+    p = axis("x", "p", domain=(0, 1), tickCount=3)
     y = axis("y", "density", zero=True, tickCount=4)
+    curve = (at, density(noise, at))
+    uniform = np.random.default_rng().uniform(0.0, 1.0, draws).clip(1e-12, 1 - 1e-12)
+    panels = [
+        _curve("density", curve, x, y, part),
+        _curve(
+            "distribution function",
+            (at, noise.cdf(at)),
+            x,
+            axis("y", "P(noise ≤ x)", zero=True, tickCount=4),
+            part,
+        ),
+        _curve("quantile function", (ps, noise.quantile(ps)), p, axis("y", "noise", tickCount=5), part),
+        _histogram(f"{draws:,} exact draws", noise.draws(draws), curve, x, y, part),
+        _histogram(f"{draws:,} uniform draws", uniform, (np.array([0.0, 1.0]), np.ones(2)), p, y, part),
+        _histogram("the same through the quantiles", noise.quantile(uniform), curve, x, y, part),
+    ]
+    rows = [
+        alt.hconcat(*panels[first : first + across], spacing=20) for first in range(0, len(panels), across)
+    ]
+    return finish(alt.vconcat(*rows, spacing=14), f"Laplace noise of scale {b:g}", fit)
+
+
+def _curve(
+    title: str, curve: tuple[Floats, Floats], x: dict[str, Any], y: dict[str, Any], part: Size
+) -> Picture:
+    rows = [{"x": px, "y": py, "at": px, "series": title} for px, py in zip(*curve, strict=True)]
+    return lines(rows, x, y, [title]).properties(width=part.width, height=part.height, title=title)
+
+
+def _histogram(
+    title: str, drawn: Any, curve: tuple[Floats, Floats], x: dict[str, Any], y: dict[str, Any], part: Size
+) -> Picture:
+    """Bars of the draws, and the curve that they follow."""
+    alt = altair()
+    edges = np.linspace(float(curve[0][0]), float(curve[0][-1]), 41 if len(curve[0]) > 2 else 21)
+    heights = np.histogram(drawn, edges)[0] / (len(drawn) * (edges[1] - edges[0]))
     bars = (
         alt.Chart(
             data({"x": lo, "x2": hi, "y": h} for lo, hi, h in zip(edges, edges[1:], heights, strict=False))
@@ -141,12 +158,9 @@ def _histogram(noise: DiscreteLaplace, draws: int, part: Size, x: dict[str, obje
         .mark_bar(color=BAND, stroke=RULE, strokeWidth=0.5)
         .encode(x=alt.X(**x), x2="x2:Q", y=alt.Y(**y), y2=alt.datum(0))
     )
-    at = np.linspace(-5 * b, 5 * b, 201)
-    rows = [
-        {"x": px, "y": py, "at": px, "series": "s"} for px, py in zip(at, density(noise, at), strict=True)
-    ]
+    rows = [{"x": px, "y": py, "at": px, "series": "s"} for px, py in zip(*curve, strict=True)]
     return (bars + lines(rows, x, y, ["s"], width=1.6)).properties(
-        width=part.width, height=part.height, title=f"{draws:,} exact draws"
+        width=part.width, height=part.height, title=title
     )
 
 
