@@ -85,7 +85,7 @@ def mean(
       discreet experiment mean --data census.csv --column educ --bounds 1:16
 
     \b
-    It shows how large the noise is, so it spends no budget and tells nothing about the file.
+    It shows errors of the noise, for which it looks at the file without a budget: use data that you may see.
     """  # noqa: D301
     import numpy as np
 
