@@ -107,3 +107,13 @@ def test_a_session_s_answer_draws_itself(tmp_path: Path) -> None:
 
         for at, answer in enumerate((by_day, both, whole)):
             assert save(answer.plot(size="column"), tmp_path / f"{at}.svg").stat().st_size > 1000
+
+
+def test_groups_that_were_left_out_are_said_to_be() -> None:
+    cities = pa.table({"who": range(600), "city": ["Alder"] * 400 + ["Birch"] * 190 + ["Cedar"] * 10})
+    with dp.protect(
+        cities, privacy_unit="who", max_rows=1, budget=dp.Budget(epsilon=1, delta=1e-6)
+    ) as session:
+        found = session.sql("SELECT city, COUNT(*) AS n FROM data GROUP BY city", 1, delta=1e-6)
+    said = found.plot().to_dict()["title"]["subtitle"][0]
+    assert said.startswith("ε = 1, δ = 1e-06; small groups are left out; lines are")

@@ -95,7 +95,9 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     wanted = [measure] if measure is not None else measures[:MOST_PANELS]
     rows = _rows(shown, keys, wanted)
     kind = _kind(rows, keys)
-    noise = f"ε = {float(shown.epsilon):g}; "
+    delta = float(getattr(shown, "delta", 0))
+    # With a delta the groups were found, and those with too few people for that were not.
+    noise = f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
     percent = f"at {100 * shown.confidence:g} %"
     if kind == "grid":
         chart, says = _grid(rows, keys, wanted[0], fit), f"{_NONE}, ○ the noise alone could have made it"
