@@ -79,7 +79,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
         >>> from discreet.plots.examples import counts
         >>> drawn = release(counts()).to_dict()
         >>> drawn["title"]["text"], drawn["title"]["subtitle"]
-        ('visits', ['ε = 0.1; lines are the intervals of the noise at 95 %; ... no answer'])
+        ('visits by county', ['ε = 0.1; lines are the intervals of the noise at 95 %; ... no answer'])
     """
     fit = size_of(size)
     keys = [name for name in shown.columns if name not in shown.low and not _is_float(shown, name)]
@@ -100,8 +100,15 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     noise = f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
     percent = f"at {100 * shown.confidence:g} %"
     if kind == "grid":
-        chart, says = _grid(rows, keys, wanted[0], fit), f"{_NONE}, ○ the noise alone could have made it"
-        return finish(chart, title or f"{wanted[0]} by {keys[0]} and {keys[1]}", fit, noise + says)
+        chart, marks = _grid(rows, keys, wanted[0], fit)
+        error = max(
+            (row[f"h {wanted[0]}"] - row[f"l {wanted[0]}"] for row in rows if _told(row, wanted[0])),
+            default=0,
+        )
+        says = (
+            f"{noise}the noise is within ± {error / 2:,.3g} {percent}{''.join(f'; {mark}' for mark in marks)}"
+        )
+        return finish(chart, title or _title(wanted[:1], keys), fit, says)
     left = len(rows) - (MOST_BARS if kind == "bars" else MOST_POINTS)
     cut = f"; {left:,} more rows are not shown" if left > 0 else ""
     draw = _bars if kind == "bars" else _points
@@ -112,7 +119,16 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     verb = "are the intervals" if kind == "bars" else "is the interval"
     lost = any(row[f"v {name}"] is None for row in rows for name in wanted)
     says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
-    return finish(chart, title or ", ".join(wanted), fit, says)
+    return finish(chart, title or _title(wanted, keys), fit, says)
+
+
+def _title(measures: Sequence[str], keys: Sequence[str]) -> str:
+    return ", ".join(measures) + (f" by {' and '.join(keys)}" if keys else "")
+
+
+def _told(row: Mapping[str, Any], name: str) -> bool:
+    """Whether a number has an interval."""
+    return row[f"l {name}"] is not None and row[f"h {name}"] is not None
 
 
 def _rows(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[dict[str, Any]]:
@@ -234,8 +250,14 @@ def _points(
         for row in ordered
     ]
     if dated:
-        table = [{**row, "k": row["k"].isoformat()} for row in table]
-    x = alt.X(f"k:{'T' if dated else 'Q'}", title=key, scale=alt.Scale(zero=False, nice=False, padding=8))
+        table = [{**row, "k": _instant(row["k"])} for row in table]
+    scale = (
+        alt.Scale(type="utc", nice=False, padding=8)
+        if dated
+        else alt.Scale(zero=False, nice=False, padding=8)
+    )
+    labels = alt.Axis(labelOverlap=True, labelSeparation=10, tickCount=8)
+    x = alt.X(f"k:{'T' if dated else 'Q'}", title=key, scale=scale, axis=labels)
     ends = [row[end] for row in table for end in "vlh" if row[end] is not None]
     y = axis("v", name)
     y["scale"] = alt.Scale(domain=_domain(ends or [0.0]), nice=True)
@@ -244,10 +266,11 @@ def _points(
     given = [row for row in table if row["v"] is not None]
     lost = [{**row, "v": low} for row in table if row["v"] is None]
     base = alt.Chart(data(given))
+    thick = 34 if len(table) <= 60 else 12 if len(table) <= 200 else 5
     chart = (
         base.mark_area(color=BAND, line=False).encode(x=x, y=alt.Y(**{**y, "shorthand": "l:Q"}), y2="h:Q")
-        + base.mark_line(color=COLOURS[0], strokeWidth=1.2).encode(x=x, y=alt.Y(**y))
-        + base.mark_point(filled=True, color=COLOURS[0], size=34, opacity=1).encode(x=x, y=alt.Y(**y))
+        + base.mark_line(color=COLOURS[0], strokeWidth=1.2 if thick > 5 else 0.8).encode(x=x, y=alt.Y(**y))
+        + base.mark_point(filled=True, color=COLOURS[0], size=thick, opacity=1).encode(x=x, y=alt.Y(**y))
     )
     if lost:
         chart += alt.Chart(data(lost)).mark_text(text=CROSS, color=RULE, fontSize=part.font + 2, dy=-8).encode(
@@ -256,7 +279,16 @@ def _points(
     return chart.properties(width=part.width, height=part.height)
 
 
-def _grid(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit: Size) -> Any:
+def _instant(when: dt.date) -> str:
+    """A date or date-time as browsers read it in UTC, wherever they are."""
+    zone = "Z" if isinstance(when, dt.datetime) and when.tzinfo is None else ""
+    return when.isoformat() + zone
+
+
+def _grid(
+    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit: Size
+) -> tuple[Picture, list[str]]:
+    """The grid, and what the marks on it mean."""
     alt = altair()
     across, down = (_sorted({row[f"k {key}"] for row in rows}) for key in keys)
     cells = {(row[f"k {keys[0]}"], row[f"k {keys[1]}"]): row for row in rows}
@@ -268,7 +300,7 @@ def _grid(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit
             unsure = low is not None and high is not None and low <= 0 <= high
             mark = CROSS if value is None else "○" if unsure else ""
             table.append({"x": _text(one), "y": _text(other), "v": value, "mark": mark})
-    side = min(fit.width / len(across), 1.25 * fit.height / len(down))
+    side = min(fit.width / len(across), 1.25 * fit.height / len(down), 64)
     upwards = all(_ordered(value) for value in down)
     names = [_text(value) for value in (reversed(down) if upwards else down)]
     thin = alt.Axis(labelAngle=0, labelOverlap=True, ticks=False, domain=False)
@@ -276,7 +308,8 @@ def _grid(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit
     y = alt.Y("y:N", sort=names, title=keys[1], axis=thin)
     given = [row for row in table if row["v"] is not None]
     most, least = max((row["v"] for row in given), default=1.0), min((row["v"] for row in given), default=0.0)
-    colour = alt.Color("v:Q", title=name, legend=alt.Legend(format="~s", gradientLength=int(0.6 * fit.height))).scale(
+    legend = alt.Legend(format=_format([most]), gradientLength=int(0.6 * fit.height))
+    colour = alt.Color("v:Q", title=name, legend=legend).scale(
         range=["#f4f8fc", "#9fc3e0", "#3d7fb5", "#12355b"], domain=[min(0.0, least), max(most, least + 1e-9)],
         interpolate="lab",
     )  # fmt: skip
@@ -294,7 +327,10 @@ def _grid(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit
         chart += alt.Chart(data(marked)).mark_text(color=RULE, fontSize=min(fit.font, int(0.6 * side))).encode(
             x=x, y=y, text="mark:N"
         )  # fmt: skip
-    return chart.properties(width=int(side * len(across)), height=int(side * len(down)))
+    seen = {row["mark"] for row in marked}
+    means = {CROSS: _NONE, "○": "○ the noise alone could have made it"}
+    drawn = chart.properties(width=int(side * len(across)), height=int(side * len(down)))
+    return drawn, [words for mark, words in means.items() if mark in seen and side > 7]
 
 
 def _sorted(values: set[Any]) -> list[Any]:
