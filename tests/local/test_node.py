@@ -76,7 +76,7 @@ def test_a_bad_epsilon_costs_nothing(epsilon: Any) -> None:
     assert node.describe().left == 1
 
 
-@pytest.mark.parametrize("values", [[1.0, float("nan")], [float("inf")], ["a"], [[1.0]], 3.0, [True]])
+@pytest.mark.parametrize("values", [[1.0, float("nan")], [float("inf")], ["a", None], [[1.0]], 3.0, [True]])
 def test_values_that_are_no_numbers_are_the_owners_error(values: Any) -> None:
     with pytest.raises(InvalidParameter):
         LocalNode("ward 3", values)

@@ -7,13 +7,14 @@ answers only. A node that was not opened answers nothing.
 
 from discreet.local.federation import Estimate, Federation, federate
 from discreet.local.heights import HeightExperiment, Point, height_experiment
-from discreet.local.messages import Access, Node, Offer, Report
+from discreet.local.messages import Access, Choices, Node, Offer, Report
 from discreet.local.node import LocalNode
 from discreet.local.remote import RemoteNode, serve
 from discreet.local.spread import half_width
 
 __all__ = [
     "Access",
+    "Choices",
     "Estimate",
     "Federation",
     "HeightExperiment",

@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
 from discreet.ledger.loss import at_least, at_most
-from discreet.local.messages import STEPS, Access, Node, Offer, Report
+from discreet.local.messages import STEPS, Access, Choices, Declaration, Node, Offer, Report
 from discreet.local.node import LocalNode
 from discreet.local.spread import half_width
+from discreet.mechanisms import Frequencies, RandomizedResponse
 from discreet.rational import Number, decimal, epsilon_of, show
 
 Progress = Callable[[int, int], None]
@@ -100,21 +101,33 @@ class Federation:
         return f"<Federation of {len(self)} node{'s' * (len(self) != 1)}>"
 
     def ask(
-        self, epsilon: Number, *, skip_closed: bool = False, progress: Progress | None = None
+        self,
+        epsilon: Number,
+        *,
+        of: type[Declaration] | None = None,
+        skip_closed: bool = False,
+        progress: Progress | None = None,
     ) -> list[Report]:
         """Ask every node once. All are looked at first, so that none is charged for an answer that cannot be.
 
         Args:
             epsilon: what each node is charged.
+            of: the kind of declaration that every node must have; by default any.
             skip_closed: whether nodes that are closed are left out.
             progress: called with the nodes done and the nodes there are.
 
         Raises:
-            QueryRefused: a node is closed, or all of them are. Nothing was charged.
+            QueryRefused: a node is closed, or all of them are, or one has declared something else. Nothing was charged.
             BudgetExceeded: a node has too little left. Nothing was charged, unless somebody else asked meanwhile.
         """
         loss = epsilon_of(epsilon)
-        open_nodes = [node for node in self._nodes if self._ready(node.describe(), loss, skip_closed)]
+        offers = [(node, node.describe()) for node in self._nodes]
+        open_nodes = [node for node, offer in offers if self._ready(offer, loss, skip_closed, of)]
+        declared = {offer.access.categories for _, offer in offers if isinstance(offer.access, Choices)}
+        if len(declared) > 1:
+            raise QueryRefused(
+                "Two nodes have declared different categories.", "Let their owners agree on them."
+            )
         if not open_nodes:
             raise QueryRefused(
                 "Every node is closed.", "The owners declare what may be asked, with open(...)."
@@ -127,12 +140,17 @@ class Federation:
         return reports
 
     @staticmethod
-    def _ready(offer: Offer, loss: Fraction, skip_closed: bool) -> bool:
+    def _ready(offer: Offer, loss: Fraction, skip_closed: bool, of: type[Declaration] | None) -> bool:
         if offer.access is None:
             if skip_closed:
                 return False
             raise QueryRefused(
                 f"The node {offer.name} is closed.", "Its owner opens it, or skip_closed=True leaves it out."
+            )
+        if of is not None and not isinstance(offer.access, of):
+            asked = "categories" if of is Choices else "numbers"
+            raise QueryRefused(
+                f"The node {offer.name} has not declared {asked}.", "Ask for what it has declared."
             )
         if offer.left is not None and offer.left < loss:
             raise BudgetExceeded(f"the node {offer.name}", at_least(loss), at_most(offer.left))
@@ -189,12 +207,42 @@ class Federation:
         """Estimate how many values there are; exact where every node makes that public."""
         return self._estimate("count", epsilon, confidence, skip_closed, progress)
 
+    def frequencies(
+        self, epsilon: Number, *, skip_closed: bool = False, progress: Progress | None = None
+    ) -> Frequencies:
+        """Estimate how many values have each category, where the nodes have declared the same `Choices`.
+
+        Args:
+            epsilon: what each value is charged.
+            skip_closed: as for `ask`.
+            progress: as for `ask`.
+
+        Returns:
+            Estimates `counts` and `shares` by category, with `interval(category)` at any confidence.
+
+        Raises: as for `ask`.
+
+        Example:
+            >>> people = federate(["bus", "car", "bus"] * 20, 60, Choices(["bus", "car"], budget=8))
+            >>> answers = people.frequencies(epsilon=8)
+            >>> low, high = answers.interval("bus", 0.999999)
+            >>> low <= 40 <= high
+            True
+        """
+        reports = self.ask(epsilon, of=Choices, skip_closed=skip_closed, progress=progress)
+        access = reports[0].access
+        assert isinstance(access, Choices)
+        coins = RandomizedResponse(reports[0].epsilon, access.categories)
+        support = np.array([report.sums for report in reports], np.int64).sum(axis=0)
+        people = sum(report.records or 0 for report in reports)
+        return Frequencies(access.categories, people, support, coins.truth, coins.lie)
+
     def _estimate(
         self, what: str, epsilon: Number, confidence: Number, skip_closed: bool, progress: Progress | None
     ) -> Estimate:
         level = decimal(confidence, "confidence")
         half_width([1.0], level)  # so that a bad confidence shows before anything is charged
-        reports = self.ask(epsilon, skip_closed=skip_closed, progress=progress)
+        reports = self.ask(epsilon, of=Access, skip_closed=skip_closed, progress=progress)
         return estimate(what, reports, level)
 
 
@@ -207,8 +255,12 @@ def estimate(what: str, reports: Sequence[Report], confidence: Number = 0.95) ->
     total = number = 0.0
     # The noise of the sum and of the number, as coefficients of the independent noise of each noisy sum.
     parts: list[tuple[float, float, float]] = []
+    bounds: list[tuple[float, float]] = []
     for report in reports:
+        if not isinstance(report.access, Access):
+            raise InvalidParameter("A report is of categories, not of numbers.", "Ask for frequencies.")
         low, step = float(report.access.bounds[0]), float(report.access.width) / STEPS
+        bounds.append((low, float(report.access.bounds[1])))
         scale = float(report.scale)
         if report.records is not None:
             total += low * report.records + step * report.sums[0]
@@ -223,7 +275,6 @@ def estimate(what: str, reports: Sequence[Report], confidence: Number = 0.95) ->
     if what == "mean":
         at_least_one = max(number, 1.0)
         value = total / at_least_one
-        bounds = [[float(end) for end in report.access.bounds] for report in reports]
         inside = min(max(value, min(b[0] for b in bounds)), max(b[1] for b in bounds))
         spread = [scale * abs(a - inside * b) / at_least_one for scale, a, b in parts]
         value = inside
@@ -238,12 +289,12 @@ def estimate(what: str, reports: Sequence[Report], confidence: Number = 0.95) ->
 
 
 def federate(
-    values: npt.ArrayLike, nodes: int | Sequence[str], access: Access | None = None, **options: Any
+    values: npt.ArrayLike, nodes: int | Sequence[str], access: Declaration | None = None, **options: Any
 ) -> Federation:
     """Spread values over nodes, evenly and in order, as an exercise or a trial of what real nodes would do.
 
     Args:
-        values: finite numbers, array-like (n,).
+        values: finite numbers or texts, array-like (n,).
         nodes: how many nodes, or their names; from one to n.
         access: what every node declares; without it they are closed.
         options: as for `LocalNode`.

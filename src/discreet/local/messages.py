@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal, Protocol, Self, TypeAlias, runtime_checkable
@@ -78,6 +78,62 @@ class Access:
 
 
 @dataclass(frozen=True)
+class Choices:
+    """What the owner declares of values that are categories: each is randomised by itself, then they are counted.
+
+    Args:
+        categories: at least two texts or whole numbers, all different. Public: not taken from the data.
+        budget: the epsilon that each value of the node may ever spend, a positive rational.
+
+    Raises:
+        InvalidParameter: the categories are not so, or the budget is out of range.
+
+    Example:
+        >>> Choices(["bus", "bicycle", "car"], budget=2).neighbours
+        'replace_one'
+    """
+
+    categories: tuple[str | int, ...]
+    budget: Fraction
+
+    def __init__(self, categories: Iterable[str | int], budget: Number) -> None:
+        listed: tuple[Any, ...] = tuple(categories)
+        plain = all(isinstance(each, str | int) and not isinstance(each, bool) for each in listed)
+        if not plain or len(listed) < 2 or len(set(listed)) < len(listed):
+            raise InvalidParameter(
+                "The categories are not at least two different texts or whole numbers.", "Write them out."
+            )
+        object.__setattr__(self, "categories", listed)
+        object.__setattr__(self, "budget", epsilon_of(budget, "budget"))
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The number of values is public; what they are is protected."""
+        return "replace_one"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write it for a wire."""
+        return {"categories": list(self.categories), "budget": str(self.budget)}
+
+
+Declaration: TypeAlias = Access | Choices
+
+
+def read_declaration(given: Mapping[str, Any]) -> Declaration:
+    """Read what the `to_dict` of a declaration wrote.
+
+    Raises:
+        InvalidParameter: it is none.
+    """
+    try:
+        if "categories" in given:
+            return Choices(given["categories"], given["budget"])
+        return Access.from_dict(given)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _garbled(error) from None
+
+
+@dataclass(frozen=True)
 class Offer:
     """What a node says of itself, for nothing.
 
@@ -93,7 +149,7 @@ class Offer:
     """
 
     name: str
-    access: Access | None = None
+    access: Declaration | None = None
     left: Fraction | None = None
     records: int | None = None
 
@@ -116,7 +172,7 @@ class Offer:
             True
         """
         try:
-            access = None if given["access"] is None else Access.from_dict(given["access"])
+            access = None if given["access"] is None else read_declaration(given["access"])
             left = None if given["left"] is None else decimal(given["left"], "left")
             return cls(_text(given["name"]), access, left, _count(given["records"]))
         except (KeyError, TypeError, ValueError) as error:
@@ -130,13 +186,14 @@ class Report:
     With t in 0..STEPS the place of a value between the bounds, the sums are those of t and, under
     add_remove, of STEPS - t. The second makes the number of values STEPS times smaller than the sum of both,
     and costs nothing: the two together move by STEPS when one value comes or goes, as the first alone does.
+    Of categories, the sums say how many randomised values each category has.
 
     Attributes:
         name: the name of the node.
         access: under which declaration it answered.
         epsilon: what the answer cost the node.
         sums: the noisy sums, one under replace_one and two under add_remove; each has discrete Laplace noise
-            of scale STEPS/epsilon.
+            of scale STEPS/epsilon. Of categories, one count for each.
         records: how many values the node holds, under replace_one; else None.
 
     Example:
@@ -146,14 +203,14 @@ class Report:
     """
 
     name: str
-    access: Access
+    access: Declaration
     epsilon: Fraction
     sums: tuple[int, ...]
     records: int | None = None
 
     @property
     def scale(self) -> Fraction:
-        """The scale of the noise of each sum, in steps."""
+        """The scale of the Laplace noise of each sum, in steps."""
         return STEPS / self.epsilon
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,12 +231,14 @@ class Report:
             InvalidParameter: it is no report.
         """
         try:
-            access = Access.from_dict(given["access"])
+            access = read_declaration(given["access"])
             sums = tuple(int(each) for each in given["sums"])
             records = _count(given["records"])
-            if (len(sums), records is None) != (
-                (1, False) if access.neighbours == "replace_one" else (2, True)
-            ):
+            if isinstance(access, Choices):
+                wanted = (len(access.categories), False)
+            else:
+                wanted = (1, False) if access.neighbours == "replace_one" else (2, True)
+            if (len(sums), records is None) != wanted:
                 raise ValueError("the sums do not fit the declaration")
             return cls(_text(given["name"]), access, epsilon_of(given["epsilon"]), sums, records)
         except (KeyError, TypeError, ValueError) as error:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Account, Loss, open_ledger
-from discreet.local.messages import STEPS, Access, Offer, Report
-from discreet.mechanisms import Laplace
+from discreet.local.messages import STEPS, Access, Choices, Declaration, Offer, Report
+from discreet.mechanisms import Laplace, RandomizedResponse
 from discreet.rational import Number, epsilon_of
 
 MOST_VALUES: Final = 1 << 36
 """So many values fit into a sum of 64 bits, with the noise."""
+
+
+def _finite(array: npt.NDArray[Any]) -> bool:
+    return array.dtype.kind in "iuf" and bool(np.isfinite(array).all())
 
 
 class LocalNode:
@@ -28,15 +33,16 @@ class LocalNode:
     bounds and put on a grid of STEPS places, and replacing it moves the sum by at most STEPS, which is the
     sensitivity; adding or removing one moves the two sums of a `Report` by STEPS together. All answers
     together cost at most the declared budget (sequential composition). With one value this is local
-    differential privacy. If a person has values in several nodes, their losses add up.
+    differential privacy, and so it is for each of many values under `Choices`, where every one is randomised by
+    itself (randomised response; Warner 1965). If a person has values in several nodes, their losses add up.
 
     Args:
         name: what the node is called; public.
-        values: finite numbers, array-like (n,); they are copied and never leave the node.
+        values: finite numbers, or texts for `Choices`, array-like (n,); they are copied and never leave the node.
         ledger: a file for the budget; by default it is kept in memory and ends with the process.
 
     Raises:
-        InvalidParameter: a value is not a finite number. The owner sees this, nobody who asks.
+        InvalidParameter: a value is not a finite number or a text. The owner sees this, nobody who asks.
         LedgerError: the ledger cannot be opened.
 
     Example:
@@ -55,18 +61,31 @@ class LocalNode:
         self, name: str, values: npt.ArrayLike, *, ledger: str | os.PathLike[str] | None = None
     ) -> None:
         array = np.array(values)
-        if array.ndim != 1 or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
-            raise InvalidParameter("The values are not a row of finite numbers.", "Drop the others first.")
+        if array.ndim != 1 or not (array.dtype.kind == "U" or _finite(array)):
+            raise InvalidParameter(
+                "The values are not a row of finite numbers or texts.", "Drop the others first."
+            )
         assert len(array) < MOST_VALUES
         self.name = name
-        self._values = array.astype(np.float64)
+        self._values = array
         self._ledger = open_ledger(ledger)
-        self._access: Access | None = None
+        self._access: Declaration | None = None
 
-    def open(self, access: Access) -> None:
-        """Declare what may be asked from now on. What was spent stays spent, whatever the new budget."""
-        if not isinstance(access, Access):
+    def open(self, access: Declaration) -> None:
+        """Declare what may be asked from now on. What was spent stays spent, whatever the new budget.
+
+        Raises:
+            InvalidParameter: the values are not of the kind that is declared. The owner sees this, nobody who asks.
+        """
+        if isinstance(access, Choices):
+            if not set(self._values.tolist()) <= set(access.categories):
+                raise InvalidParameter(
+                    "A value is not among the categories.", "Declare a category for the rest."
+                )
+        elif not isinstance(access, Access):
             raise InvalidParameter("This is no declaration.", "Write Access(bounds=(0, 100), budget=1).")
+        elif not _finite(self._values):
+            raise InvalidParameter("The values are no numbers.", "Declare Choices.")
         self._access = access
 
     def close(self) -> None:
@@ -98,26 +117,39 @@ class LocalNode:
                 f"The node {self.name} is closed.", "Its owner declares what may be asked, with open(...)."
             )
         loss = epsilon_of(epsilon)
-        noise = Laplace(loss, STEPS)  # raises here when there is no such noise, before the charge
+        answer = self._answer(access, loss)  # raises here when there is no such noise, before the charge
         question = json.dumps(["total", str(loss), access.to_dict()])
         charge = self._ledger.charge(question, Loss(loss), [Account(self.name, Loss(access.budget))])
-        sums = [int(each) for each in noise.release(self._sums(access))]
+        sums = [int(each) for each in answer()]
         records = len(self._values) if access.neighbours == "replace_one" else None
         report = Report(self.name, access, loss, tuple(sums), records)
         self._ledger.settle(charge, json.dumps(report.to_dict()).encode())
         return report
 
+    def _answer(self, access: Declaration, loss: Fraction) -> Callable[[], npt.NDArray[np.int64]]:
+        """What draws the noise and makes the answer; all that can be refused is refused before it is called."""
+        if isinstance(access, Choices):
+            response = RandomizedResponse(loss, access.categories)
+            return lambda: self._counts(access, response)
+        noise = Laplace(loss, STEPS)
+        return lambda: np.asarray(noise.release(self._sums(access)), np.int64)
+
+    def _counts(self, access: Choices, response: RandomizedResponse) -> npt.NDArray[np.int64]:
+        """How many values have each category, each having been randomised by itself."""
+        reports = response.release(self._values.tolist())
+        return np.array([reports.count(category) for category in access.categories], np.int64)
+
     def _sums(self, access: Access) -> npt.NDArray[np.int64]:
         """The exact sums, in steps: one value moves all of them together by at most STEPS."""
         low, width = float(access.bounds[0]), float(access.width)
-        places = np.floor((self._values - low) / width * STEPS + 0.5)
+        places = np.floor((self._values.astype(np.float64) - low) / width * STEPS + 0.5)
         # Clamped after the division: whatever rounding did, a place is in 0..STEPS, and of its own value alone.
         total = np.clip(places, 0, STEPS).astype(np.int64).sum()
         if access.neighbours == "replace_one":
             return np.array([total], np.int64)
         return np.array([total, len(self._values) * STEPS - total], np.int64)
 
-    def _left(self, access: Access) -> Fraction:
+    def _left(self, access: Declaration) -> Fraction:
         return max(Fraction(0), access.budget - self._ledger.spent(self.name).epsilon)
 
     def __repr__(self) -> str:
