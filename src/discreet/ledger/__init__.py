@@ -2,6 +2,6 @@
 
 from discreet.ledger.entry import Account, Charge, Entry, Head, Posting
 from discreet.ledger.ledger import Ledger, open_ledger
-from discreet.ledger.loss import UNIT, Loss
+from discreet.accounting.loss import UNIT, Loss
 
 __all__ = ["UNIT", "Account", "Charge", "Entry", "Head", "Ledger", "Loss", "Posting", "open_ledger"]

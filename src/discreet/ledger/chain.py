@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from discreet.errors import LedgerCorrupt
 from discreet.ledger.entry import Entry, Head, digest_of, sealed
-from discreet.ledger.loss import Loss
+from discreet.accounting.loss import Loss
 from discreet.ledger.store import Rows, Store
 
 

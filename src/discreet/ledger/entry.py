@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple, TypeAlias
 
 from discreet.errors import InvalidParameter
-from discreet.ledger.loss import Loss
+from discreet.accounting.loss import Loss
 
 FORMAT = 1
 """The version of tables and hashes. A ledger of a later format is refused, never guessed at."""

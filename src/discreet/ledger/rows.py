@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from discreet.ledger.chain import corrupt
 from discreet.ledger.entry import Entry, Head, Kind, Posting, genesis
-from discreet.ledger.loss import Loss
+from discreet.accounting.loss import Loss
 from discreet.ledger.schema import entries, identity, postings, salts
 
 _RATIONAL = re.compile(r"\d{1,100}(/[1-9]\d{0,99})?")
