@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -64,9 +65,13 @@ class Accountant:
         return self
 
     def extend(self, events: Iterable[Event]) -> Self:
-        """Add events in turn."""
-        for event in events:
-            self.add(event)
+        """Add many events; those that are equal are priced once.
+
+        Raises:
+            UnsupportedEvent: one cannot be priced, or speaks of other neighbours. Some may have been added.
+        """
+        for event, count in Counter(events).items():
+            self.add(event, count)
         return self
 
     def copy(self) -> Self:

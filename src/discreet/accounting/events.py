@@ -33,7 +33,7 @@ def neighbours_of(value: object) -> Neighbours:
     return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Event:
     """A release. Equal events cost the same.
 
@@ -43,8 +43,19 @@ class Event:
 
     neighbours: Neighbours
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__["_key"] == other.__dict__["_key"]
 
-@dataclass(frozen=True, init=False)
+    def __hash__(self) -> int:
+        # The hash of a Fraction takes a while, and a long run asks for it often.
+        found = self.__dict__.get("_hash")
+        if found is None:
+            found = hash((type(self), self.__dict__["_key"]))
+            object.__setattr__(self, "_hash", found)
+        return int(found)
+
+
+@dataclass(frozen=True, init=False, eq=False)
 class Released(Event):
     """A release by any mechanism that is proven to be (epsilon, delta)-private.
 
@@ -59,7 +70,7 @@ class Released(Event):
         _set(self, neighbours=neighbours_of(neighbours), loss=loss if isinstance(loss, Loss) else Loss(loss))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Concentrated(Event):
     """A release by any mechanism that is proven to be zero-concentrated private."""
 
@@ -69,7 +80,7 @@ class Concentrated(Event):
         _set(self, neighbours=neighbours_of(neighbours), zcdp=zcdp if isinstance(zcdp, ZCDP) else ZCDP(zcdp))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class LaplaceNoise(Event):
     """Numbers of which neighbours differ by at most `sensitivity` in L1, with Laplace noise in each.
 
@@ -113,7 +124,7 @@ class LaplaceNoise(Event):
         return self.sensitivity / self.scale
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class GaussianNoise(Event):
     """Numbers of which neighbours differ by at most `sensitivity` in L2, with Gaussian noise in each.
 
@@ -136,7 +147,7 @@ class GaussianNoise(Event):
              sensitivity=positive(distance, "sensitivity"), discrete=bool(discrete))  # fmt: skip
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Sampled(Event):
     """An event of a secret random sample; see `discreet.accounting.sampling`.
 
@@ -166,7 +177,7 @@ class Sampled(Event):
         _set(self, neighbours=event.neighbours, event=event, rate=fraction_of_one(rate, "rate"), how=how)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Repeated(Event):
     """The same event several times, from the same data."""
 
@@ -177,7 +188,7 @@ class Repeated(Event):
         _set(self, neighbours=event.neighbours, event=event, count=whole(count, "count"))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Composed(Event):
     """Several events from the same data."""
 
@@ -188,7 +199,7 @@ class Composed(Event):
         _set(self, neighbours=_common(found), events=found)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Parallel(Event):
     """Events from disjoint parts of the data: a unit is in one part.
 
@@ -215,7 +226,7 @@ class Parallel(Event):
         _set(self, neighbours=neighbours, events=found, public_parts=bool(public_parts))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Grouped(Event):
     """An event as it concerns a group of units that act as one."""
 
@@ -226,7 +237,7 @@ class Grouped(Event):
         _set(self, neighbours=event.neighbours, event=event, size=whole(size, "size"))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class ReplaceOne(Event):
     """An event for add_remove, seen for replace_one: a unit is removed and another is added, so a group of two."""
 
@@ -249,5 +260,4 @@ def _common(events: tuple[Event, ...]) -> Neighbours:
 
 
 def _set(event: Event, /, **fields: object) -> None:
-    for name, value in fields.items():
-        object.__setattr__(event, name, value)
+    event.__dict__.update(fields, _key=tuple(fields.values()))  # __setattr__ is that of a frozen value
