@@ -29,7 +29,7 @@ _WHERE = {
     "Session": "discreet.session",
     "protect": "discreet.session",
 }
-_ROOMS = frozenset({"accounting", "engines", "errors", "ledger", "mechanisms", "noise", "policy"})
+_ROOMS = frozenset({"accounting", "engines", "errors", "ledger", "mechanisms", "noise", "planning", "policy"})
 
 __all__ = ["Budget", "Policy", "Preview", "Release", "Session", "protect"]
 

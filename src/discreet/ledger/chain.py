@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from discreet.accounting.loss import Loss
 from discreet.errors import LedgerCorrupt
 from discreet.ledger.entry import Entry, Head, digest_of, sealed
-from discreet.accounting.loss import Loss
 from discreet.ledger.store import Rows, Store
 
 

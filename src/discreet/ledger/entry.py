@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, TypeAlias
 
-from discreet.errors import InvalidParameter
 from discreet.accounting.loss import Loss
+from discreet.errors import InvalidParameter
 
 FORMAT = 1
 """The version of tables and hashes. A ledger of a later format is refused, never guessed at."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from discreet.accounting.loss import Loss, at_least, at_most
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.ledger.chain import check, corrupt, verify
 from discreet.ledger.entry import Account, Charge, Entry, Head, Posting, digest_of, make_entry, text
-from discreet.accounting.loss import Loss, at_least, at_most
 from discreet.ledger.store import MemoryStore, Rows, Store
 
 TIMEOUT = 30.0

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
+from discreet.accounting.loss import Loss
 from discreet.ledger.chain import corrupt
 from discreet.ledger.entry import Entry, Head, Kind, Posting, genesis
-from discreet.accounting.loss import Loss
 from discreet.ledger.schema import entries, identity, postings, salts
 
 _RATIONAL = re.compile(r"\d{1,100}(/[1-9]\d{0,99})?")
