@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import PolicyError
+import discreet as dp
+from discreet.errors import BudgetExceeded, PolicyError
 from discreet.policy import Budget, ColumnPolicy, KeyReference, Policy
 
 TOML = """
@@ -403,3 +404,35 @@ def test_a_policy_that_does_not_fit(columns: dict[str, Any], key: str, words: li
     assert error.key == key
     for word in words:
         assert word in str(error)
+
+
+def test_the_accountant_of_a_budget(tmp_path: Path) -> None:
+    budget = Budget(epsilon=1, delta=1e-6, accountant="zcdp")
+    policy = Policy.for_table("t", privacy_unit="row", budget=budget)
+    assert 'accountant = "zcdp"' in policy.to_toml()
+    (tmp_path / "p.toml").write_text(policy.to_toml())
+    assert Policy.from_toml(tmp_path / "p.toml") == policy
+    for bad in (
+        {"accountant": "zcdp"},
+        {"accountant": "rdp", "delta": 1e-6},
+        {"accountant": 3, "delta": 1e-6},
+    ):
+        with pytest.raises(PolicyError):
+            Budget(epsilon=1, **bad)
+
+    def asked(budget: Budget) -> int:
+        with dp.protect(pa.table({"x": [1, 2]}), privacy_unit="row", budget=budget) as session:
+            for at in range(200):
+                sql = f"SELECT COUNT(*) AS n FROM data WHERE {at} = {at}"
+                left = session.preview(sql, epsilon=0.02).left
+                try:
+                    session.sql(sql, epsilon=0.02)
+                except BudgetExceeded:
+                    assert left == 0
+                    assert session.budget.spent <= 1
+                    return at
+                assert left == session.budget.left
+        return 200
+
+    assert asked(Budget(epsilon=1, delta=1e-6)) == 50
+    assert 60 < asked(budget) < asked(Budget(epsilon=1, delta=1e-6, accountant="pld")) < 200

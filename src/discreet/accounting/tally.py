@@ -110,4 +110,4 @@ def admits(rule: Rule, tally: Tally, limit: Loss, slack: Fraction = Fraction(0))
     """
     own = limit.delta if rule == "pure" else OWN * limit.delta
     spent = price(rule, tally, limit.delta)
-    return tally.loss.delta <= own and spent.epsilon <= limit.epsilon * (1 + slack)
+    return Loss(spent.epsilon, tally.loss.delta).within(Loss(limit.epsilon * (1 + slack), own))
