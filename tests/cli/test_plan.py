@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
@@ -82,3 +85,15 @@ def test_bad_usage(run: Run, args: str) -> None:
     result = run("plan", *args.split())
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr
+
+
+def test_the_page_shows_what_is_printed(run: Run) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "planning.md").read_text("utf-8")
+    commands = re.findall(r"^discreet (plan .*)$", page, re.MULTILINE)
+    printed = "".join(run(*shlex.split(command)).stdout for command in commands)
+    shown = [
+        line for block in re.findall(r"```text\n(.*?)```", page, re.DOTALL) for line in block.splitlines()
+    ]
+    assert len(shown) >= 10
+    for line in shown:
+        assert line + "\n" in printed
