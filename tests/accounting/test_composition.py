@@ -147,3 +147,13 @@ def test_a_conversion_that_forgets_half_is_seen() -> None:
     true = Homogeneous(0.1, 1000).loss(1e-6).epsilon
     assert ZCDP(1000 * Fraction(1, 200)).loss(1e-6).epsilon >= true
     assert ZCDP(1000 * Fraction(1, 400)).loss(1e-6).epsilon < true
+
+
+def test_amplification_of_a_fixed_size_by_counting() -> None:
+    """One of three people is drawn and answers by randomised response; one of the three is replaced."""
+    p = math.e / (1 + math.e)
+    one_in_three, none = (
+        p / 3 + 2 * (1 - p) / 3,
+        1 - p,
+    )  # P(output 1) when one of three has a 1, and when none has
+    assert math.log(one_in_three / none) == pytest.approx(float(amplified(Loss(1), "1/3").epsilon), rel=1e-9)
