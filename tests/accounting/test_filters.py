@@ -34,6 +34,7 @@ ADD: Neighbours = "add_remove"
 ONE = Released(0.1, neighbours=ADD)
 GAUSS = GaussianNoise(20, neighbours=ADD)
 DELTA = Fraction(1, 10**6)
+STEP = Fraction(1, 10**12)
 
 
 def _until_refused(budget: Filter, event: Event) -> int:
@@ -125,12 +126,13 @@ def test_rules_price_the_same_past_ever_tighter() -> None:
     pure, zcdp, pld = (price(rule, tally, DELTA) for rule in RULES)
     assert pure == Loss(20)
     assert pure.epsilon > zcdp.epsilon > pld.epsilon
-    assert zcdp.epsilon == ZCDP(1).loss(DELTA / 2).epsilon
-    assert pld.epsilon == Homogeneous(0.1, 200).loss(DELTA / 4).epsilon
+    assert 0 <= zcdp.epsilon - ZCDP(1).loss(DELTA / 2).epsilon <= STEP
+    assert 0 <= pld.epsilon - Homogeneous(0.1, 200).loss(DELTA / 4).epsilon <= STEP
     assert all(price(rule, tally, Fraction(0)) == pure for rule in RULES)
     # One question of another epsilon, and (c) is gone: the price is that of zCDP at a quarter of delta.
     other = tally.plus(Loss(0.05))
-    assert price("pld", other, DELTA).epsilon == ZCDP(other.squares / 2).loss(DELTA / 4).epsilon
+    found = price("pld", other, DELTA).epsilon
+    assert 0 <= found - ZCDP(other.squares / 2).loss(DELTA / 4).epsilon <= STEP
     # The planted fault: to fix the epsilons afterwards, at the mean, is cheaper, and has no theorem.
     assert (
         Homogeneous(other.loss.epsilon / 201, 201).loss(DELTA / 4).epsilon

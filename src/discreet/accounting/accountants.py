@@ -32,6 +32,12 @@ class Accountant:
 
     Args:
         neighbours: `add_remove` or `replace_one`; an event for the other is not supported.
+
+    Example:
+        >>> from discreet.accounting import ACCOUNTANTS, GaussianNoise
+        >>> noise = GaussianNoise(sd=10, neighbours="add_remove")
+        >>> [name for name, make in ACCOUNTANTS.items() if make("add_remove").supports(noise)]
+        ['zcdp', 'pld']
     """
 
     name: ClassVar[str]

@@ -39,6 +39,10 @@ class Event:
 
     Attributes:
         neighbours: `add_remove` or `replace_one`, the relation that the numbers of the event speak of.
+
+    Example:
+        >>> Event in Released.__mro__, Released(1, neighbours="add_remove").neighbours
+        (True, 'add_remove')
     """
 
     neighbours: Neighbours
@@ -72,7 +76,12 @@ class Released(Event):
 
 @dataclass(frozen=True, init=False, eq=False)
 class Concentrated(Event):
-    """A release by any mechanism that is proven to be zero-concentrated private."""
+    """A release by any mechanism that is proven to be zero-concentrated private.
+
+    Example:
+        >>> Concentrated("1/8", neighbours="add_remove").zcdp.rho
+        Fraction(1, 8)
+    """
 
     zcdp: ZCDP
 
@@ -133,6 +142,11 @@ class GaussianNoise(Event):
         sensitivity: L2, in the same unit.
         discrete: whether the noise is discrete Gaussian. It has the same zCDP, but no loss distribution here: in a
             vector it depends on the direction of the change.
+
+    Example:
+        >>> from discreet.accounting import zcdp_of
+        >>> zcdp_of(GaussianNoise(sd=10, neighbours="add_remove")).rho
+        Fraction(1, 200)
     """
 
     sd: Fraction
@@ -158,6 +172,12 @@ class Sampled(Event):
 
     Raises:
         InvalidParameter: the way of sampling does not match the neighbours of the event.
+
+    Example:
+        >>> from discreet.accounting import loss_of
+        >>> part = Sampled(Released(1, neighbours="add_remove"), 0.05, "poisson")
+        >>> round(float(loss_of(part).epsilon), 4)
+        0.0824
     """
 
     event: Event
@@ -179,7 +199,13 @@ class Sampled(Event):
 
 @dataclass(frozen=True, init=False, eq=False)
 class Repeated(Event):
-    """The same event several times, from the same data."""
+    """The same event several times, from the same data.
+
+    Example:
+        >>> from discreet.accounting import loss_of
+        >>> str(loss_of(Repeated(Released(0.1, neighbours="add_remove"), 7)))
+        'epsilon 7/10'
+    """
 
     event: Event
     count: int
@@ -190,7 +216,14 @@ class Repeated(Event):
 
 @dataclass(frozen=True, init=False, eq=False)
 class Composed(Event):
-    """Several events from the same data."""
+    """Several events from the same data.
+
+    Example:
+        >>> from discreet.accounting import loss_of
+        >>> one, two = Released(0.1, neighbours="add_remove"), LaplaceNoise(5, neighbours="add_remove")
+        >>> str(loss_of(Composed([one, two])))
+        'epsilon 3/10'
+    """
 
     events: tuple[Event, ...]
 
@@ -210,6 +243,12 @@ class Parallel(Event):
 
     Raises:
         InvalidParameter: replace_one without public parts; mixed neighbours; no event.
+
+    Example:
+        >>> from discreet.accounting import loss_of
+        >>> hospitals = [Released(Fraction(k, 10), neighbours="add_remove") for k in range(1, 11)]
+        >>> str(loss_of(Parallel(hospitals)))
+        'epsilon 1'
     """
 
     events: tuple[Event, ...]
@@ -228,7 +267,13 @@ class Parallel(Event):
 
 @dataclass(frozen=True, init=False, eq=False)
 class Grouped(Event):
-    """An event as it concerns a group of units that act as one."""
+    """An event as it concerns a group of units that act as one.
+
+    Example:
+        >>> from discreet.accounting import loss_of
+        >>> str(loss_of(Grouped(Released(0.1, neighbours="add_remove"), 5)))
+        'epsilon 1/2'
+    """
 
     event: Event
     size: int
@@ -239,7 +284,14 @@ class Grouped(Event):
 
 @dataclass(frozen=True, init=False, eq=False)
 class ReplaceOne(Event):
-    """An event for add_remove, seen for replace_one: a unit is removed and another is added, so a group of two."""
+    """An event for add_remove, seen for replace_one: a unit is removed and another is added, so a group of two.
+
+    Example:
+        >>> from discreet.accounting import loss_of
+        >>> seen = ReplaceOne(Released(0.1, neighbours="add_remove"))
+        >>> str(loss_of(seen)), seen.neighbours
+        ('epsilon 1/5', 'replace_one')
+    """
 
     event: Event
 

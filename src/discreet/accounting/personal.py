@@ -55,6 +55,10 @@ def minimum(epsilons: Iterable[Number]) -> Loss:
 
     Raises:
         InvalidParameter: nobody is there.
+
+    Example:
+        >>> str(minimum([0.5, 1, 0.1]))
+        'epsilon 1/10'
     """
     found = [epsilon_of(one) for one in epsilons]
     if not found:
@@ -99,6 +103,10 @@ class PersonalGroup:
         people: how many.
         epsilon: what each allows.
         share: the share of them that a count counts.
+
+    Example:
+        >>> PersonalGroup(400, 0.5, share=0.4).people
+        400
     """
 
     people: int
@@ -113,6 +121,10 @@ class CountError:
     Attributes:
         bias: expected answer less the truth.
         sd: standard deviation, of sampling and noise together.
+
+    Example:
+        >>> CountError(bias=3.0, sd=4.0).rms
+        5.0
     """
 
     bias: float

@@ -36,6 +36,10 @@ def zcdp_of(event: ev.Event) -> ZCDP:
 
     Raises:
         UnsupportedEvent: none is known.
+
+    Example:
+        >>> zcdp_of(ev.Released(0.1, neighbours="add_remove")).rho
+        Fraction(1, 200)
     """
     return _zcdp(event)
 

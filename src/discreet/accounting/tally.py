@@ -19,6 +19,7 @@ out first, as failures: Kairouz, Oh and Viswanath 2015), the rest for (b), or fo
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
@@ -33,6 +34,8 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 OWN = Fraction(1, 2)
 """The share of the limit's delta that is kept for deltas of the questions themselves, unless the rule is pure."""
 _SHARE = {"zcdp": Fraction(1, 2), "pld": Fraction(1, 4)}  # of (b), and under pld of (c) too
+
+_PLACES = 10**12
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,10 @@ def rule_of(value: object) -> Rule:
 
     Raises:
         InvalidParameter: there is no such rule.
+
+    Example:
+        >>> rule_of("zcdp")
+        'zcdp'
     """
     if value not in RULES:
         raise InvalidParameter("There is no such accountant.", 'Write "pure", "zcdp" or "pld".')
@@ -78,8 +85,8 @@ def rule_of(value: object) -> Rule:
 def price(rule: Rule, tally: Tally, delta: Fraction) -> Loss:
     """What was spent, under a rule and a limit of this delta.
 
-    Epsilon is the least that a rule gives, rounded up. Delta is the sum of the questions' own, and where (b) or (c)
-    gave the epsilon, the shares that were set aside for them.
+    Epsilon is the least that a rule gives, rounded up, to a multiple of 10^-12 where it is no sum. Delta is the sum
+    of the questions' own, and where (b) or (c) gave the epsilon, the shares that were set aside for them.
 
     Privacy: what was released is private with this loss if the limit of epsilon was fixed beforehand and is not below.
 
@@ -94,6 +101,7 @@ def price(rule: Rule, tally: Tally, delta: Fraction) -> Loss:
     best = ZCDP(tally.squares / 2).loss(share).epsilon
     if rule == "pld" and tally.equal and 0 < tally.count <= MOST_RELEASES and tally.loss.epsilon:
         best = min(best, Homogeneous(tally.loss.epsilon / tally.count, tally.count).loss(share).epsilon)
+    best = Fraction(math.ceil(best * _PLACES), _PLACES)
     if tally.loss.epsilon <= best:
         return tally.loss
     return Loss(best, tally.loss.delta + (1 - OWN) * delta)
@@ -107,6 +115,11 @@ def admits(rule: Rule, tally: Tally, limit: Loss, slack: Fraction = Fraction(0))
         tally: all that was charged.
         limit: of the account.
         slack: by how much of itself epsilon may pass, to check again on another machine what floats decided here.
+
+    Example:
+        >>> past = Tally(Loss(3), Fraction(3, 20), 60)  # 60 questions of 1/20
+        >>> [admits(rule, past, Loss(2, 1e-6)) for rule in RULES]
+        [False, True, True]
     """
     own = limit.delta if rule == "pure" else OWN * limit.delta
     spent = price(rule, tally, limit.delta)

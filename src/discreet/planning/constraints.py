@@ -27,6 +27,10 @@ class Verdict:
         ceiling: the largest epsilon that the steward allows, or None.
         feasible: whether epsilon is at most the ceiling.
         relax: what would do at the ceiling, a sentence for each demand that is too strict; empty when feasible.
+
+    Example:
+        >>> demands(sd=1, ceiling=1).feasible
+        False
     """
 
     scale: float

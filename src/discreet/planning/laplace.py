@@ -67,7 +67,12 @@ class LaplaceError:
 
 
 def scale_for_rms(rms: Number) -> float:
-    """The largest scale with that rms: rms/sqrt(2)."""
+    """The largest scale with that rms: rms/sqrt(2).
+
+    Example:
+        >>> round(scale_for_rms(5), 4)
+        3.5355
+    """
     return read.above_zero(rms, "rms") / math.sqrt(2)
 
 

@@ -22,6 +22,10 @@ class SampleSizes:
     Attributes:
         laplace: by the formula, for a trusted curator: sqrt(2)/(error epsilon).
         randomised_response: by the formula, without one: e^eps/(error^2 (e^eps - 1)^2).
+
+    Example:
+        >>> SampleSizes(laplace=141.4, randomised_response=9206.7).least_laplace
+        142
     """
 
     laplace: float
@@ -61,6 +65,10 @@ class ProportionError:
     Attributes:
         laplace: sqrt(2)/(n epsilon).
         randomised_response: e^(eps/2)/(sqrt(n) (e^eps - 1)).
+
+    Example:
+        >>> ProportionError(laplace=0.6, randomised_response=2.0).useless
+        True
     """
 
     laplace: float
