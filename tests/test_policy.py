@@ -424,15 +424,33 @@ def test_the_accountant_of_a_budget(tmp_path: Path) -> None:
         with dp.protect(pa.table({"x": [1, 2]}), privacy_unit="row", budget=budget) as session:
             for at in range(200):
                 sql = f"SELECT COUNT(*) AS n FROM data WHERE {at} = {at}"
-                left = session.preview(sql, epsilon=0.02).left
+                seen = session.preview(sql, epsilon=0.1)
                 try:
-                    session.sql(sql, epsilon=0.02)
+                    session.sql(sql, epsilon=0.1)
                 except BudgetExceeded:
-                    assert left == 0
+                    assert seen.left == 0
                     assert session.budget.spent <= 1
                     return at
-                assert left == session.budget.left
+                assert seen.left == session.budget.left
         return 200
 
-    assert asked(Budget(epsilon=1, delta=1e-6)) == 50
-    assert 60 < asked(budget) < asked(Budget(epsilon=1, delta=1e-6, accountant="pld")) < 200
+    assert asked(Budget(epsilon=1, delta=0.05)) == 10
+    found = [asked(Budget(epsilon=1, delta=0.05, accountant=name)) for name in ("zcdp", "pld")]
+    assert 10 < found[0] < found[1] < 50
+
+
+def test_a_preview_says_what_the_budget_would_shrink_by() -> None:
+    said = {}
+    for name in ("pure", "zcdp"):
+        budget = Budget(epsilon=1, delta=0.05, accountant=name)
+        with dp.protect(pa.table({"x": [1, 2]}), privacy_unit="row", budget=budget) as session:
+            for at in range(9):
+                session.sql(f"SELECT COUNT(*) AS n FROM data WHERE {at} = {at}", epsilon=0.1)
+            asked = [session.preview("SELECT COUNT(*) AS n FROM data", epsilon=e) for e in (0.1, 0.5)]
+            said[name] = [str(one).partition(" · ")[0] for one in asked]
+            assert asked[0].available == session.budget.left
+    assert said["pure"] == ["epsilon 0.1, of 0.1 left", "epsilon 0.5, of 0.1 left: too much"]
+    first, second = said["zcdp"]
+    assert first.startswith("epsilon 0.1, of 0.548956 left")
+    assert ", which it shrinks by 0.03" in first
+    assert second.endswith(": too much")

@@ -215,13 +215,11 @@ class Session:
             assert within is not None
             loss = least_epsilon(lambda e: self._plan(query, e, *rest), public, within, level, group_rows)
         plan = self._plan(query, loss, *rest)
-        after = self._ledger.spent(self._accounts[0], Loss(plan.epsilon, plan.delta)) if plan.releases else None
-        left = (
-            self.budget.left
-            if after is None
-            else max(Fraction(0), self._policy.budget.epsilon - after.epsilon)
-        )
-        return preview_of(plan, public, level, group_rows, left)
+        budget, cost = self.budget, Fraction(0)
+        if plan.releases:
+            after = self._ledger.spent(self._accounts[0], Loss(plan.epsilon, plan.delta)).epsilon
+            cost = max(Fraction(0), after - budget.spent)
+        return preview_of(plan, public, level, group_rows, cost, budget.left)
 
     def explain(
         self,

@@ -44,7 +44,7 @@ def command(
         typer.Option("--error", metavar="X", help="The error: rms; of counts, the expected largest."),
     ] = None,
     people: Annotated[
-        int | None, typer.Option("--people", metavar="N", min=1, help="How many people.")
+        int | None, typer.Option("-n", "--people", metavar="N", min=1, help="How many people.")
     ] = None,
     neighbours: Annotated[
         str, typer.Option("--neighbours", metavar="HOW", help="Of counts: add_remove or replace.")
