@@ -104,8 +104,17 @@ def test_no_such_rule() -> None:
     with pytest.raises(InvalidParameter):
         Account("a", LIMIT, "rdp")  # type: ignore[arg-type]
     for rule in ("zcdp", "pld"):
-        with pytest.raises(InvalidParameter, match="needs a delta"):
-            Account("a", Loss(1), rule)
+        for delta in (0, 1, 5):
+            with pytest.raises(InvalidParameter, match="needs a delta"):
+                Account("a", Loss(1, delta), rule)
+
+
+def test_a_huge_epsilon_is_refused_as_any_other() -> None:
+    with open_ledger(None) as ledger:
+        for rule in RULES:
+            for epsilon in (10, 10**9, 10**18):
+                with pytest.raises(BudgetExceeded):
+                    ledger.charge("q", Loss(epsilon), [Account(rule, LIMIT, rule)])
 
 
 @pytest.mark.parametrize(

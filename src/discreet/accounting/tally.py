@@ -98,7 +98,9 @@ def price(rule: Rule, tally: Tally, delta: Fraction) -> Loss:
     if rule == "pure" or delta == 0 or tally.count == 0:
         return tally.loss
     share = _SHARE[rule] * delta
-    best = ZCDP(tally.squares / 2).loss(share).epsilon
+    rho, best = tally.squares / 2, tally.loss.epsilon
+    if rho < best:  # else nothing is won, and a huge rho has no conversion that could be written down
+        best = ZCDP(rho).loss(share).epsilon
     if rule == "pld" and tally.equal and 0 < tally.count <= MOST_RELEASES and tally.loss.epsilon:
         best = min(best, Homogeneous(tally.loss.epsilon / tally.count, tally.count).loss(share).epsilon)
     best = Fraction(math.ceil(best * _PLACES), _PLACES)

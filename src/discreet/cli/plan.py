@@ -143,7 +143,7 @@ def _counts(
     }
     percent = f"{100 * confidence:g} %"
     lines = [
-        f"{plan.d:,} counts · epsilon {_short(_epsilon(loss))} · {_WORDS[neighbours]} · "
+        f"{plan.d:,} count{'s' * (plan.d != 1)} · epsilon {_short(_epsilon(loss))} · {_WORDS[neighbours]} · "
         f"noise of scale {_short(plan.scale)}",
         f"one      expected error {plan.one.mean_abs:,.2f} · rms {plan.one.rms:,.2f} · "
         f"within {plan.one.radius(confidence):,.2f} at {percent}",

@@ -32,7 +32,7 @@ class Account:
 
     Raises:
         InvalidParameter: a name that is empty, too long or not printable; an unknown rule, or one that needs a
-            delta where the limit has none.
+            delta where the limit has none below 1.
     """
 
     name: str
@@ -46,9 +46,9 @@ class Account:
                 "The name of an account is longer than 200 characters or not printable.",
                 "Use a short printable name.",
             )
-        if rule_of(self.rule) != "pure" and not self.limit.delta:
+        if rule_of(self.rule) != "pure" and not 0 < self.limit.delta < 1:
             raise InvalidParameter(
-                f"The accountant {self.rule} needs a delta.", "Grant one, such as 1e-9, or use pure."
+                f"The accountant {self.rule} needs a delta below 1.", "Grant one, such as 1e-9, or use pure."
             )
 
 
