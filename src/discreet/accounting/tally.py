@@ -4,9 +4,9 @@ An analyst sees answers before choosing the next question and its epsilon, so th
 chosen adaptively. Most composition theorems do not: they fix the epsilons beforehand. The rules here are stopping
 conditions set beforehand, of which each path of questions ends in one:
 
-- (a) the sum of epsilons is at most the limit (Rogers, Roth, Ullman and Vadhan 2016, theorem 3.6);
-- (b) sum epsilon^2/2 is at most a rho fixed beforehand, which converts to the limit (Feldman and Zrnic 2021, theorem
-  4.3; Whitehouse, Ramdas, Rogers and Wu 2023, theorem 1);
+- (a) the sum of epsilons is at most the limit (basic composition as a filter: Rogers, Roth, Ullman and Vadhan 2016);
+- (b) sum epsilon^2/2 is at most a rho fixed beforehand, which converts to the limit (the Renyi filter of Feldman
+  and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023);
 - (c) all epsilons are equal and so many that `Homogeneous` stays in the limit. The first fixes the rest; a path that
   leaves it is under (a) or (b) from the start.
 

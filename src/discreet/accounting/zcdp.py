@@ -4,7 +4,7 @@ A mechanism is rho-zCDP if for neighbours and every order a > 1 the Renyi diverg
 (Bun and Steinke 2016, definition 1.1); approximately so with delta, if that holds but for events of probability delta
 (their definition 8.1). Conversions, each toward more loss:
 
-- epsilon-DP is (epsilon^2/2)-zCDP (their proposition 1.4); (epsilon, delta)-DP is delta-approximately so (lemma 8.8).
+- epsilon-DP is (epsilon^2/2)-zCDP (their proposition 1.4); (epsilon, delta)-DP is delta-approximately so (section 8).
 - Gaussian noise of standard deviation s on a value of L2 sensitivity S is S^2/(2 s^2)-zCDP (proposition 1.6), and so
   is discrete Gaussian noise (Canonne, Kamath and Steinke 2020, theorem 4).
 - rho-zCDP is (epsilon, delta)-DP with delta = e^((a-1)(a rho - epsilon)) (1 - 1/a)^a/(a - 1) for every a > 1
