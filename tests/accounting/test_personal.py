@@ -67,3 +67,31 @@ def test_bad_epsilons() -> None:
             minimum([bad])
     with pytest.raises(InvalidParameter):
         minimum([])
+
+
+def _noisy_count(keeping: list[float], threshold: float) -> np.ndarray:
+    """P(answer) of a count of those who are kept, with discrete Laplace noise of scale 1/t, on -190 to 190."""
+    kept = np.array([1.0])
+    for p in keeping:
+        kept = np.convolve(kept, [1 - p, p])
+    k = np.arange(-200, 201)
+    noise = np.tanh(threshold / 2) * np.exp(-threshold * np.abs(k))
+    return np.convolve(noise, kept)[10 : len(k) - 10]  # the ends lack what lies beyond them
+
+
+def test_each_person_loses_what_they_allow_and_no_more() -> None:
+    """Exactly: the largest log-ratio of all answers with and without a person is their epsilon, or t if it is less."""
+    town, threshold = [0.1, 0.5, 1.0, 2.0], 1.0
+    for wrong in (False, True):
+        # the planted fault: to keep with probability e_i/t instead
+        chances = [min(1.0, e / threshold) if wrong else float(keep_probability(e, threshold)) for e in town]
+        losses = []
+        for at in range(len(town)):
+            present = _noisy_count(chances, threshold)
+            absent = _noisy_count([*chances[:at], 0.0, *chances[at + 1 :]], threshold)
+            losses.append(float(np.abs(np.log(present / absent)).max()))
+        allowed = [min(e, threshold) for e in town]
+        if wrong:
+            assert losses[0] > 1.3 * allowed[0]
+        else:
+            assert losses == pytest.approx(allowed, rel=1e-9)
