@@ -449,6 +449,8 @@ def test_a_preview_says_what_the_budget_would_shrink_by() -> None:
             asked = [session.preview("SELECT COUNT(*) AS n FROM data", epsilon=e) for e in (0.1, 0.5)]
             said[name] = [str(one).partition(" · ")[0] for one in asked]
             assert asked[0].available == session.budget.left
+            # half of delta is what questions may still spend of it, where the accountant needs the rest
+            assert session.budget.delta_left == Fraction("0.05") / (2 if name == "zcdp" else 1)
     assert said["pure"] == ["epsilon 0.1, of 0.1 left", "epsilon 0.5, of 0.1 left: too much"]
     first, second = said["zcdp"]
     assert first.startswith("epsilon 0.1, of 0.548956 left")

@@ -86,7 +86,8 @@ def price(rule: Rule, tally: Tally, delta: Fraction) -> Loss:
     """What was spent, under a rule and a limit of this delta.
 
     Epsilon is the least that a rule gives, rounded up, to a multiple of 10^-12 where it is no sum. Delta is the sum
-    of the questions' own, and where (b) or (c) gave the epsilon, the shares that were set aside for them.
+    of the questions' own, and unless the rule is pure what is set aside for (b) and (c), from the first question on: so
+    that the limit less this is what questions may still spend.
 
     Privacy: what was released is private with this loss if the limit of epsilon was fixed beforehand and is not below.
 
@@ -95,17 +96,15 @@ def price(rule: Rule, tally: Tally, delta: Fraction) -> Loss:
         >>> [round(float(price(rule, past, Fraction(1, 10**6)).epsilon), 2) for rule in RULES]
         [20.0, 7.96, 7.57]
     """
-    if rule == "pure" or delta == 0 or tally.count == 0:
+    if rule == "pure" or delta == 0:
         return tally.loss
     share = _SHARE[rule] * delta
     rho, best = tally.squares / 2, tally.loss.epsilon
-    if rho < best:  # else nothing is won, and a huge rho has no conversion that could be written down
+    if 0 < rho < best:  # else nothing is won, and a huge rho has no conversion that could be written down
         best = ZCDP(rho).loss(share).epsilon
     if rule == "pld" and tally.equal and 0 < tally.count <= MOST_RELEASES and tally.loss.epsilon:
         best = min(best, Homogeneous(tally.loss.epsilon / tally.count, tally.count).loss(share).epsilon)
-    best = Fraction(math.ceil(best * _PLACES), _PLACES)
-    if tally.loss.epsilon <= best:
-        return tally.loss
+    best = min(tally.loss.epsilon, Fraction(math.ceil(best * _PLACES), _PLACES))
     return Loss(best, tally.loss.delta + (1 - OWN) * delta)
 
 
