@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import PolicyError
+import discreet as dp
+from discreet.errors import BudgetExceeded, PolicyError
 from discreet.policy import Budget, ColumnPolicy, KeyReference, Policy
 
 TOML = """
@@ -403,3 +404,55 @@ def test_a_policy_that_does_not_fit(columns: dict[str, Any], key: str, words: li
     assert error.key == key
     for word in words:
         assert word in str(error)
+
+
+def test_the_accountant_of_a_budget(tmp_path: Path) -> None:
+    budget = Budget(epsilon=1, delta=1e-6, accountant="zcdp")
+    policy = Policy.for_table("t", privacy_unit="row", budget=budget)
+    assert 'accountant = "zcdp"' in policy.to_toml()
+    (tmp_path / "p.toml").write_text(policy.to_toml())
+    assert Policy.from_toml(tmp_path / "p.toml") == policy
+    for bad in (
+        {"accountant": "zcdp"},
+        {"accountant": "rdp", "delta": 1e-6},
+        {"accountant": 3, "delta": 1e-6},
+    ):
+        with pytest.raises(PolicyError):
+            Budget(epsilon=1, **bad)
+
+    def asked(budget: Budget) -> int:
+        with dp.protect(pa.table({"x": [1, 2]}), privacy_unit="row", budget=budget) as session:
+            for at in range(200):
+                sql = f"SELECT COUNT(*) AS n FROM data WHERE {at} = {at}"
+                seen = session.preview(sql, epsilon=0.1)
+                try:
+                    session.sql(sql, epsilon=0.1)
+                except BudgetExceeded:
+                    assert seen.left == 0
+                    assert session.budget.spent <= 1
+                    return at
+                assert seen.left == session.budget.left
+        return 200
+
+    assert asked(Budget(epsilon=1, delta=0.05)) == 10
+    found = [asked(Budget(epsilon=1, delta=0.05, accountant=name)) for name in ("zcdp", "pld")]
+    assert 10 < found[0] < found[1] < 50
+
+
+def test_a_preview_says_what_the_budget_would_shrink_by() -> None:
+    said = {}
+    for name in ("pure", "zcdp"):
+        budget = Budget(epsilon=1, delta=0.05, accountant=name)
+        with dp.protect(pa.table({"x": [1, 2]}), privacy_unit="row", budget=budget) as session:
+            for at in range(9):
+                session.sql(f"SELECT COUNT(*) AS n FROM data WHERE {at} = {at}", epsilon=0.1)
+            asked = [session.preview("SELECT COUNT(*) AS n FROM data", epsilon=e) for e in (0.1, 0.5)]
+            said[name] = [str(one).partition(" · ")[0] for one in asked]
+            assert asked[0].available == session.budget.left
+            # half of delta is what questions may still spend of it, where the accountant needs the rest
+            assert session.budget.delta_left == Fraction("0.05") / (2 if name == "zcdp" else 1)
+    assert said["pure"] == ["epsilon 0.1, of 0.1 left", "epsilon 0.5, of 0.1 left: too much"]
+    first, second = said["zcdp"]
+    assert first.startswith("epsilon 0.1, of 0.548956 left")
+    assert ", which it shrinks by 0.03" in first
+    assert second.endswith(": too much")

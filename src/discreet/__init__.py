@@ -38,6 +38,7 @@ _ROOMS = frozenset(
         "local",
         "mechanisms",
         "noise",
+        "planning",
         "plots",
         "policy",
         "sensitivity",

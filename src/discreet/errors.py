@@ -33,6 +33,10 @@ class Exhausted(DiscreetError):
     """A run of a mechanism has given all the answers that its epsilon buys. Nothing more was released."""
 
 
+class UnsupportedEvent(DiscreetError, ValueError):
+    """An accountant cannot price this release: it knows no bound for it, or not for these neighbours."""
+
+
 class EntropyError(DiscreetError, RuntimeError):
     """The operating system gave no randomness. Nothing was released."""
 

@@ -94,7 +94,8 @@ class Session:
         self._catalog = Catalog.build(policy, schemas, public)
         self._rehearsed: set[str] = set()
         self._known: dict[tuple[str, bool], Reading] = {}
-        self._accounts = (Account(DATA_SET, Loss(policy.budget.epsilon, policy.budget.delta)),)
+        limit = Loss(policy.budget.epsilon, policy.budget.delta)
+        self._accounts = (Account(DATA_SET, limit, policy.budget.accountant),)
 
     def sql(
         self,
@@ -272,8 +273,11 @@ class Session:
             assert within is not None
             loss = least_epsilon(lambda e: self._plan(query, e, *rest), public, within, level, group_rows)
         plan = self._plan(query, loss, *rest)
-        left = max(Fraction(0), self.budget.left - plan.epsilon)
-        return preview_of(plan, public, level, group_rows, left)
+        budget, cost = self.budget, Fraction(0)
+        if plan.releases:
+            after = self._ledger.spent(self._accounts[0], Loss(plan.epsilon, plan.delta)).epsilon
+            cost = max(Fraction(0), after - budget.spent)
+        return preview_of(plan, public, level, group_rows, cost, budget.left)
 
     def explain(
         self,
@@ -376,7 +380,7 @@ class Session:
     @property
     def budget(self) -> BudgetState:
         """What the data set may spend, has spent and has left."""
-        limit, spent = self._policy.budget, self._ledger.spent(DATA_SET)
+        limit, spent = self._policy.budget, self._ledger.spent(self._accounts[0])
         return BudgetState(limit.epsilon, spent.epsilon, limit.delta, spent.delta)
 
     @property

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
+import discreet as dp
+
 
 def _ask(run: Run, times: int = 2) -> None:
     for at in range(times):
@@ -84,3 +86,19 @@ def test_the_policy_may_stand_before_or_after_verify(folder: Path, run: Run, at:
     (folder / "policy.ledger.db").rename(folder / "p.ledger.db")
     given = ["budget", "-p", "p.toml", "verify"] if at == "before" else ["budget", "verify", "-p", "p.toml"]
     assert run(*given).exit_code == 0
+
+
+def test_a_budget_that_composes_by_another_rule(folder: Path, run: Run) -> None:
+    policy = (folder / "policy.toml").read_text()
+    (folder / "policy.toml").write_text(
+        policy.replace("epsilon = 1\n", 'epsilon = 1\ndelta = 1e-6\naccountant = "zcdp"\n')
+    )
+    with dp.protect(policy="policy.toml") as session:
+        for at in range(55):  # the sum is 1.1
+            session.sql(f"SELECT COUNT(*) AS n FROM visits WHERE {at} = {at}", epsilon="0.02")
+    state, rule, *_ = run("budget").stdout.splitlines()
+    assert rule == "by zcdp at delta 1e-06; the sum of epsilons is 1.1"
+    seen = json.loads(run("budget", "--json").stdout)
+    assert 0.6 < float(seen["spent"]) < 0.7
+    assert state.endswith(f"of 1 ({float(seen['spent']):.6g} spent)")
+    assert run("budget", "verify").exit_code == 0

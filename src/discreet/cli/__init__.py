@@ -1,4 +1,4 @@
-"""The command line: `discreet demo`, `init`, `query`, `preview`, `explain` and `budget`.
+"""The command line: `discreet demo`, `init`, `query`, `preview`, `explain`, `plan` and `budget`.
 
 Answers go to stdout, words and progress to stderr. Exit codes: 0 answered, 2 bad usage, bad policy or refused
 query, 3 refused budget, 130 interrupted, 1 anything else. One command is one file; what is heavy is imported

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from discreet import __version__
-from discreet.cli import budget, demo, experiment, explain, failure, gallery, init, plot, preview, query
+from discreet.cli import budget, demo, experiment, explain, failure, gallery, init, plan, plot, preview, query
 from discreet.errors import DiscreetError
 
 
@@ -62,6 +62,7 @@ def root(
       discreet preview "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet query   "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet budget
+      discreet plan --counts 3143 --epsilon 0.1 --neighbours replace     (without any data)
 
     \b
     Exit codes: 0 answered; 2 bad usage, bad policy or refused query; 3 refused budget;
@@ -76,5 +77,6 @@ app.command("preview")(preview.command)
 app.command("explain")(explain.command)
 app.command("plot")(plot.command)
 app.command("gallery")(gallery.command)
+app.command("plan")(plan.command)
 app.add_typer(budget.app, name="budget")
 app.add_typer(experiment.app, name="experiment")

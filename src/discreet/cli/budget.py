@@ -56,6 +56,9 @@ def show(
         typer.echo(dump(document))
         return
     typer.echo(repr(budget))
+    if charges and charges[-1].rule != "pure":
+        last = charges[-1]
+        typer.echo(f"by {last.rule} at delta {short(last.delta)}; the sum of epsilons is {short(last.sum)}")
     if charges:
         body = [
             [str(c.number), f"{c.time:%Y-%m-%d %H:%M:%S}", short(c.epsilon), short(c.total),
@@ -143,7 +146,8 @@ class _Charge:
     def __init__(self, entry: Entry, account: str, answered: bool) -> None:
         (line,) = (line for line in entry.postings if line.account == account)
         self.number, self.time, self.question = entry.number, entry.time, entry.question
-        self.epsilon, self.total, self.limit = line.loss.epsilon, line.total.epsilon, line.limit.epsilon
+        self.epsilon, self.total, self.limit = line.loss.epsilon, line.spent.epsilon, line.limit.epsilon
+        self.rule, self.sum, self.delta = line.rule, line.total.epsilon, line.limit.delta
         self.answered = answered
 
     def document(self) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The durable budget."""
 
+from discreet.accounting.loss import UNIT, Loss
 from discreet.ledger.entry import Account, Charge, Entry, Head, Posting
 from discreet.ledger.ledger import Ledger, open_ledger
-from discreet.ledger.loss import UNIT, Loss
 
 __all__ = ["UNIT", "Account", "Charge", "Entry", "Head", "Ledger", "Loss", "Posting", "open_ledger"]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
+from discreet.accounting.tally import Tally, admits
 from discreet.errors import LedgerCorrupt
 from discreet.ledger.entry import Entry, Head, digest_of, sealed
-from discreet.ledger.loss import Loss
 from discreet.ledger.store import Rows, Store
+
+_SLACK = Fraction(1, 10**9)
+"""Floats of another machine may differ in their last digits; a forged charge differs by more."""
 
 
 def check(entry: Entry) -> None:
@@ -48,7 +52,7 @@ def verify(store: Store, noted: Head | None, *, page: int) -> int:
 @dataclass
 class _Walk:
     head: Head
-    totals: dict[str, Loss] = field(default_factory=dict)
+    tallies: dict[str, Tally] = field(default_factory=dict)
     open: dict[int, str] = field(default_factory=dict)  # question of each charge that is not settled yet
 
 
@@ -80,10 +84,11 @@ def _follow(rows: Rows, walk: _Walk, entry: Entry) -> None:
         raise corrupt(number, "is no proper charge")
     walk.open[number] = entry.question
     for line in entry.postings:
-        total = walk.totals.get(line.account, Loss(0)) + line.loss
-        if line.total != total or not total.within(line.limit):
+        tally = walk.tallies.get(line.account, Tally()).plus(line.loss)
+        slack = Fraction(0) if line.rule == "pure" else _SLACK
+        if line.tally != tally or not admits(line.rule, tally, line.limit, slack):
             raise corrupt(number, "has a wrong total or overdraws an account")
-        walk.totals[line.account] = total
+        walk.tallies[line.account] = tally
 
 
 def _compare(head: Head, noted: Head | None) -> None:

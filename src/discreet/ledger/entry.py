@@ -6,12 +6,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias
 
+from discreet.accounting.loss import Loss
+from discreet.accounting.tally import Rule, Tally, price, rule_of
 from discreet.errors import InvalidParameter
-from discreet.ledger.loss import Loss
 
-FORMAT = 1
+FORMAT = 2
 """The version of tables and hashes. A ledger of a later format is refused, never guessed at."""
 
 Kind: TypeAlias = Literal["charge", "settle"]
@@ -25,13 +27,17 @@ class Account:
         name: what the steward and the analyst read, such as `data set visits` or `analyst ana`; 1 to 200
             printable characters. Two names are the same account when they are the same text.
         limit: the most that may ever be spent.
+        rule: how losses are composed: `pure` adds them up; `zcdp` and `pld` spend a part of the limit's delta to
+            count less epsilon (`discreet.accounting.tally`).
 
     Raises:
-        InvalidParameter: a name that is empty, too long or not printable.
+        InvalidParameter: a name that is empty, too long or not printable; an unknown rule, or one that needs a
+            delta where the limit has none below 1.
     """
 
     name: str
     limit: Loss
+    rule: Rule = "pure"
 
     def __post_init__(self) -> None:
         text("The name of an account", self.name)
@@ -39,6 +45,10 @@ class Account:
             raise InvalidParameter(
                 "The name of an account is longer than 200 characters or not printable.",
                 "Use a short printable name.",
+            )
+        if rule_of(self.rule) != "pure" and not 0 < self.limit.delta < 1:
+            raise InvalidParameter(
+                f"The accountant {self.rule} needs a delta below 1.", "Grant one, such as 1e-9, or use pure."
             )
 
 
@@ -49,14 +59,30 @@ class Posting:
     Attributes:
         account: name of the account.
         loss: what this charge adds.
-        total: what is spent from the account with it, so that the next charge need not add up the past.
+        total: the sum of all losses with it, so that the next charge need not add up the past.
         limit: the account's limit at that time, rounded down to a multiple of 1/UNIT.
+        rule: how the account composed losses at that time.
+        squares: the sum of the squares of all epsilons with it.
+        count: how many charges there were with it.
     """
 
     account: str
     loss: Loss
     total: Loss
     limit: Loss
+    rule: Rule
+    squares: Fraction
+    count: int
+
+    @property
+    def tally(self) -> Tally:
+        """The sums over all charges of the account, with this one."""
+        return Tally(self.total, self.squares, self.count)
+
+    @property
+    def spent(self) -> Loss:
+        """What was spent from the account with it, by the rule and the delta of that time."""
+        return price(self.rule, self.tally, self.limit.delta)
 
 
 @dataclass(frozen=True)
@@ -192,6 +218,7 @@ def _seal(
         fields.append(line.account)
         for loss in (line.loss, line.total, line.limit):
             fields += [str(loss.epsilon), str(loss.delta)]
+        fields += [line.rule, str(line.squares), str(line.count)]
     return _hash(*fields)
 
 

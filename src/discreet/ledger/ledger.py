@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from fractions import Fraction
 from types import TracebackType
 from typing import Self
 
+from discreet.accounting.loss import Loss, at_least, at_most
+from discreet.accounting.tally import OWN, Tally, admits, price
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.ledger.chain import check, corrupt, verify
 from discreet.ledger.entry import Account, Charge, Entry, Head, Posting, digest_of, make_entry, text
-from discreet.ledger.loss import Loss, at_least, at_most
 from discreet.ledger.store import MemoryStore, Rows, Store
 
 TIMEOUT = 30.0
@@ -23,11 +25,11 @@ _PAGE = 256
 class Ledger:
     """An append-only, hash-chained record of what was asked, what it cost and what was answered.
 
-    Privacy: what is spent from an account is the sum of the losses of its charges, an upper bound on the
-    loss of everything answered (sequential composition, Dwork and Roth 2014, theorem 3.16), because an
-    answer is computed only after its charge is durable and a charge is never taken back. The sum is at most
-    the account's limit, exactly: the check and the charge are one transaction, and no other writer comes
-    in between. Losses are kept as multiples of 1/UNIT (see `Loss`), rounded up.
+    Privacy: what is spent from an account is the sum of the losses of its charges, or what the rule that the account
+    names makes of them (`discreet.accounting.tally`): an upper bound on the loss of everything answered, because an
+    answer is computed only after its charge is durable and a charge is never taken back. It is at most the account's
+    limit: the check and the charge are one transaction, and no other writer comes in between. Sums are exact, of losses
+    that are kept as multiples of 1/UNIT (see `Loss`), rounded up.
 
     Two askers of the same question at the same time are both charged; an answer is free only once it is
     settled. A crash between charge and settlement stays charged.
@@ -152,9 +154,22 @@ class Ledger:
 
         return self._store.read(work)
 
-    def spent(self, account: str) -> Loss:
-        """Return what was spent from an account: the total of its latest charge; zero before the first."""
-        return self._store.read(lambda rows: _spent(rows, account))
+    def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
+        """Return what was spent from an account; zero before the first charge.
+
+        Args:
+            account: an account, for what its rule and its limit make of the past; or its name, for what the rule
+                and the limit of its latest charge make of it.
+            extra: a loss that is not charged yet, to see what would be spent with it.
+        """
+        name = account if isinstance(account, str) else account.name
+        line = self._store.read(lambda rows: _latest(rows, name))
+        tally = line.tally if line else Tally()
+        if extra is not None:
+            tally = tally.plus(extra.rounded_up())
+        if not isinstance(account, str):
+            return price(account.rule, tally, account.limit.rounded_down().delta)
+        return price(line.rule, tally, line.limit.delta) if line else tally.loss
 
     def entries(self, account: str | None = None) -> list[Entry]:
         """List all entries in order, without answers; of one account, its charges and their settlements."""
@@ -241,12 +256,12 @@ def _page(store: Store, number: int) -> list[Entry]:
     return store.read(lambda rows: rows.after(number, _PAGE))
 
 
-def _spent(rows: Rows, account: str) -> Loss:
+def _latest(rows: Rows, account: str) -> Posting | None:
     entry = rows.last_charge(account)
     if entry is None:
-        return Loss(0)
+        return None
     check(entry)
-    return next(line.total for line in entry.postings if line.account == account)
+    return next(line for line in entry.postings if line.account == account)
 
 
 def _head(rows: Rows) -> Head:
@@ -259,13 +274,22 @@ def _head(rows: Rows) -> Head:
 
 def _admit(rows: Rows, account: Account, cost: Loss) -> Posting:
     # Rounding the limit down changes no decision: totals are multiples of 1/UNIT themselves.
-    spent, limit = _spent(rows, account.name), account.limit.rounded_down()
-    total = spent + cost
-    if not total.within(limit):
-        left = spent.left_of(limit)
-        asked_words, left_words = at_least(cost.epsilon), at_most(left.epsilon)
-        if cost.delta or limit.delta:
-            asked_words += f" and delta {at_least(cost.delta)}"
-            left_words += f" and delta {at_most(left.delta)}"
-        raise BudgetExceeded(account.name, asked_words, left_words)
-    return Posting(account.name, cost, total, limit)
+    latest, limit = _latest(rows, account.name), account.limit.rounded_down()
+    before = latest.tally if latest else Tally()
+    after = before.plus(cost)
+    if not admits(account.rule, after, limit):
+        raise _exceeded(account, before, after, cost, limit)
+    return Posting(account.name, cost, after.loss, limit, account.rule, after.squares, after.count)
+
+
+def _exceeded(account: Account, before: Tally, after: Tally, cost: Loss, limit: Loss) -> BudgetExceeded:
+    spent = price(account.rule, before, limit.delta)
+    # By another rule than the sum, a question costs what the price grows by, which depends on the past.
+    asked = max(Fraction(0), price(account.rule, after, limit.delta).epsilon - spent.epsilon)
+    left = max(Fraction(0), limit.epsilon - spent.epsilon)
+    asked_words, left_words = at_least(asked), at_most(left)
+    if cost.delta or (limit.delta and account.rule == "pure"):
+        own = limit.delta if account.rule == "pure" else OWN * limit.delta
+        asked_words += f" and delta {at_least(cost.delta)}"
+        left_words += f" and delta {at_most(max(Fraction(0), own - before.loss.delta))}"
+    return BudgetExceeded(account.name, asked_words, left_words)

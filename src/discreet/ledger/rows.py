@@ -11,12 +11,14 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
+from discreet.accounting.loss import Loss
+from discreet.accounting.tally import RULES
 from discreet.ledger.chain import corrupt
 from discreet.ledger.entry import Entry, Head, Kind, Posting, genesis
-from discreet.ledger.loss import Loss
 from discreet.ledger.schema import entries, identity, postings, salts
 
 _RATIONAL = re.compile(r"\d{1,100}(/[1-9]\d{0,99})?")
+_SQUARES = re.compile(r"\d{1,200}(/[1-9]\d{0,199})?")
 _LOSSES = ("loss", "total", "limit")
 # All but the answer, which may be large.
 _ENTRY = [column for column in entries.columns if column.name != "answer"]
@@ -132,7 +134,7 @@ class SqlRows:
 
 def _entry(row: sa.Row[Any], lines: Sequence[sa.Row[Any]]) -> Entry:
     try:
-        posted = tuple(Posting(line.account, *(_loss(line, what) for what in _LOSSES)) for line in lines)
+        posted = tuple(map(_posting, lines))
         time = datetime.fromisoformat(row.time)
         if row.question_key == _key(row.question) and isinstance(row.number, int):
             return Entry(
@@ -151,12 +153,20 @@ def _entry(row: sa.Row[Any], lines: Sequence[sa.Row[Any]]) -> Entry:
     raise corrupt(row.number, "was altered")
 
 
+def _posting(line: sa.Row[Any]) -> Posting:
+    if not isinstance(line.charges, int) or line.rule not in RULES:
+        raise ValueError
+    squares = _rational(line.squares, _SQUARES)
+    loss, total, limit = (_loss(line, what) for what in _LOSSES)
+    return Posting(line.account, loss, total, limit, line.rule, squares, line.charges)
+
+
 def _loss(line: sa.Row[Any], what: str) -> Loss:
     return Loss(_rational(getattr(line, f"{what}_epsilon")), _rational(getattr(line, f"{what}_delta")))
 
 
-def _rational(text: str) -> Fraction:
-    if not _RATIONAL.fullmatch(text):
+def _rational(text: str, pattern: re.Pattern[str] = _RATIONAL) -> Fraction:
+    if not pattern.fullmatch(text):
         raise ValueError
     return Fraction(text)
 
@@ -166,6 +176,7 @@ def _posting_row(number: int, position: int, line: Posting) -> dict[str, object]
     for what in _LOSSES:
         loss: Loss = getattr(line, what)
         row[f"{what}_epsilon"], row[f"{what}_delta"] = str(loss.epsilon), str(loss.delta)
+    row |= {"rule": line.rule, "squares": str(line.squares), "charges": line.count}
     return row
 
 

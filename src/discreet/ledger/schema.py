@@ -41,6 +41,9 @@ postings = sa.Table(
         for what in ("loss", "total", "limit")
         for part in ("epsilon", "delta")
     ),
+    sa.Column("rule", sa.String(16), nullable=False),
+    sa.Column("squares", sa.Text, nullable=False),
+    sa.Column("charges", sa.Integer, nullable=False),
 )
 
 salts = sa.Table(

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.accounting.loss import at_least, at_most
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
-from discreet.ledger.loss import at_least, at_most
 from discreet.local.messages import STEPS, Access, Choices, Declaration, Node, Offer, Report
 from discreet.local.node import LocalNode
 from discreet.local.spread import half_width

@@ -1,6 +1,7 @@
 """What the steward declares about a data set: budget, privacy unit, bounds and keys."""
 
-from discreet.policy.model import Budget, ColumnPolicy, Neighbours, Policy, TablePolicy
+from discreet.accounting.events import Neighbours
+from discreet.policy.model import Budget, ColumnPolicy, Policy, TablePolicy
 from discreet.policy.values import MAX_KEYS, Bound, Key, KeyReference
 
 __all__ = [

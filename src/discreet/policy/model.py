@@ -13,17 +13,17 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
+from discreet.accounting.events import Neighbours
+from discreet.accounting.tally import Rule
 from discreet.errors import PolicyError
 from discreet.policy import toml, values
 from discreet.policy.check import SchemaColumn, check
 from discreet.policy.problems import Model, complain, wrong
 from discreet.policy.values import Bound, Key, KeyReference
-
-Neighbours: TypeAlias = Literal["add_remove", "replace_one"]
 
 
 class Budget(Model):
@@ -32,21 +32,34 @@ class Budget(Model):
     Attributes:
         epsilon: above zero, exact; a float is read as its shortest decimal.
         delta: at least 0 and below 1, exact; 0 for pure differential privacy.
+        accountant: how losses are composed: `pure` adds them up. `zcdp` and `pld` need a delta, half of which they
+            keep for questions that have one of their own, and count many small epsilons as less than their sum;
+            `pld` counts least when every question has the same epsilon. All hold for questions that depend on
+            earlier answers.
 
     Raises:
-        PolicyError: a number is outside its range.
+        PolicyError: a number is outside its range, or the accountant needs a delta that is not granted.
 
     Example:
         >>> Budget(epsilon=0.1)
-        Budget(epsilon=Fraction(1, 10), delta=Fraction(0, 1))
+        Budget(epsilon=Fraction(1, 10), delta=Fraction(0, 1), accountant='pure')
     """
 
     epsilon: Annotated[Fraction, PlainValidator(values.epsilon)]
     delta: Annotated[Fraction, PlainValidator(values.delta)] = Fraction(0)
+    accountant: Annotated[Rule, PlainValidator(values.accountant)] = "pure"
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, epsilon: object, delta: object = 0) -> None: ...
+        def __init__(self, *, epsilon: object, delta: object = 0, accountant: str = "pure") -> None: ...
+
+    @model_validator(mode="after")
+    def _granted(self) -> Budget:
+        if self.accountant != "pure" and not self.delta:
+            raise wrong(
+                f"It needs a delta to compose by {self.accountant}.", "Write delta = 1e-9, say.", "delta"
+            )
+        return self
 
 
 class ColumnPolicy(Model):

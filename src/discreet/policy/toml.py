@@ -27,6 +27,8 @@ def write(policy: Policy) -> str:
     ]
     if policy.budget.delta:
         lines.append(f"delta = {value(policy.budget.delta)}")
+    if policy.budget.accountant != "pure":
+        lines.append(f"accountant = {value(policy.budget.accountant)}")
     for name, place in (("source", policy.source), ("ledger", policy.ledger)):
         if place is not None:
             lines += ["", f"[{name}]", f"url = {value(place)}"]

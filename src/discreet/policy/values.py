@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
+from discreet.accounting.tally import RULES, Rule
 from discreet.errors import InvalidParameter
 from discreet.policy.problems import Model, wrong
 from discreet.rational import decimal
@@ -53,6 +54,13 @@ def delta(value: object) -> Fraction:
     if not 0 <= found < 1:
         raise wrong("It must be at least 0 and below 1.", "Give 0, or a tiny number such as 1e-9.")
     return found
+
+
+def accountant(value: object) -> Rule:
+    """Read the name of a rule of composition."""
+    if isinstance(value, str) and value in RULES:
+        return value
+    raise wrong("There is no such accountant.", 'Write "pure", "zcdp" or "pld".')
 
 
 def rows(value: object) -> int | None:

@@ -43,6 +43,9 @@ class Preview:
         delta: the delta of the question; 0 unless groups must be found.
         shown_from: how many units a group needs to be shown with that confidence; 0 unless groups must be found.
         warnings: bounds that are certain to hurt.
+        cost: what the budget would shrink by: epsilon, unless the budget composes in another way than by adding up;
+            None when it is not known here.
+        available: what is left of the budget before; None when it is not known here.
     """
 
     epsilon: Fraction
@@ -54,6 +57,8 @@ class Preview:
     delta: Fraction = Fraction(0)
     shown_from: int = 0
     warnings: tuple[str, ...] = ()
+    cost: Fraction | None = None
+    available: Fraction | None = None
 
     def to_dict(self) -> dict[str, object]:
         """The same for machines."""
@@ -67,15 +72,19 @@ class Preview:
             "delta": small(self.delta),
             "shown_from": self.shown_from,
             "warnings": list(self.warnings),
+            "cost": show(self.epsilon if self.cost is None else self.cost, 12),
         }
 
     def __repr__(self) -> str:
         width = max((len(n) for n in self.errors), default=0)
+        cost = self.epsilon if self.cost is None else self.cost
         groups = f"{self.groups:,} group{'s' * (self.groups != 1)}"
         if self.shown_from:
             groups = f"groups of {self.shown_from:,} units or more"
         lines = [f"epsilon {show(self.epsilon)}"
-                 + ("" if self.left is None else f", of {show(max(Fraction(0), self.left + self.epsilon))} left")
+                 + ("" if self.available is None else f", of {show(self.available)} left")
+                 + ("" if cost == self.epsilon else f", which it shrinks by {show(cost)}")
+                 + (": too much" if self.available is not None and cost > self.available else "")
                  + (f" · delta {small(self.delta)}" if self.delta else "")
                  + f" · {groups} · nothing was read"]  # fmt: skip
         for name, error in self.errors.items():
@@ -89,7 +98,12 @@ class Preview:
 
 
 def preview_of(
-    plan: Plan, public: Mapping[str, pa.Table], confidence: float, group_rows: int, left: Fraction
+    plan: Plan,
+    public: Mapping[str, pa.Table],
+    confidence: float,
+    group_rows: int,
+    cost: Fraction,
+    available: Fraction,
 ) -> Preview:
     """Look at a plan: its cost, its errors, and what in it is certain to hurt.
 
@@ -98,7 +112,8 @@ def preview_of(
         public: the public tables.
         confidence: of the intervals.
         group_rows: how many rows a group is assumed to have, where an error depends on it.
-        left: what would be left of the budget.
+        cost: what the budget would shrink by.
+        available: what is left of the budget before.
     """
     errors, assuming = expected_errors(plan, public, confidence, group_rows)
     finding = [release for release in plan.releases if release.discovery is not None]
@@ -111,7 +126,9 @@ def preview_of(
         groups=max((release.cells for release in plan.releases), default=0),
         confidence=confidence,
         assumed=f"for groups of {group_rows:,} rows spread over their bounds" if assuming else "",
-        left=left,
+        left=max(Fraction(0), available - cost),
+        cost=cost,
+        available=available,
         delta=plan.delta,
         shown_from=shown_from,
         warnings=warnings_of(plan, errors, group_rows),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.accounting import UNIT, Loss
+from discreet.accounting.loss import at_least, at_most
 from discreet.errors import InvalidParameter
-from discreet.ledger import UNIT, Loss
-from discreet.ledger.loss import at_least, at_most
 
 rationals = st.fractions(min_value=0, max_value=10**6) | st.floats(0, 1e6).map(Fraction)
 

@@ -1,4 +1,4 @@
-"""The privacy loss that a ledger adds up: an exact pair (epsilon, delta)."""
+"""A privacy loss: an exact pair (epsilon, delta). With delta 0 it is pure."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Loss:
 
     def rounded_up(self) -> Loss:
         """Round both coordinates up to a multiple of 1/UNIT: against the analyst, never for them."""
-        return Loss(_up(self.epsilon), _up(self.delta))
+        return Loss(rounded_up(self.epsilon), rounded_up(self.delta))
 
     def rounded_down(self) -> Loss:
         """Round both coordinates down to a multiple of 1/UNIT; a multiple is within this if within that."""
@@ -102,7 +102,8 @@ def at_least(value: Fraction) -> str:
     return _digits(value, math.ceil)
 
 
-def _up(value: Fraction) -> Fraction:
+def rounded_up(value: Fraction) -> Fraction:
+    """Round a rational up to a multiple of 1/UNIT."""
     return Fraction(math.ceil(value * UNIT), UNIT)
 
 

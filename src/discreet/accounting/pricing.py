@@ -1,0 +1,145 @@
+"""What one event costs as an (epsilon, delta) loss and in zCDP: a function for each, by the kind of the event."""
+
+from __future__ import annotations
+
+from functools import lru_cache, singledispatch
+
+from discreet.accounting import events as ev
+from discreet.accounting.composition import group, parallel, sequential
+from discreet.accounting.loss import Loss
+from discreet.accounting.sampling import amplified
+from discreet.accounting.zcdp import ZCDP
+from discreet.errors import UnsupportedEvent
+
+KINDS = 4096
+"""Prices that are kept: a long run of events repeats few kinds."""
+
+
+@lru_cache(maxsize=KINDS)
+def loss_of(event: ev.Event) -> Loss:
+    """The (epsilon, delta) loss of an event, exact or rounded up.
+
+    Raises:
+        UnsupportedEvent: no such loss is known without a choice of delta, as for Gaussian noise.
+
+    Example:
+        >>> one = ev.Released(0.1, neighbours="add_remove")
+        >>> str(loss_of(ev.Composed([one, ev.Repeated(one, 3)])))
+        'epsilon 2/5'
+    """
+    return _loss(event)
+
+
+@lru_cache(maxsize=KINDS)
+def zcdp_of(event: ev.Event) -> ZCDP:
+    """The zCDP of an event, exact or rounded up.
+
+    Raises:
+        UnsupportedEvent: none is known.
+
+    Example:
+        >>> zcdp_of(ev.Released(0.1, neighbours="add_remove")).rho
+        Fraction(1, 200)
+    """
+    return _zcdp(event)
+
+
+def unsupported(event: ev.Event, accountant: str) -> UnsupportedEvent:
+    """The error that names the event and what can price it."""
+    return UnsupportedEvent(
+        f"{type(event).__name__} has no price in {accountant}.",
+        "Ask supports(), and choose another accountant.",
+    )
+
+
+@singledispatch
+def _loss(event: ev.Event) -> Loss:
+    raise unsupported(event, "pure epsilon and delta")
+
+
+@_loss.register
+def _(event: ev.Released) -> Loss:
+    return event.loss
+
+
+@_loss.register
+def _(event: ev.LaplaceNoise) -> Loss:
+    return Loss(event.epsilon)
+
+
+@_loss.register
+def _(event: ev.Sampled) -> Loss:
+    return amplified(loss_of(event.event), event.rate)
+
+
+@_loss.register
+def _(event: ev.Repeated) -> Loss:
+    one = loss_of(event.event)
+    return Loss(event.count * one.epsilon, event.count * one.delta)
+
+
+@_loss.register
+def _(event: ev.Composed) -> Loss:
+    return sequential(map(loss_of, event.events))
+
+
+@_loss.register
+def _(event: ev.Parallel) -> Loss:
+    return parallel(map(loss_of, event.events))
+
+
+@_loss.register
+def _(event: ev.Grouped) -> Loss:
+    return group(loss_of(event.event), event.size)
+
+
+@_loss.register
+def _(event: ev.ReplaceOne) -> Loss:
+    return group(loss_of(event.event), 2)
+
+
+@singledispatch
+def _zcdp(event: ev.Event) -> ZCDP:
+    return ZCDP.of(loss_of(event))  # Released, LaplaceNoise and whatever else has a loss
+
+
+@_zcdp.register
+def _(event: ev.Concentrated) -> ZCDP:
+    return event.zcdp
+
+
+@_zcdp.register
+def _(event: ev.GaussianNoise) -> ZCDP:
+    return ZCDP.gaussian(event.sd, event.sensitivity)
+
+
+@_zcdp.register
+def _(event: ev.Repeated) -> ZCDP:
+    one = zcdp_of(event.event)
+    return ZCDP(event.count * one.rho, event.count * one.delta)
+
+
+@_zcdp.register
+def _(event: ev.Composed) -> ZCDP:
+    return sum(map(zcdp_of, event.events), ZCDP(0))
+
+
+@_zcdp.register
+def _(event: ev.Parallel) -> ZCDP:
+    found = [zcdp_of(one) for one in event.events]
+    return ZCDP(max(one.rho for one in found), max(one.delta for one in found))
+
+
+def _group(event: ev.Event, size: int) -> ZCDP:
+    one = zcdp_of(event)
+    return one.group(size) if one.delta == 0 else ZCDP.of(group(loss_of(event), size))
+
+
+@_zcdp.register
+def _(event: ev.Grouped) -> ZCDP:
+    return _group(event.event, event.size)
+
+
+@_zcdp.register
+def _(event: ev.ReplaceOne) -> ZCDP:
+    return _group(event.event, 2)

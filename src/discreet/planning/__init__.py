@@ -1,0 +1,55 @@
+"""Planning: from an error to an epsilon to a number of people, and back, before any data is read.
+
+The formulas are those of noise with a density, in floats: a plan, not a guarantee. `discreet.Session.preview` says what
+a query will do exactly.
+"""
+
+from discreet.planning.constraints import Verdict, demands
+from discreet.planning.information import divergence, information, rate_distortion
+from discreet.planning.laplace import (
+    LaplaceError,
+    epsilon_for_rms,
+    linear_gap,
+    privacy_loss,
+    scale_for_rms,
+    scale_for_tail,
+)
+from discreet.planning.mean import epsilon_for_mean, mean_error, sample_size_for_mean
+from discreet.planning.proportion import (
+    ProportionError,
+    SampleSizes,
+    epsilon_for_proportion,
+    proportion_error,
+    sample_sizes,
+)
+from discreet.planning.schedules import Schedule
+from discreet.planning.selection import epsilon_for_selection, selection_loss
+from discreet.planning.vector import VectorError, epsilon_for_expected_max, harmonic
+
+__all__ = [
+    "LaplaceError",
+    "ProportionError",
+    "SampleSizes",
+    "Schedule",
+    "VectorError",
+    "Verdict",
+    "demands",
+    "divergence",
+    "epsilon_for_expected_max",
+    "epsilon_for_mean",
+    "epsilon_for_proportion",
+    "epsilon_for_rms",
+    "epsilon_for_selection",
+    "harmonic",
+    "information",
+    "linear_gap",
+    "mean_error",
+    "privacy_loss",
+    "proportion_error",
+    "rate_distortion",
+    "sample_size_for_mean",
+    "sample_sizes",
+    "scale_for_rms",
+    "scale_for_tail",
+    "selection_loss",
+]

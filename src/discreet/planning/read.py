@@ -1,0 +1,69 @@
+"""Reads what a planner is given: positive numbers, probabilities, numbers of people."""
+
+from __future__ import annotations
+
+import math
+
+from discreet.errors import InvalidParameter
+from discreet.rational import Number, decimal, epsilon_of, positive
+
+SENSITIVITY = {"add_remove": 1, "replace_one": 2}
+"""L1 sensitivity of a histogram, or of counts in disjoint groups, whatever their number, when a unit has one row."""
+
+
+def above_zero(value: Number, name: str) -> float:
+    """A positive number as a float.
+
+    Raises:
+        InvalidParameter: zero, negative, not finite, or no number.
+    """
+    return float(positive(decimal(value, name), name))
+
+
+def epsilon(value: Number) -> float:
+    """An epsilon as a float."""
+    return float(epsilon_of(value))
+
+
+def probability(value: Number, name: str) -> float:
+    """A number strictly between 0 and 1.
+
+    Raises:
+        InvalidParameter: outside.
+    """
+    found = float(decimal(value, name))
+    if not 0 < found < 1:
+        raise InvalidParameter(f"{name} is not strictly between 0 and 1.", f"Give {name}=0.05, say.")
+    return found
+
+
+def people(value: object, name: str = "n") -> int:
+    """A positive whole number.
+
+    Raises:
+        InvalidParameter: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidParameter(f"{name} is not a positive whole number.", f"Give {name}=1000, say.")
+    return value
+
+
+def sensitivity_of(neighbours: str) -> int:
+    """The L1 sensitivity of counts in disjoint groups: 1 when a unit is added or removed, 2 when it is replaced.
+
+    Raises:
+        InvalidParameter: there are no such neighbours.
+    """
+    if neighbours not in SENSITIVITY:
+        raise InvalidParameter("There are no such neighbours.", 'Write "add_remove" or "replace_one".')
+    return SENSITIVITY[neighbours]
+
+
+def least_whole(value: float) -> int:
+    """The least whole number not below a value that floats may have put a little above one.
+
+    Example:
+        >>> least_whole(141.42), least_whole(100.00000000000001)
+        (142, 100)
+    """
+    return max(1, math.ceil(value * (1 - 1e-12)))
