@@ -281,7 +281,7 @@ def test_patterns_that_engines_read_differently_are_refused(pattern: str) -> Non
         ("regexp_matches(c, '(')", "'('", "cannot be used"), ("round(b, i)", "i", "a literal from -15 to 15"),
         ("substring(c, 0, 1)", "0", "a literal from 1"), ("left(c, -1)", "1", "a literal from 0"),
         ("width_bucket(b, 4, 0, 3)", "4", "below the last"), ("width_bucket(b, 0, b, 3)", "b", "literal number"),
-        ("strftime(f, '%Q')", "strftime(f", "directives"), ("strftime(f, c)", "c", "directives"),
+        ("strftime(f, '%Q')", "'%Q'", "directives"), ("strftime(f, c)", "c", "directives"),
         ("date_trunc('fortnight', f)", "date_trunc('fortnight', f)", "Use one of month"),
         ("x AT TIME ZONE 'UTC'", "x AT TIME ZONE 'UTC'", "Both zones"),
         ("x AT TIME ZONE 'UTC' AT TIME ZONE 'Mars/Base'", "'Mars/Base'", "time zone"),

@@ -76,11 +76,12 @@ def plan(
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
     known = {} if known is None else known
-    read = known.get((text, delta > 0))
-    if read is None:
+    asked = str(text), delta > 0
+    read = known.get(asked)
+    if read is None or not isinstance(text, str):
         if len(known) >= MOST_KNOWN:
             known.clear()
-        read = known[text, delta > 0] = _read(text, catalog, delta > 0)
+        read = known[asked] = _read(text, catalog, delta > 0)
     canonical, drafts, post = read
     chosen = [choose(draft.requests) for draft in drafts]
     weights = [_weights(draft, *one) for draft, one in zip(drafts, chosen, strict=True)]
