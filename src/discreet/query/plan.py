@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
-from discreet.mechanisms import ThresholdedCounts
 from discreet.query import keys as ks
 from discreet.query.expression import Expression
 from discreet.query.measures import Measure
 from discreet.query.moments import Joint
 from discreet.query.quantiles import Tree
 from discreet.query.relation import Rows
+
+if TYPE_CHECKING:
+    from discreet.mechanisms import ThresholdedCounts
 
 AnyMeasure: TypeAlias = Measure | Tree | Joint
 """Integers per group, by how much one row can move them, and what they estimate."""
@@ -72,6 +74,8 @@ class Discovery:
 
     def mechanism(self, release: ReleasePlan) -> ThresholdedCounts:
         """What chooses the groups."""
+        from discreet.mechanisms import ThresholdedCounts  # a whole room, which few questions need
+
         neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
         return ThresholdedCounts(self.share, self.delta, self.part.cap, neighbours)
 
