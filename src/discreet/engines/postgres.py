@@ -1,0 +1,418 @@
+"""PostgreSQL: the data stays in its server, integers come back.
+
+The connection is read-only. Nothing is created on the server, not even a temporary table: what queries see of a
+table, and the key lists beside it, stand in front of each query as WITH. Needs PostgreSQL 14 or newer in UTF-8.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from discreet.engines.connection import literal, quote
+from discreet.engines.engine import NO_TABLES
+from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.errors import EngineError, SourceError
+
+if TYPE_CHECKING:
+    import psycopg
+    import pyarrow as pa
+
+_INTEGERS = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
+_TEXTS = ("text", "varchar", "bpchar", "name", "uuid", "citext")
+# Read with extra names only, never by the search path: a function of that name in a schema of the caller's database
+# could otherwise stand in the place of one of PostgreSQL's own.
+_SETTINGS = {
+    "search_path": "pg_catalog, pg_temp", "TimeZone": "UTC", "DateStyle": "ISO, YMD", "IntervalStyle": "postgres",
+    "standard_conforming_strings": "on", "extra_float_digits": "1", "jit": "off", "client_min_messages": "error",
+    "default_transaction_read_only": "on",
+}  # fmt: skip
+_TABLES = """
+    SELECT c.oid, n.nspname, c.relname, c.relkind = 'f' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+    AND (%(schema)s::text IS NULL OR n.nspname = %(schema)s) AND has_table_privilege(c.oid, 'SELECT')
+    ORDER BY n.nspname <> 'public', n.nspname, c.relname
+"""
+_COLUMNS = """
+    SELECT a.attname, b.typname, b.typtype, b.typelem <> 0 AND b.typlen = -1
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+    WHERE a.attrelid = %(oid)s AND a.attnum > 0 AND NOT a.attisdropped
+    AND has_column_privilege(a.attrelid, a.attnum, 'SELECT') ORDER BY a.attnum
+"""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table as queries see it: its view, and where it comes from."""
+
+    view: str
+    schema: TableSchema
+    oid: int
+    foreign: bool
+
+
+class PostgresEngine:
+    """Tables of one PostgreSQL database.
+
+    Calls are taken one at a time. A query that is interrupted is cancelled on the server as well.
+    """
+
+    dialect: str = "postgres"
+
+    def __init__(self, connection: psycopg.Connection[Any], tables: Mapping[str, _Table], own: bool) -> None:
+        self._connection: Final = connection
+        self._tables: Final = dict(tables)
+        self._lock: Final = threading.Lock()
+        self._own: Final = own
+        self._closed = False
+        self._token: Final = hashlib.sha256(repr((id(self), connection.info.backend_pid)).encode()).hexdigest()
+
+    @classmethod
+    def open_all(cls, sources: Iterable[tuple[str | None, object]]) -> PostgresEngine:
+        """Open (name, source) each: a url, perhaps with `#table` or `#schema.table`, or an open connection.
+
+        All sources must be of one database. A url without a table gives all tables that may be read, those of the
+        schema public first. Credentials may be left to the environment (PGPASSWORD, a password file, …).
+
+        Raises:
+            SourceError: the server cannot be reached, is too old, is not in UTF-8, or has no such table; or psycopg
+                is not installed. The message never holds a password.
+        """
+        listed = list(sources)
+        bases = {_base(source) for _, source in listed}
+        if len(bases) != 1:
+            raise SourceError("Tables of several PostgreSQL databases cannot be opened together.",
+                              "Use one database, or copy the tables into one.")  # fmt: skip
+        first = listed[0][1]
+        connection, own = _connect(first)
+        try:
+            tables: dict[str, _Table] = {}
+            for name, source in listed:
+                tables.update(_find(connection, name, _fragment(source)))
+        except BaseException:
+            if own:
+                connection.close()
+            raise
+        return cls(connection, tables, own)
+
+    def schema(self) -> Mapping[str, TableSchema]:
+        """Return the schema of every table as it was at opening."""
+        return MappingProxyType({name: table.schema for name, table in self._tables.items()})
+
+    def integers(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> pa.Table:
+        """Run one aggregate query and return its integers; see `Engine.integers`.
+
+        Privacy: what leaves is a table of int64 without NULL, or an error that is the same whatever the data.
+
+        Raises:
+            EngineError: PostgreSQL failed or was interrupted, or the result is not all BIGINT without NULL.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        names, types, rows = self._run(sql, tables)
+        bad = any(oid != 20 for oid in types) or any(value is None for row in rows for value in row)
+        if bad:
+            raise EngineError(
+                "The engine returned something other than integers.",
+                "This is a fault of discreet; please report it with the query.",
+            )
+        block = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
+        return pa.table({name: pa.array(block[:, at]) for at, name in enumerate(names)})
+
+    def public(self, table: str) -> pa.Table:
+        """Return the whole content of a table that the policy calls public, in its logical types.
+
+        Raises:
+            EngineError: there is no such table, or PostgreSQL failed.
+        """
+        import pyarrow as pa
+
+        found = self._table(table)
+        shown = {c.name: _ARROW[c.type] for c in found.schema.values() if c.type is not Type.OTHER}
+        listed = ", ".join(map(quote, shown))
+        _, _, rows = self._run(f"SELECT {listed} FROM {quote(table)}", NO_TABLES)
+        lists = zip(*rows, strict=True) if rows else ((),) * len(shown)
+        return pa.table(
+            {
+                name: pa.array(list(values), type=kind())
+                for (name, kind), values in zip(shown.items(), lists, strict=True)
+            }
+        )
+
+    def version(self, table: str) -> str:
+        """Return a text that changes when anything was written to the server; reads no data.
+
+        A foreign table lies elsewhere: its version is never the same in two sessions.
+
+        Raises:
+            EngineError: there is no such table, or PostgreSQL failed.
+        """
+        found = self._table(table)
+        if found.foreign:
+            return self._token
+        sql = (
+            "SELECT (pg_control_system()).system_identifier::text || ' ' || pg_current_snapshot()::text || ' ' || "
+            f"coalesce(pg_relation_filenode({found.oid}::oid)::text, '')"
+        )
+        # Not everybody may ask which server this is; where it stands will do then.
+        host = repr((self._connection.info.host, self._connection.info.port, self._connection.info.dbname))
+        try:
+            _, _, rows = self._run(sql, NO_TABLES)
+        except EngineError:
+            _, _, rows = self._run("SELECT pg_current_snapshot()::text", NO_TABLES)
+        return hashlib.sha256(f"{host} {found.oid} {rows[0][0]}".encode()).hexdigest()
+
+    def interrupt(self) -> None:
+        """Cancel the query that another thread is running, on the server; it then raises `EngineError`."""
+        self._connection.cancel_safe(timeout=5)
+
+    def close(self) -> None:
+        """Stop what is running and release the connection; further queries raise `EngineError`."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._lock.locked():
+            self.interrupt()
+        with self._lock:
+            if self._own:
+                self._connection.close()
+
+    def _table(self, name: str) -> _Table:
+        for key, table in self._tables.items():
+            if key.lower() == name.lower():
+                return table
+        raise EngineError(f"There is no table {name}.", "Check the name.")
+
+    def _run(
+        self, sql: str, tables: Mapping[str, pa.Table]
+    ) -> tuple[list[str], list[int], list[tuple[Any, ...]]]:
+        clash = next((n for n in tables if n.lower() in map(str.lower, self._tables)), None)
+        if clash is not None:
+            raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
+        views = [f"{quote(name)} AS NOT MATERIALIZED ({table.view})" for name, table in self._tables.items()
+                 if quote(name) in sql]  # fmt: skip
+        values: list[Any] = []
+        for name, table in tables.items():
+            view, arrays = _listed(table)
+            views.append(f"{quote(name)} AS MATERIALIZED ({view})")
+            values += arrays
+        text = (f"WITH {', '.join(views)} {sql}" if views else sql).replace("%", "%%").replace("\0ARRAY", "%s")
+        with self._lock:
+            result = None if self._closed else _quietly(self._connection, text, values)
+        if result is None:
+            raise EngineError(
+                "The engine could not finish the query.",
+                "What it said is withheld, as it may quote a value; check that the data is still in place.",
+            )
+        return result
+
+
+def _quietly(
+    connection: psycopg.Connection[Any], sql: str, values: list[Any]
+) -> tuple[list[str], list[int], list[tuple[Any, ...]]] | None:
+    """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another."""
+    from psycopg import ClientCursor, rows
+
+    try:
+        with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            if isinstance(cursor, ClientCursor):
+                return None
+            for name, value in _SETTINGS.items():
+                cursor.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
+            cursor.execute("SET TRANSACTION READ ONLY")
+            cursor.execute(sql, values, binary=False)  # type: ignore[call-overload]
+            described = cursor.description or []
+            return [c.name for c in described], [c.type_code for c in described], cursor.fetchall()
+    except Exception:
+        return None
+
+
+def _listed(table: pa.Table) -> tuple[str, list[Any]]:
+    """A small table as a SELECT over arrays, which are parameters."""
+    import pyarrow as pa
+
+    columns, arrays = [], []
+    for name, field in zip(table.column_names, table.schema, strict=True):
+        column = table.column(name)
+        if pa.types.is_dictionary(field.type):
+            column = column.cast(field.type.value_type)
+        kind = _kind_of(column.type)
+        columns.append((name, kind))
+        arrays.append(column.to_pylist())
+    listed = ", ".join(f"\0ARRAY::{kind}[]" for _, kind in columns)
+    named = ", ".join(f"c{at}" for at in range(len(columns)))
+    shown = ", ".join(
+        f'c{at} COLLATE "C" AS {quote(name)}' if kind == "text" else f"c{at} AS {quote(name)}"
+        for at, (name, kind) in enumerate(columns)
+    )
+    return f"SELECT {shown} FROM unnest({listed}) AS u({named})", arrays
+
+
+def _kind_of(kind: pa.DataType) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind):
+        return "bigint"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "float8"
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_date(kind):
+        return "date"
+    return "timestamp" if pa.types.is_timestamp(kind) else "text"
+
+
+# Opening ---------------------------------------------------------------------------------------------------
+
+
+def _base(source: object) -> object:
+    return source.partition("#")[0] if isinstance(source, str) else id(source)
+
+
+def _fragment(source: object) -> str | None:
+    return (source.partition("#")[2] or None) if isinstance(source, str) else None
+
+
+def _connect(source: object) -> tuple[psycopg.Connection[Any], bool]:
+    """A connection, and whether it is ours to close."""
+    try:
+        import psycopg
+    except ImportError:
+        raise SourceError("PostgreSQL needs psycopg.", "Run pip install 'discreet[postgresql]'.") from None
+    if isinstance(source, str):
+        connection = _dial(psycopg, source.partition("#")[0])
+        if connection is None:
+            raise SourceError(
+                "The PostgreSQL server cannot be reached, or refuses this user.",
+                "Check the url, and that the password is in it, in PGPASSWORD or in a password file; psql with the same "
+                "url says more.",
+            )
+        own = True
+    else:
+        connection, own = _given(psycopg, source), False
+    info = connection.info
+    if info.server_version < 140000 or info.parameter_status("server_encoding") != "UTF8":
+        if own:
+            connection.close()
+        raise SourceError("The PostgreSQL server is older than 14, or its database is not in UTF-8.",
+                          "Use a newer server, or a database made with ENCODING 'UTF8'.")  # fmt: skip
+    return connection, own
+
+
+def _dial(psycopg: Any, url: str) -> Any:
+    """A new connection; None when there is none, so that nothing of the url is in an error."""
+    try:
+        return psycopg.connect(
+            url, autocommit=True, application_name="discreet", client_encoding="utf8", prepare_threshold=None
+        )
+    except Exception:
+        return None
+
+
+def _given(psycopg: Any, source: object) -> Any:
+    """The psycopg connection in an object of the caller's: itself, or inside a connection of SQLAlchemy's."""
+    inner = source
+    if type(inner).__module__.partition(".")[0] == "sqlalchemy":
+        inner = getattr(getattr(inner, "connection", inner), "driver_connection", inner)
+    if not isinstance(inner, psycopg.Connection):
+        raise SourceError("This is no PostgreSQL connection that can be used.",
+                          "Pass one of psycopg 3, one of SQLAlchemy's over psycopg 3, or a url.")  # fmt: skip
+    idle = psycopg.pq.TransactionStatus.IDLE
+    if inner.closed or inner.info.transaction_status != idle:
+        raise SourceError("The PostgreSQL connection is closed or in the middle of a transaction.",
+                          "Commit first, or pass a connection of its own.")  # fmt: skip
+    inner.prepare_threshold = None
+    return inner
+
+
+def _find(connection: psycopg.Connection[Any], name: str | None, wanted: str | None) -> dict[str, _Table]:
+    """The tables that are asked for, by the name that queries use."""
+    schema, _, table = (wanted or name or "").rpartition(".")
+    result = _ask(connection, _TABLES, {"schema": schema or None})
+    found = [row for row in result or [] if not table or row[2].lower() == table.lower()]
+    if table:
+        found = [next((row for row in found if row[2] == table), *found[:1])] if found else []
+    if not found:
+        what = f"no table {wanted or name}" if table else "no table"
+        raise SourceError(f"The database has {what} that this user may read.",
+                          "Check the name, or GRANT SELECT on it.")  # fmt: skip
+    tables: dict[str, _Table] = {}
+    for oid, space, relation, foreign in found:
+        columns = _ask(connection, _COLUMNS, {"oid": oid}) or []
+        shown, fields = [], {}
+        for column, kind, category, array in columns:
+            sql, field = _column(column, kind, category, array)
+            shown.append(f"{sql} AS {quote(column)}")
+            fields[column] = field
+        if shown:
+            view = f"SELECT {', '.join(shown)} FROM {quote(space)}.{quote(relation)}"
+            key = name if table and name else relation
+            tables.setdefault(key, _Table(view, MappingProxyType(fields), oid, foreign))
+    return tables
+
+
+def _ask(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) -> list[Any] | None:
+    from psycopg import rows
+
+    try:
+        with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+            cursor.execute("SET LOCAL search_path = pg_catalog")
+            return cursor.execute(sql, values).fetchall()  # type: ignore[arg-type]
+    except Exception:
+        return None
+
+
+_LARGEST = "1.7976931348623158e308"
+_LEAST = "2.4703282292062328e-324"
+
+
+def _column(name: str, kind: str, category: str, array: bool) -> tuple[str, ColumnSchema]:
+    """A column in its logical type, and what is known of it; reading it cannot fail."""
+    column = quote(name)
+    if array or category not in ("b", "e"):
+        return column, ColumnSchema(name, Type.OTHER)
+    if kind in _INTEGERS:
+        return f"CAST({column} AS bigint)", ColumnSchema(name, Type.INTEGER, -_INTEGERS[kind], _INTEGERS[kind] - 1)
+    if kind in ("float4", "float8"):
+        return f"CAST({column} AS float8)", ColumnSchema(name, Type.FLOAT)
+    if kind == "numeric":  # which can hold what a double cannot
+        sql = (
+            f"CASE WHEN {column} = 'NaN' THEN NULL WHEN {column} > {_LARGEST} THEN CAST('Infinity' AS float8) "
+            f"WHEN {column} < -{_LARGEST} THEN CAST('-Infinity' AS float8) WHEN abs({column}) < {_LEAST} "
+            f"THEN CAST(0 AS float8) ELSE CAST({column} AS float8) END"
+        )
+        return sql, ColumnSchema(name, Type.FLOAT)
+    if kind == "bool":
+        return column, ColumnSchema(name, Type.BOOLEAN)
+    if kind in _TEXTS or category == "e":
+        # Under another collation two texts may be equal, and one row would match two keys and count twice.
+        return f'CAST({column} AS text) COLLATE "C"', ColumnSchema(name, Type.TEXT)
+    if kind == "date":
+        return column, ColumnSchema(name, Type.DATE)
+    if kind == "timestamp":
+        return column, ColumnSchema(name, Type.TIMESTAMP)
+    if kind == "timestamptz":
+        return f"({column} AT TIME ZONE {literal('UTC')})", ColumnSchema(name, Type.TIMESTAMP)
+    return column, ColumnSchema(name, Type.OTHER)
+
+
+def _arrow(name: str) -> Any:
+    def kind() -> Any:
+        import pyarrow as pa
+
+        return pa.timestamp("us") if name == "timestamp" else getattr(pa, name)()
+
+    return kind
+
+
+_ARROW = {
+    Type.INTEGER: _arrow("int64"), Type.FLOAT: _arrow("float64"), Type.BOOLEAN: _arrow("bool_"),
+    Type.TEXT: _arrow("string"), Type.DATE: _arrow("date32"), Type.TIMESTAMP: _arrow("timestamp"),
+}  # fmt: skip
