@@ -7,6 +7,7 @@ table, and the key lists beside it, stand in front of each query as WITH. Needs 
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,8 +30,11 @@ _TEXTS = ("text", "varchar", "bpchar", "name", "uuid", "citext")
 _SETTINGS = {
     "search_path": "pg_catalog, pg_temp", "TimeZone": "UTC", "DateStyle": "ISO, YMD", "IntervalStyle": "postgres",
     "standard_conforming_strings": "on", "extra_float_digits": "1", "jit": "off", "client_min_messages": "error",
-    "default_transaction_read_only": "on",
+    "transform_null_equals": "off", "backslash_quote": "safe_encoding", "escape_string_warning": "off",
 }  # fmt: skip
+_SET = "SELECT " + ", ".join(
+    f"pg_catalog.set_config({literal(name)}, {literal(value)}, true)" for name, value in _SETTINGS.items()
+)
 _TABLES = """
     SELECT c.oid, n.nspname, c.relname, c.relkind = 'f' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
@@ -70,6 +74,8 @@ class PostgresEngine:
         self._lock: Final = threading.Lock()
         self._own: Final = own
         self._closed = False
+        info = connection.info
+        self.place: str | None = f"postgresql://{info.host}:{info.port}/{info.dbname}"
         self._token: Final = hashlib.sha256(repr((id(self), connection.info.backend_pid)).encode()).hexdigest()
 
     @classmethod
@@ -195,8 +201,11 @@ class PostgresEngine:
         clash = next((n for n in tables if n.lower() in map(str.lower, self._tables)), None)
         if clash is not None:
             raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
-        views = [f"{quote(name)} AS NOT MATERIALIZED ({table.view})" for name, table in self._tables.items()
-                 if quote(name) in sql]  # fmt: skip
+        views = []
+        for name, table in self._tables.items():
+            # DuckDB passes over the case of names; here a table is called as the query calls it.
+            for called in sorted(set(re.findall(re.escape(quote(name)), sql, re.IGNORECASE))):
+                views.append(f"{called} AS NOT MATERIALIZED ({table.view})")
         values: list[Any] = []
         for name, table in tables.items():
             view, arrays = _listed(table)
@@ -217,15 +226,12 @@ def _quietly(
     connection: psycopg.Connection[Any], sql: str, values: list[Any]
 ) -> tuple[list[str], list[int], list[tuple[Any, ...]]] | None:
     """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another."""
-    from psycopg import ClientCursor, rows
+    from psycopg import rows
 
     try:
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
-            if isinstance(cursor, ClientCursor):
-                return None
-            for name, value in _SETTINGS.items():
-                cursor.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
             cursor.execute("SET TRANSACTION READ ONLY")
+            cursor.execute(_SET)
             cursor.execute(sql, values, binary=False)  # type: ignore[call-overload]
             described = cursor.description or []
             return [c.name for c in described], [c.type_code for c in described], cursor.fetchall()
