@@ -108,7 +108,8 @@ def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled
     rows = _rows(part, list(part.keys), items, steps)
     known = [f"{name} IS NOT NULL" for name in names]
     if part.rows.per_unit:
-        rows = _kept(rows, " AND ".join([f"{quote(UNIT)} IS NOT NULL", *known]), names, part.cap, salt)
+        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *known])
+        rows = kept_sql(rows, keep, names, part.cap, salt, dialect)
     listed = ", ".join(names)
     count = f"CAST(LEAST(COUNT(*), {SATURATE}) AS BIGINT) AS n"
     sql = f"SELECT {listed}, {count} FROM ({rows}) AS kept WHERE {' AND '.join(known)} GROUP BY {listed}"
