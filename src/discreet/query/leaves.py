@@ -48,7 +48,8 @@ def leaf_sql(argument: Expression, grid: Grid, dialect: str) -> str:
     lo_sql, hi_sql = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
     place = f"({x} - {lo_sql}) * CAST('{float(1 / grid.step)!r}' AS DOUBLE)"
     if dialect == "postgres" and grid.step > 1:  # which raises when a product is too small for a double
-        place = f"CASE WHEN abs({x} - {lo_sql}) < CAST('1e-200' AS DOUBLE) THEN 0 ELSE {place} END"
+        least = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
+        place = f"CASE WHEN abs({x} - {lo_sql}) < {least} THEN 0 ELSE {place} END"
     leaf = f"CAST(floor({place}) AS BIGINT)"
     # NaN compares as greater than every number, infinity included, so it falls through to NULL.
     text = (

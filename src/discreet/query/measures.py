@@ -247,7 +247,8 @@ def scaled_sql(measure: Measure, dialect: str) -> str:
         shifted = x if base == 0 else f"({x} - CAST('{base!r}' AS DOUBLE))"
         scaled_ = f"{shifted} * CAST('{float(1 / grid.step)!r}' AS DOUBLE)"
         if dialect == "postgres" and grid.step > 1:  # which raises when a product is too small for a double
-            scaled_ = f"CASE WHEN abs({shifted}) < CAST('1e-200' AS DOUBLE) THEN 0 ELSE {scaled_} END"
+            least_ = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
+            scaled_ = f"CASE WHEN abs({shifted}) < {least_} THEN 0 ELSE {scaled_} END"
         t = f"CAST(floor({scaled_} + CAST('0.5' AS DOUBLE)) AS BIGINT)"
         # NaN compares as greater than every number, infinity included, so it falls through to NULL.
         above = f"{x} <= CAST('Infinity' AS DOUBLE)"

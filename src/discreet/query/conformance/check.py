@@ -21,7 +21,7 @@ from discreet.query.expression import Column
 from discreet.query.measures import Measure
 from discreet.query.plan import Part, ReleasePlan
 from discreet.query.planner import plan
-from discreet.query.relation import scan
+from discreet.query.relation import scan, select
 from discreet.query.run import exact_integers
 from discreet.query.supported import lacking
 
@@ -46,10 +46,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Case:
-    """One release, and what its integers are about."""
+    """One release, what its integers are about, and which expressions of which case of the corpus these are."""
 
     names: tuple[str, ...]
     release: ReleasePlan
+    origin: tuple[str, int]
+    which: tuple[int, ...] = (0,)
 
 
 def parts() -> tuple[str, ...]:
@@ -83,7 +85,7 @@ def _compare(engine: Engine, case: Case, part: str) -> list[Problem]:
     lacks = getattr(engine, "lacks", frozenset())
     if lacking(case.release, lacks):
         return _halved(engine, case, part) if len(case.names) > 1 else []
-    expected = _expected(part, case.names)
+    expected = _expected(case)
     try:
         got = exact_integers(case.release, engine, SALT, portable=True)
     except EngineError:
@@ -127,7 +129,10 @@ def _by_name(case: Case) -> list[list[Measure]]:
 def _some(case: Case, which: range) -> Case:
     groups = _by_name(case)
     chosen = tuple(measure for at in which for measure in groups[at])
-    return Case(tuple(case.names[at] for at in which), _release(case.release.parts[0], case.release.keys, chosen))
+    release = _release(case.release.parts[0], case.release.keys, chosen)
+    return Case(
+        tuple(case.names[at] for at in which), release, case.origin, tuple(case.which[at] for at in which)
+    )
 
 
 def _release(part: Part, keys: tuple[ks.Key, ...], chosen: tuple[Measure, ...]) -> ReleasePlan:
@@ -137,7 +142,9 @@ def _release(part: Part, keys: tuple[ks.Key, ...], chosen: tuple[Measure, ...]) 
 @cache
 def cases(part: str) -> tuple[Case, ...]:
     """The releases of a part of the corpus, from text and policy alone."""
-    return tuple(_functions() if part == "functions" else _questions(parts().index(part) - 1))
+    if part == "functions":
+        return tuple(_functions(part))
+    return tuple(_questions(part, parts().index(part) - 1))
 
 
 def _catalog(unit: str, most: int | None) -> Catalog:
@@ -145,21 +152,27 @@ def _catalog(unit: str, most: int | None) -> Catalog:
     return Catalog.build(policy(unit, most), duck.schema(), {"pub": duck.public("pub")})
 
 
-def _functions() -> Iterator[Case]:
+def _functions(part_name: str) -> Iterator[Case]:
     catalog = _catalog("row", None)
     rows = scan(catalog.private["t"])
     number = rows.columns["k"]
-    part, keys = Part(rows, (number,), 1), (ks.Key(Column("k", number.type, number.span), tuple(range(ROWS))),)
+    key = ks.Key(Column("k", number.type, number.span), tuple(range(ROWS)))
     listed = list(expressions(catalog).items())
     for at in range(0, len(listed), BATCH):
         some = listed[at : at + BATCH]
-        chosen = tuple(measure for _, expression in some for measure in measures(expression))
-        yield Case(tuple(name for name, _ in some), _release(part, keys, chosen))
+        # Each expression is computed beside the row once, and measured in several ways.
+        items = [("k", number), *((f"v{i}", expression) for i, (_, expression) in enumerate(some))]
+        shown = select(rows, items, None)
+        part = Part(shown, (key.expression,), 1)
+        chosen = tuple(m for i in range(len(some)) for m in measures(shown.columns[f"v{i}"]))
+        names = tuple(name for name, _ in some)
+        yield Case(names, _release(part, (key,), chosen), (part_name, at // BATCH), tuple(range(len(some))))
 
 
-def _questions(at: int) -> Iterator[Case]:
+def _questions(part_name: str, at: int) -> Iterator[Case]:
     unit, most = POLICIES[at]
     catalog = _catalog(unit, most)
+    found = 0
     # The third policy keeps nearly all rows, by sorting; a fifth of the questions will do there.
     for text in QUESTIONS[:: 5 if at == 2 else 1]:
         try:
@@ -169,7 +182,8 @@ def _questions(at: int) -> Iterator[Case]:
                 raise
             continue  # it needs a unit
         for release in planned.releases:
-            yield Case((text,), release)
+            yield Case((text,), release, (part_name, found))
+            found += 1
 
 
 @cache
@@ -182,10 +196,8 @@ def _whole(part: str, at: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]
     return exact_integers(cases(part)[at].release, _duckdb(), SALT, portable=True)
 
 
-def _expected(part: str, names: tuple[str, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _expected(case: Case) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """The integers of DuckDB for a case, or for some expressions of one."""
-    for at, case in enumerate(cases(part)):
-        if names[0] in case.names:
-            places = dict(zip(case.names, _places(case), strict=True))
-            return np.concatenate([_whole(part, at)[:, places[name]] for name in names], axis=1)
-    raise KeyError(names[0])
+    part, at = case.origin
+    places = _places(cases(part)[at])
+    return np.concatenate([_whole(part, at)[:, places[which]] for which in case.which], axis=1)

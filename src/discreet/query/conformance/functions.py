@@ -73,7 +73,13 @@ def _arguments(name: str, line: fn.Function, column: object) -> Iterator[tuple[E
         choices[1] = [Literal(pattern, T) for pattern in ("%", "_x%", "", "\\", "%\\%", "X", "%k%", "\u0130%", "a\\%b")]
     if name == "power":
         choices[1] += [Literal(value, F) for value in (-1.0, 0.0, 2.0, 3.0)]
-    return itertools.product(*choices)
+    return itertools.product(*choices) if len(line.literals) < 2 else _diagonal(choices)
+
+
+def _diagonal(choices: list[list[Expression]]) -> Iterator[tuple[Expression, ...]]:
+    """Every choice in some combination, instead of all combinations."""
+    for at in range(3 * max(len(some) for some in choices)):
+        yield tuple(some[(at * (place + 1) + at // len(some)) % len(some)] for place, some in enumerate(choices))
 
 
 def _said(args: tuple[Expression, ...]) -> str:
