@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 from discreet.query import relation as rel
-from discreet.query.expression import Call, Expression
+from discreet.query.expression import Call, Expression, Literal
 from discreet.query.plan import ReleasePlan
 
 
@@ -19,8 +20,15 @@ def lacking(release: ReleasePlan, lacks: Collection[str]) -> str:
 def _calls(expression: Expression) -> Iterator[str]:
     if isinstance(expression, Call):
         yield expression.name
+        if expression.name == "regexp_matches" and repeats(expression.args[1]):
+            yield f"{expression.name} of a repeated group"
         for arg in expression.args:
             yield from _calls(arg)
+
+
+def repeats(pattern: Expression) -> bool:
+    """Whether a pattern repeats a group, which an engine that tries all ways cannot do for a text of any length."""
+    return isinstance(pattern, Literal) and re.search(r"\)[*+{]", str(pattern.value)) is not None
 
 
 def _expressions(release: ReleasePlan) -> Iterator[Expression]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from discreet.engines.schema import Type
 from discreet.query import span as sp
 from discreet.query.expression import Call, Expression, Literal
-from discreet.query.functions import casts, dates, logic, numbers, postgres, shifts, texts
+from discreet.query.functions import casts, dates, logic, numbers, postgres, shifts, spark, texts
 from discreet.query.functions.table import INT64, TABLE, VARIADIC, B, D, F, Function, I, S, T, spread, truth
 from discreet.query.span import Span
 
@@ -19,7 +19,7 @@ MOST_PIECES = 20
 """The most texts that are joined by one call."""
 FILLED = (casts, dates, logic, numbers, shifts, texts)
 """The modules that write the lines of the table."""
-for _dialect, _column in (("postgres", postgres),):
+for _dialect, _column in (("postgres", postgres), ("spark", spark)):
     spread(_dialect, _column.spellings())
     _column.register()
 
@@ -126,7 +126,7 @@ def join(pieces: Sequence[Expression], separator: Literal | None = None) -> Call
     line = TABLE["concat"][0]
     short = [_guarded(line, piece) for piece in pieces]
     if separator is None:
-        return Call("concat_all", {"": "concat({*})"}, tuple(short), T, Span(nullable=False))
+        return Call("concat_all", {"": "concat({*})", "spark": "concat_ws('', {*})"}, tuple(short), T, Span(nullable=False))
     return Call("concat_ws", {"": "concat_ws({*})"}, (separator, *short), T, Span(nullable=False))
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from discreet.engines.schema import Type
+from discreet.query.dialect import literal
 from discreet.query.expression import Call, Literal
 
 # Texts that are numbers and dates --------------------------------------------------------------------------
@@ -36,9 +38,15 @@ ZERO, LIMIT = "CAST('0.0' AS DOUBLE)", "CAST('9007199254740992.0' AS DOUBLE)"
 INFINITY = "CAST('Infinity' AS DOUBLE)"
 
 
-def remainder(quotient: str, times: Callable[[str, str], str]) -> str:
+def _trunc(x: str) -> str:
+    return f"trunc({x})"
+
+
+def remainder(
+    quotient: str, times: Callable[[str, str], str], trunc: Callable[[str], str] = _trunc
+) -> str:
     """a - b * trunc(a / b), kept between 0 and b; NULL from a quotient of 2^53 on, which has lost the remainder."""
-    left = f"{{0}} - {times('{1}', f'trunc({quotient})')}"
+    left = f"{{0}} - {times('{1}', trunc(quotient))}"
     return (
         f"(CASE WHEN abs({{1}}) = {INFINITY} THEN CASE WHEN abs({{0}}) < {INFINITY} THEN {{0}} END "
         f"WHEN {{0}} >= 0 AND abs({quotient}) < {LIMIT} THEN GREATEST({ZERO}, LEAST({left}, abs({{1}}))) "
@@ -59,11 +67,12 @@ def exact_log2(power: str = "power", ln: str = "ln") -> str:
 # Formats ---------------------------------------------------------------------------------------------------
 
 
-def format_template(pieces: Mapping[str, str]) -> Callable[[Call], str]:
+def format_template(pieces: Mapping[str, str], dialect: str) -> Callable[[Call], str]:
     """The template of strftime in a dialect that has another language for formats: its directives, joined.
 
     Args:
         pieces: the text of each directive, with {0} for the moment.
+        dialect: its name.
     """
 
     def template(call: Call) -> str:
@@ -75,14 +84,11 @@ def format_template(pieces: Mapping[str, str]) -> Callable[[Call], str]:
             if directive and directive != "%":
                 out.append(pieces[directive])
             else:
-                out.append(f"'{_unicode_free(plain or '%')}'")
+                text = literal(plain or "%", Type.TEXT, dialect)
+                out.append(text.replace("{", "{{").replace("}", "}}"))
         return f"({' || '.join(out)})"
 
     return template
-
-
-def _unicode_free(plain: str) -> str:
-    return plain.replace("'", "''").replace("{", "{{").replace("}", "}}")
 
 
 # Letters ---------------------------------------------------------------------------------------------------

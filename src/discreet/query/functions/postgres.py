@@ -275,5 +275,5 @@ def register() -> None:
     WRITERS["ilike", "postgres"] = _ilike
     pieces = {name: f"to_char({{0}}, '{format_}')" for name, format_ in _FORMATS.items()}
     WRITERS["strftime", "postgres"] = format_template(
-        {**pieces, "w": "CAST(CAST(extract(dow FROM {0}) AS BIGINT) AS TEXT)"}
+        {**pieces, "w": "CAST(CAST(extract(dow FROM {0}) AS BIGINT) AS TEXT)"}, "postgres"
     )
