@@ -28,6 +28,7 @@ from discreet.query.planner import NO_LIMITS, Emphasis, Limits, Reading
 from discreet.query.planner import plan as make_plan
 from discreet.query.preview import GROUP_ROWS, Preview, least_epsilon, preview_of
 from discreet.query.quantiles import EXTREME
+from discreet.query.supported import lacking
 from discreet.rational import Number, decimal, epsilon_of, exact, show, small
 
 if TYPE_CHECKING:
@@ -429,6 +430,13 @@ class Session:
             plan = make_plan(query, self._catalog, epsilon, limits, delta, emphasis, self._known)
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+        lacks = getattr(self._engine, "lacks", frozenset())
+        missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
+        if missing:
+            raise QueryRefused(
+                f"{missing} is not possible on this engine.",
+                "Write it without, or copy the data into DuckDB.",
+            )
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
         scales = [release.scale(at) for release in plan.releases for at in range(len(release.measures))]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
@@ -606,7 +614,9 @@ def protect(
         source = _sources(declared) if source is None else source
         named = [name for name, one in declared.tables.items() if not one.public]
         engine = open_source(source, named[0] if len(declared.tables) == 1 else None)
-        place = ledger or declared.ledger or (home.with_suffix(".ledger.db") if home else _beside(source, engine))
+        place = (
+            ledger or declared.ledger or (home.with_suffix(".ledger.db") if home else _beside(source, engine))
+        )
         return _open(engine, declared, place)
     if source is None:
         raise PolicyError("There is neither a source nor a policy.", 'Write protect("visits.parquet", …).')

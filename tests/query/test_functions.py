@@ -136,8 +136,10 @@ def test_it_means_what_duckdb_means(text: str) -> None:
         ),  # by code point, not by cluster
         ("asin(b)", [0.0, None, None, None, None]),
         ("log(1, b)", [None] * 5),
-        ("log2(abs(i) + 3)", [math.log(3) / math.log(2), 3.0, math.log(23) / math.log(2),
-                              math.log(10) / math.log(2), None]),  # exact for powers of two
+        (
+            "log2(abs(i) + 3)",
+            [math.log(3) / math.log(2), 3.0, math.log(23) / math.log(2), math.log(10) / math.log(2), None],
+        ),  # exact for powers of two
         ("log(8, i + 1)", [0.0, None, pytest.approx(math.log(21, 8)), pytest.approx(1.0), None]),
         ("nvl2(i, 1, 2)", [1, 1, 1, 1, 2]),
         ("epoch_ms(x) % 1000", [999, 0, 0, 250, None]),  # rounded down; DuckDB rounds to the nearest

@@ -17,8 +17,7 @@ from tests.query import harness
 
 from discreet.mechanisms import ThresholdedCounts
 from discreet.query import compile as compiling
-from discreet.query import kept
-from discreet.query import count_tree, measures, moments
+from discreet.query import count_tree, kept, measures, moments
 from discreet.query.expression import quote, spell
 from discreet.query.relation import UNIT
 

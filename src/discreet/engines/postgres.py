@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from discreet.engines.connection import literal, quote
-from discreet.engines.engine import NO_TABLES
+from discreet.engines.engine import NO_TABLES, Choose
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import EngineError, SourceError
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import psycopg
     import pyarrow as pa
 
+_Run: TypeAlias = "Callable[[str, list[Any]], list[tuple[Any, ...]] | None]"
 _INTEGERS = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
 _TEXTS = ("text", "varchar", "bpchar", "name", "uuid", "citext")
 # Read with extra names only, never by the search path: a function of that name in a schema of the caller's database
@@ -76,7 +78,9 @@ class PostgresEngine:
         self._closed = False
         info = connection.info
         self.place: str | None = f"postgresql://{info.host}:{info.port}/{info.dbname}"
-        self._token: Final = hashlib.sha256(repr((id(self), connection.info.backend_pid)).encode()).hexdigest()
+        self._token: Final = hashlib.sha256(
+            repr((id(self), connection.info.backend_pid)).encode()
+        ).hexdigest()
 
     @classmethod
     def open_all(cls, sources: Iterable[tuple[str | None, object]]) -> PostgresEngine:
@@ -131,6 +135,40 @@ class PostgresEngine:
         block = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
         return pa.table({name: pa.array(block[:, at]) for at, name in enumerate(names)})
 
+    def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:
+        """Run one query of groups and return the keys of those that are chosen by their counts; see `Engine.keys`.
+
+        Privacy: the counts are read first; of the keys, only those that are chosen leave the server.
+
+        Raises:
+            EngineError: PostgreSQL failed or was interrupted.
+        """
+        import numpy as np
+
+        names, types, _ = self._run(f"SELECT * FROM ({sql}) AS g LIMIT 0", tables)
+        keys = list(zip(names, types, strict=True))[:-1]
+        order = ", ".join(f"g.{quote(name)}" for name, _ in keys)
+        count = quote(names[-1])
+
+        def ask(run: _Run) -> pa.Table | None:
+            counts = run(f"SELECT g.{count} FROM ({sql}) AS g ORDER BY {order}", [])
+            if counts is None or any(row[0] is None for row in counts):
+                return None
+            chosen = choose(np.array([row[0] for row in counts], dtype=np.int64)).tolist()
+            shown = ", ".join(_safely(f"r.{quote(name)}", oid) for name, oid in keys)
+            numbered = f"SELECT g.*, row_number() OVER (ORDER BY {order}) - 1 AS __row FROM ({sql}) AS g"
+            rows = run(f"SELECT r.__row, {shown} FROM ({numbered}) AS r WHERE r.__row = ANY(\0ARRAY)", [chosen])
+            if rows is None:
+                return None
+            found = {row[0]: row[1:] for row in rows}
+            return _as_arrow(keys, [found[at] for at in chosen])
+
+        with self._lock:
+            result = None if self._closed else _together(self._connection, partial(self._text, tables), ask)
+        if result is None:
+            raise _failed()
+        return result
+
     def public(self, table: str) -> pa.Table:
         """Return the whole content of a table that the policy calls public, in its logical types.
 
@@ -141,7 +179,7 @@ class PostgresEngine:
 
         found = self._table(table)
         shown = {c.name: _ARROW[c.type] for c in found.schema.values() if c.type is not Type.OTHER}
-        listed = ", ".join(map(quote, shown))
+        listed = ", ".join(_safely(quote(name), _OIDS.get(found.schema[name].type, 0)) for name in shown)
         _, _, rows = self._run(f"SELECT {listed} FROM {quote(table)}", NO_TABLES)
         lists = zip(*rows, strict=True) if rows else ((),) * len(shown)
         return pa.table(
@@ -198,20 +236,31 @@ class PostgresEngine:
     def _run(
         self, sql: str, tables: Mapping[str, pa.Table]
     ) -> tuple[list[str], list[int], list[tuple[Any, ...]]]:
+        text, values = self._text(tables, sql)
+        with self._lock:
+            result = None if self._closed else _quietly(self._connection, text, values)
+        if result is None:
+            raise _failed()
+        return result
+
+    def _text(self, tables: Mapping[str, pa.Table], sql: str) -> tuple[str, list[Any]]:
+        """A query with what it sees of its tables in front."""
         clash = next((n for n in tables if n.lower() in map(str.lower, self._tables)), None)
         if clash is not None:
             raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
         views = []
         for name, table in self._tables.items():
             # DuckDB passes over the case of names; here a table is called as the query calls it.
-            for called in sorted(set(re.findall(re.escape(quote(name)), sql, re.IGNORECASE))):
-                views.append(f"{called} AS NOT MATERIALIZED ({table.view})")
+            found = sorted(set(re.findall(re.escape(quote(name)), sql, re.IGNORECASE)))
+            views += [f"{called} AS NOT MATERIALIZED ({table.view})" for called in found]
         values: list[Any] = []
         for name, table in tables.items():
             view, arrays = _listed(table)
             views.append(f"{quote(name)} AS MATERIALIZED ({view})")
             values += arrays
-        text = (f"WITH {', '.join(views)} {sql}" if views else sql).replace("%", "%%").replace("\0ARRAY", "%s")
+        text = (
+            (f"WITH {', '.join(views)} {sql}" if views else sql).replace("%", "%%").replace("\0ARRAY", "%s")
+        )
         with self._lock:
             result = None if self._closed else _quietly(self._connection, text, values)
         if result is None:
@@ -232,7 +281,7 @@ def _quietly(
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
             cursor.execute("SET TRANSACTION READ ONLY")
             cursor.execute(_SET)
-            cursor.execute(sql, values, binary=False)  # type: ignore[call-overload]
+            cursor.execute(sql, values, binary=False)
             described = cursor.description or []
             return [c.name for c in described], [c.type_code for c in described], cursor.fetchall()
     except Exception:
@@ -296,8 +345,8 @@ def _connect(source: object) -> tuple[psycopg.Connection[Any], bool]:
         if connection is None:
             raise SourceError(
                 "The PostgreSQL server cannot be reached, or refuses this user.",
-                "Check the url, and that the password is in it, in PGPASSWORD or in a password file; psql with the same "
-                "url says more.",
+                "Check the url, and that the password is in it, in PGPASSWORD or in a password file; psql with the "
+                "same url says more.",
             )
         own = True
     else:
@@ -370,7 +419,7 @@ def _ask(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) 
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
             cursor.execute("SET TRANSACTION READ ONLY")
             cursor.execute("SET LOCAL search_path = pg_catalog")
-            return cursor.execute(sql, values).fetchall()  # type: ignore[arg-type]
+            return cursor.execute(sql, values).fetchall()
     except Exception:
         return None
 
@@ -385,7 +434,8 @@ def _column(name: str, kind: str, category: str, array: bool) -> tuple[str, Colu
     if array or category not in ("b", "e"):
         return column, ColumnSchema(name, Type.OTHER)
     if kind in _INTEGERS:
-        return f"CAST({column} AS bigint)", ColumnSchema(name, Type.INTEGER, -_INTEGERS[kind], _INTEGERS[kind] - 1)
+        end = _INTEGERS[kind]
+        return f"CAST({column} AS bigint)", ColumnSchema(name, Type.INTEGER, -end, end - 1)
     if kind in ("float4", "float8"):
         return f"CAST({column} AS float8)", ColumnSchema(name, Type.FLOAT)
     if kind == "numeric":  # which can hold what a double cannot
@@ -418,6 +468,9 @@ def _arrow(name: str) -> Any:
     return kind
 
 
+_OIDS = {
+    Type.INTEGER: 20, Type.FLOAT: 701, Type.BOOLEAN: 16, Type.TEXT: 25, Type.DATE: 1082, Type.TIMESTAMP: 1114,
+}  # fmt: skip
 _ARROW = {
     Type.INTEGER: _arrow("int64"), Type.FLOAT: _arrow("float64"), Type.BOOLEAN: _arrow("bool_"),
     Type.TEXT: _arrow("string"), Type.DATE: _arrow("date32"), Type.TIMESTAMP: _arrow("timestamp"),

@@ -24,7 +24,9 @@ from discreet.engines.engine import Engine
 GROUP = "discreet.engines"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 BUILT_IN = {
-    **dict.fromkeys(("postgresql", "postgres", "psycopg", "sqlalchemy"), "discreet.engines.postgres:PostgresEngine"),
+    **dict.fromkeys(
+        ("postgresql", "postgres", "psycopg", "sqlalchemy"), "discreet.engines.postgres:PostgresEngine"
+    ),
     **dict.fromkeys(("spark", "pyspark"), "discreet.engines.spark:SparkEngine"),
     "ibis": "discreet.engines.ibis:IbisEngine",
 }

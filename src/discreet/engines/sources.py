@@ -24,8 +24,8 @@ def open_source(
         source: a path or url (`visits.parquet`, a folder or glob of such, `csv:visits.txt`,
             `duckdb:hospital.db`, `duckdb:hospital.db#visits`); a PostgreSQL url (`postgresql://host/hospital`, or with
             `#visits` or `#schema.visits` behind it) or connection; a Spark table (`spark:visits`), DataFrame or
-            session; an Ibis connection; what another package registered in `discreet.engines`; a pandas or Polars DataFrame; an Arrow table
-            or record batch; an open DuckDB connection, or a relation of it, which is run at once; or a
+            session; what another package registered in `discreet.engines`; a pandas or Polars DataFrame; an Arrow
+            table or record batch; an open DuckDB connection, or a relation of it, which is run at once; or a
             mapping of table names to these.
         table: the name of the table; by default that of the file, or `data` for a frame, or every table
             of a database.

@@ -6,13 +6,14 @@ and views of the tables in their logical types. Nothing of the caller's session 
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.engines.engine import NO_TABLES
+from discreet.engines.engine import NO_TABLES, Choose
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import EngineError, SourceError
 
@@ -66,7 +67,9 @@ class SparkEngine:
             raise SourceError("Spark needs pyspark.", "Run pip install 'discreet[spark]'.") from None
         sessions = [_session(source) for _, source in listed]
         if any(one is not sessions[0] for one in sessions):
-            raise SourceError("Tables of several Spark sessions cannot be opened together.", "Use one session.")
+            raise SourceError(
+                "Tables of several Spark sessions cannot be opened together.", "Use one session."
+            )
         frames: dict[str, Any] = {}
         for name, source in listed:
             frames.update(_frames(sessions[0], name, source))
@@ -101,20 +104,43 @@ class SparkEngine:
             )
         return result
 
+    def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:
+        """Run one query of groups and return the keys of those that are chosen by their counts; see `Engine.keys`.
+
+        Privacy: the counts are read first; of the keys, only those that are chosen leave the cluster.
+
+        Raises:
+            EngineError: Spark failed or was interrupted.
+        """
+
+        def ask(session: Any) -> pa.Table:
+            import numpy as np
+            import pyarrow as pa
+
+            groups = session.sql(sql)
+            *names, count = groups.columns
+            order = ", ".join(map(_quote, names))
+            numbered = groups.selectExpr("*", f"row_number() OVER (ORDER BY {order}) - 1 AS __row").persist()
+            try:
+                counts = numbered.selectExpr(_quote(count), "__row").toArrow().sort_by("__row")
+                chosen = choose(counts.column(0).to_numpy()).tolist()
+                wanted = session.createDataFrame(pa.table({"__row": pa.array(chosen, pa.int64())}))
+                found = numbered.join(wanted, "__row").select("__row", *map(_quote, names)).toArrow()
+            finally:
+                numbered.unpersist()
+            at = {row: place for place, row in enumerate(found.column("__row").to_pylist())}
+            places = np.array([at[row] for row in chosen], dtype=np.int64)
+            return _naive(found.drop_columns("__row")).take(pa.array(places))
+
+        return self._ask(ask, tables)
+
     def public(self, table: str) -> pa.Table:
         """Return the whole content of a table that the policy calls public, in its logical types.
 
         Raises:
             EngineError: there is no such table, or Spark failed.
         """
-        import pyarrow as pa
-
-        result = self._run(f"SELECT * FROM {_quote(table)}", NO_TABLES)
-        naive = [
-            column.cast(pa.timestamp("us")) if pa.types.is_timestamp(column.type) else column
-            for column in result.itercolumns()
-        ]
-        return pa.table(dict(zip(result.column_names, naive, strict=True)))
+        return _naive(self._run(f"SELECT * FROM {_quote(table)}", NO_TABLES))
 
     def version(self, table: str) -> str:
         """Return a text that is the same until the source is opened again; reads no data.
@@ -137,11 +163,14 @@ class SparkEngine:
             self.interrupt()
 
     def _run(self, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+        return self._ask(lambda session: session.sql(sql).toArrow(), tables)
+
+    def _ask(self, ask: Callable[[Any], pa.Table], tables: Mapping[str, pa.Table]) -> pa.Table:
         clash = next((n for n in tables if n.lower() in map(str.lower, self._schema)), None)
         if clash is not None:
             raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
         with self._lock:
-            result = None if self._closed else _quietly(self._session, sql, tables, self._group)
+            result = None if self._closed else _quietly(self._session, ask, tables, self._group)
         if result is None:
             raise EngineError(
                 "The engine could not finish the query.",
@@ -150,15 +179,17 @@ class SparkEngine:
         return result
 
 
-def _quietly(session: Any, sql: str, tables: Mapping[str, pa.Table], group: str) -> pa.Table | None:
-    """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another."""
+def _quietly(
+    session: Any, ask: Callable[[Any], pa.Table], tables: Mapping[str, pa.Table], group: str
+) -> pa.Table | None:
+    """Ask a session; None when it fails. No exception gets out, so none is in the chain of another."""
     shown = []
     try:
         for name, table in tables.items():
             _as_instants(session.createDataFrame(_plain(table))).createOrReplaceTempView(name)
             shown.append(name)
         session.sparkContext.setJobGroup(group, "discreet", interruptOnCancel=True)
-        return session.sql(sql).toArrow()
+        return ask(session)
     except Exception:
         return None
     except BaseException:
@@ -169,6 +200,17 @@ def _quietly(session: Any, sql: str, tables: Mapping[str, pa.Table], group: str)
             session.catalog.dropTempView(name)
 
 
+def _naive(table: pa.Table) -> pa.Table:
+    """Time stamps without a zone, as queries see them."""
+    import pyarrow as pa
+
+    columns = [
+        column.cast(pa.timestamp("us")) if pa.types.is_timestamp(column.type) else column
+        for column in table.itercolumns()
+    ]
+    return pa.table(dict(zip(table.column_names, columns, strict=True)))
+
+
 def _plain(table: pa.Table) -> pa.Table:
     """A small table in types that Spark reads."""
     import pyarrow as pa
@@ -176,7 +218,9 @@ def _plain(table: pa.Table) -> pa.Table:
     columns = {}
     for name, column in zip(table.column_names, table.itercolumns(), strict=True):
         kind = column.type
-        wide = pa.int64() if pa.types.is_integer(kind) else pa.string() if pa.types.is_dictionary(kind) else kind
+        wide = (
+            pa.int64() if pa.types.is_integer(kind) else pa.string() if pa.types.is_dictionary(kind) else kind
+        )
         columns[name] = column.cast(wide)
     return pa.table(columns)
 
@@ -184,7 +228,9 @@ def _plain(table: pa.Table) -> pa.Table:
 def _as_instants(frame: Any) -> Any:
     """Every time stamp as an instant in UTC."""
     shown = [
-        f"CAST({_quote(name)} AS TIMESTAMP) AS {_quote(name)}" if kind.startswith("timestamp") else _quote(name)
+        f"CAST({_quote(name)} AS TIMESTAMP) AS {_quote(name)}"
+        if kind.startswith("timestamp")
+        else _quote(name)
         for name, kind in frame.dtypes
     ]
     return frame.selectExpr(*shown)
@@ -207,12 +253,13 @@ def _session(source: object) -> Any:
     builder = SparkSession.builder.appName("discreet")
     if source.startswith("spark://"):
         builder = builder.master(source.partition("#")[0])
-    try:
-        return builder.getOrCreate()
-    except Exception:
-        started = None
+    started: Any = None
+    with contextlib.suppress(Exception):
+        started = builder.getOrCreate()
     if started is None:
-        raise SourceError("Spark cannot be started.", "Check that there is a Java of version 17 or newer, and the url.")
+        raise SourceError(
+            "Spark cannot be started.", "Check that there is a Java of version 17 or newer, and the url."
+        )
     return started
 
 
@@ -257,8 +304,6 @@ def _clone(session: Any, frames: Mapping[str, Any]) -> tuple[Any, dict[str, Any]
 
 
 def _forget(session: Any, view: str) -> None:
-    import contextlib
-
     with contextlib.suppress(Exception):
         session.catalog.dropTempView(view)
 
@@ -277,7 +322,9 @@ def _show(frame: Any, name: str) -> TableSchema:
 def _column(name: str, kind: str) -> tuple[str, ColumnSchema]:
     column = _quote(name)
     if kind in _INTEGERS:
-        return f"CAST({column} AS BIGINT)", ColumnSchema(name, Type.INTEGER, -_INTEGERS[kind], _INTEGERS[kind] - 1)
+        return f"CAST({column} AS BIGINT)", ColumnSchema(
+            name, Type.INTEGER, -_INTEGERS[kind], _INTEGERS[kind] - 1
+        )
     if kind in ("float", "double") or kind.startswith("decimal"):
         return f"CAST({column} AS DOUBLE)", ColumnSchema(name, Type.FLOAT)
     if kind == "boolean":

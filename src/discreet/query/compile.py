@@ -68,7 +68,9 @@ def compile_part(
     names = [name for name, _ in items]
     if part.rows.per_unit:
         keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters])
-        rows = kept_sql(rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None)
+        rows = kept_sql(
+            rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None
+        )
     keys = [f"k{at}" for at in range(len(part.keys))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
     entries = [

@@ -101,7 +101,7 @@ def literal(value: Value | None, kind: Type, dialect: str = "") -> str:
 
 def _spark_text(value: str) -> str:
     """Spark reads escapes, and ${…} as a variable, inside a text; plain letters and digits need neither."""
-    plain = "".join(c if c.isalnum() and c.isascii() or c in " .,-_:" else _escaped(c) for c in value)
+    plain = "".join(c if (c.isalnum() and c.isascii()) or c in " .,-_:" else _escaped(c) for c in value)
     return f"'{plain}'"
 
 

@@ -47,7 +47,9 @@ def kept_sql(
             f"SELECT unnest(min(struct_pack({packed}), {max_rows})) AS s FROM ({rows}) AS q "
             f"WHERE {keep} GROUP BY {unit}"
         )
-        return f"SELECT {', '.join(f's.{name} AS {name}' for name in names) or '1 AS one'} FROM ({least}) AS l"
+        return (
+            f"SELECT {', '.join(f's.{name} AS {name}' for name in names) or '1 AS one'} FROM ({least}) AS l"
+        )
     order = ", ".join([key, *(f"{name} ASC NULLS LAST" for name in names)])
     rank = f"row_number() OVER (PARTITION BY {unit} ORDER BY {order})"
     ranked = f"SELECT {', '.join([*names, f'{rank} AS __rank'])} FROM ({rows}) AS q WHERE {keep}"

@@ -47,10 +47,14 @@ def _list(items: list[str]) -> str:
 def _scan(relation: rel.Scan, needed: set[str], dialect: str) -> str:
     table = relation.table
     items = [
-        f"{spell(c.scan, dialect)} AS {quote(name, dialect)}" for name, c in table.columns.items() if name in needed
+        f"{spell(c.scan, dialect)} AS {quote(name, dialect)}"
+        for name, c in table.columns.items()
+        if name in needed
     ]
     items += [
-        f"{quote(c.name, dialect)} AS {quote(RAW + name, dialect)}" for name, c in table.columns.items() if RAW + name in needed
+        f"{quote(c.name, dialect)} AS {quote(RAW + name, dialect)}"
+        for name, c in table.columns.items()
+        if RAW + name in needed
     ]
     if table.unit is not None:
         items.append(f"{quote(table.unit.name, dialect)} AS {quote(UNIT, dialect)}")
@@ -79,7 +83,10 @@ def _join(relation: rel.Join, needed: set[str], dialect: str) -> str:
     on = f"l.{quote(UNIT, dialect)} = r.{quote(UNIT, dialect)}"
     if relation.on is not None:
         on += f" AND {spell(relation.on, dialect)}"
-    items = [*(quote(name, dialect) for name in sorted(needed)), f"l.{quote(UNIT, dialect)} AS {quote(UNIT, dialect)}"]
+    items = [
+        *(quote(name, dialect) for name in sorted(needed)),
+        f"l.{quote(UNIT, dialect)} AS {quote(UNIT, dialect)}",
+    ]
     kind = "LEFT JOIN" if relation.outer else "JOIN"
     return f"SELECT {', '.join(items)} FROM ({left}) AS l {kind} ({right}) AS r ON {on}"
 
@@ -92,7 +99,9 @@ def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: str) -> st
     if unit_of(relation):
         items.append(quote(UNIT, dialect))
     kind = "LEFT JOIN" if relation.outer else "JOIN"
-    return f"SELECT {_list(items)} FROM ({left}) AS l {kind} {quote(relation.table.name, dialect)} AS r ON {on}"
+    return (
+        f"SELECT {_list(items)} FROM ({left}) AS l {kind} {quote(relation.table.name, dialect)} AS r ON {on}"
+    )
 
 
 def _matching(relation: rel.Matching, needed: set[str], dialect: str) -> str:
@@ -161,7 +170,9 @@ def _windowed(relation: rel.Windowed, needed: set[str], dialect: str) -> str:
             over += f" {window.frame}"
         template = window.spelling.get(dialect) or window.spelling[""]
         args = [spell(e, dialect) for e in window.args]
-        items.append(f"{typed(template, dialect).format(*args, over=f'OVER ({over})')} AS {quote(name, dialect)}")
+        items.append(
+            f"{typed(template, dialect).format(*args, over=f'OVER ({over})')} AS {quote(name, dialect)}"
+        )
     items.append(quote(UNIT, dialect))
     return f"SELECT {', '.join(items)} FROM ({inner}) AS w"
 

@@ -14,7 +14,9 @@ def lacking(release: ReleasePlan, lacks: Collection[str]) -> str:
     """The first function of a release that is among those lacking; empty when there is none."""
     if not lacks:
         return ""
-    return next((name for expression in _expressions(release) for name in _calls(expression) if name in lacks), "")
+    return next(
+        (name for expression in _expressions(release) for name in _calls(expression) if name in lacks), ""
+    )
 
 
 def _calls(expression: Expression) -> Iterator[str]:

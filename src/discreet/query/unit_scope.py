@@ -19,9 +19,9 @@ from discreet.query import relation as rel
 from discreet.query.bind import Binder
 from discreet.query.expression import Column, Expression, Literal
 from discreet.query.frame import Frame
+from discreet.query.measures import WIDE
 from discreet.query.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.query.parse import output_name
-from discreet.query.measures import WIDE
 from discreet.query.relation import Rows, UnitAggregate, WindowCall
 from discreet.query.span import Span
 
@@ -302,7 +302,11 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
             offset = function.args.get("offset")
             if offset is not None:
                 bound = binder.bind(offset)
-                if not isinstance(bound, Literal) or not isinstance(bound.value, int) or abs(bound.value) > 2**31 - 1:
+                if (
+                    not isinstance(bound, Literal)
+                    or not isinstance(bound.value, int)
+                    or abs(bound.value) > 2**31 - 1
+                ):
                     raise refuse(offset, "The offset must be a literal.", "Write lag(x, 1).")
                 places = f", {bound.value}"
             if function.args.get("default") is not None:

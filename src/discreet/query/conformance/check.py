@@ -82,7 +82,7 @@ def check(engine: Engine, only: Sequence[str] = ()) -> list[Problem]:
 
 
 def _compare(engine: Engine, case: Case, part: str) -> list[Problem]:
-    lacks = getattr(engine, "lacks", frozenset())
+    lacks: frozenset[str] = getattr(engine, "lacks", frozenset())
     if lacking(case.release, lacks):
         return _halved(engine, case, part) if len(case.names) > 1 else []
     expected = _expected(case)

@@ -64,13 +64,17 @@ def _arguments(name: str, line: fn.Function, column: object) -> Iterator[tuple[E
         if at in line.literals:
             choices.append([Literal(value, kind) for value in line.literals[at].examples])
         elif at == 0:
-            choices.append([column(letter) for letter in (_PLACES[kind][0], _BOUNDED.get(kind, _PLACES[kind][1]))])
+            choices.append(
+                [column(letter) for letter in (_PLACES[kind][0], _BOUNDED.get(kind, _PLACES[kind][1]))]
+            )
         else:
             # Beside a free argument one column and one literal will do; what is bounded spells itself otherwise.
             fixed = [Literal(value, kind) for value in _OTHERS[kind]]  # type: ignore[arg-type]
             choices.append([column(_PLACES[kind][1]), column(_BOUNDED.get(kind, _PLACES[kind][1])), *fixed])
     if name in ("like", "ilike"):
-        choices[1] = [Literal(pattern, T) for pattern in ("%", "_x%", "", "\\", "%\\%", "X", "%k%", "\u0130%", "a\\%b")]
+        choices[1] = [
+            Literal(pattern, T) for pattern in ("%", "_x%", "", "\\", "%\\%", "X", "%k%", "\u0130%", "a\\%b")
+        ]
     if name == "power":
         choices[1] += [Literal(value, F) for value in (-1.0, 0.0, 2.0, 3.0)]
     return itertools.product(*choices) if len(line.literals) < 2 else _diagonal(choices)
@@ -79,7 +83,9 @@ def _arguments(name: str, line: fn.Function, column: object) -> Iterator[tuple[E
 def _diagonal(choices: list[list[Expression]]) -> Iterator[tuple[Expression, ...]]:
     """Every choice in some combination, instead of all combinations."""
     for at in range(3 * max(len(some) for some in choices)):
-        yield tuple(some[(at * (place + 1) + at // len(some)) % len(some)] for place, some in enumerate(choices))
+        yield tuple(
+            some[(at * (place + 1) + at // len(some)) % len(some)] for place, some in enumerate(choices)
+        )
 
 
 def _said(args: tuple[Expression, ...]) -> str:
@@ -124,9 +130,8 @@ def _numbers(expression: Expression) -> list[Expression]:
     kind = expression.type
     if kind is I:
         low = _must("remainder", expression, Literal(2**20, I))
-        return [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in _RANGES] + [
-            fn.clamp(low, Fraction(-(2**20)), Fraction(2**20))
-        ]
+        clamped = [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in _RANGES]
+        return [*clamped, fn.clamp(low, Fraction(-(2**20)), Fraction(2**20))]
     if kind is F:
         ranges = (*_RANGES, (-(10**280), 10**280))
         return [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in ranges]
@@ -148,6 +153,5 @@ def _numbers(expression: Expression) -> list[Expression]:
     pieces = [_must("substring", expression, Literal(at, I), Literal(1, I)) for at in (1, 2, 3, 5)]
     pieces.append(_must("right", expression, Literal(1, I)))
     points = [_must("ascii", piece) for piece in pieces]
-    return [fn.clamp(one, Fraction(0), Fraction(0x10FFFF)) for one in points] + [
-        fn.clamp(_must("strlen", expression), Fraction(0), Fraction(10**6))
-    ]
+    clamped = [fn.clamp(one, Fraction(0), Fraction(0x10FFFF)) for one in points]
+    return [*clamped, fn.clamp(_must("strlen", expression), Fraction(0), Fraction(10**6))]

@@ -52,7 +52,7 @@ def tables() -> dict[str, pa.Table]:
         size = len(values)
         one = [values[row % size] for row in range(ROWS)]
         other = [values[(row // size + row * 5) % size] for row in range(ROWS)]
-        return tuple(pa.array(column, kind, from_pandas=False) for column in (one, other))  # type: ignore[return-value]
+        return pa.array(one, kind, from_pandas=False), pa.array(other, kind, from_pandas=False)
 
     columns: dict[str, pa.Array] = {
         "k": pa.array(range(ROWS), pa.int64()),
@@ -71,7 +71,11 @@ def tables() -> dict[str, pa.Table]:
         "q": pa.array([row % 13 - 1 for row in range(150)], pa.int64()),
         "r": pa.array([FLOATS[row % len(FLOATS)] for row in range(150)], pa.float64(), from_pandas=False),
     }
-    public = {"name": ["x", "y", "z"], "region": ["n", "n", "s"], "weight": pa.array([1, 2, None], pa.int64())}
+    public = {
+        "name": ["x", "y", "z"],
+        "region": ["n", "n", "s"],
+        "weight": pa.array([1, 2, None], pa.int64()),
+    }
     return {"t": pa.table(columns), "s": pa.table(s), "pub": pa.table(public)}
 
 

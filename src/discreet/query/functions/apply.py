@@ -126,7 +126,8 @@ def join(pieces: Sequence[Expression], separator: Literal | None = None) -> Call
     line = TABLE["concat"][0]
     short = [_guarded(line, piece) for piece in pieces]
     if separator is None:
-        return Call("concat_all", {"": "concat({*})", "spark": "concat_ws('', {*})"}, tuple(short), T, Span(nullable=False))
+        spelling = {"": "concat({*})", "spark": "concat_ws('', {*})"}
+        return Call("concat_all", spelling, tuple(short), T, Span(nullable=False))
     return Call("concat_ws", {"": "concat_ws({*})"}, (separator, *short), T, Span(nullable=False))
 
 

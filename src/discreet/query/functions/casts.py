@@ -42,9 +42,16 @@ for _name, (_lo, _hi, _sql) in NARROW.items():
 for _t, _sql, _bounds, _says in (
     ("i", "CAST({0} AS DOUBLE)", lambda a: Span(a.lo, a.hi, a.nullable), ""),
     ("f", "{0}", lambda a: Span(a.lo, a.hi, a.nullable), ""),
-    ("t", matching("CASE WHEN regexp_matches({0}, PATTERN) THEN "
-                   "NULLIF(NULLIF(TRY_CAST({0} AS DOUBLE), CAST('Infinity' AS DOUBLE)), CAST('-Infinity' AS DOUBLE)) + 0 END",
-                   FLOAT_TEXT), unknown, "NULL unless it is a decimal number such as -1.5 or 2e10, not above 1.79e308"),
+    (
+        "t",
+        matching(
+            "CASE WHEN regexp_matches({0}, PATTERN) THEN NULLIF(NULLIF(TRY_CAST({0} AS DOUBLE), "
+            "CAST('Infinity' AS DOUBLE)), CAST('-Infinity' AS DOUBLE)) + 0 END",
+            FLOAT_TEXT,
+        ),
+        unknown,
+        "NULL unless it is a decimal number such as -1.5 or 2e10, not above 1.79e308",
+    ),
     ("b", "CAST(CAST({0} AS INTEGER) AS DOUBLE)", fixed(0, 1), "true is 1"),
 ):
     define("to_float", "CAST(a AS DOUBLE)", _t, F, _bounds, _sql, _says)

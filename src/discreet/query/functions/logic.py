@@ -30,9 +30,21 @@ def _coalesce(spans: list[Span]) -> Span:
 
 for _line in (
     Variadic("coalesce", "coalesce(a, b, …)", _coalesce, "COALESCE({*})", "the first that is not NULL"),
-    Variadic("least", "least(a, b, …)", sp.least, "LEAST({*})", "NULLs are passed over",
-             {"spark": "LEAST({*}, NULL)"}),
-    Variadic("greatest", "greatest(a, b, …)", sp.greatest, "GREATEST({*})", "NULLs are passed over",
-             {"spark": "GREATEST({*}, NULL)"}),
+    Variadic(
+        "least",
+        "least(a, b, …)",
+        sp.least,
+        "LEAST({*})",
+        "NULLs are passed over",
+        {"spark": "LEAST({*}, NULL)"},
+    ),
+    Variadic(
+        "greatest",
+        "greatest(a, b, …)",
+        sp.greatest,
+        "GREATEST({*})",
+        "NULLs are passed over",
+        {"spark": "GREATEST({*}, NULL)"},
+    ),
 ):
     VARIADIC[_line.name] = _line

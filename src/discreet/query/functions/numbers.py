@@ -21,8 +21,15 @@ for _t, _g in (("i", I), ("f", F)):
     define("abs", "abs(a)", _t, _g, sp.absolute, "abs({0})")
 define("divide", "a / b", "ff", F, sp.divide, "({0} / NULLIF({1}, 0))",
        "NULL when b is 0; never an integer division")  # fmt: skip
-define("integer_divide", "a // b", "ii", I, sp.integer_divide, "({0} // NULLIF({1}, 0))",
-       "towards zero; NULL when b is 0")
+define(
+    "integer_divide",
+    "a // b",
+    "ii",
+    I,
+    sp.integer_divide,
+    "({0} // NULLIF({1}, 0))",
+    "towards zero; NULL when b is 0",
+)
 define("integer_divide", "a // b", "ff", F, lambda a, b: sp.truncate(sp.divide(a, b)), "trunc({0} / NULLIF({1}, 0))",
        "the integer part of a / b; NULL when b is 0")  # fmt: skip
 # The least integer divided by -1 overflows also where only the remainder is wanted, which is that of 1.
@@ -162,7 +169,9 @@ for _name, _f2 in (("ln", math.log), ("log10", math.log10)):
 define("log", "log(a, b)", "ff", F, _log_of_base,
        "(ln(CASE WHEN {1} > 0 THEN {1} END) / NULLIF(ln(CASE WHEN {0} > 0 THEN {0} END), 0))",
        "of b to the base a; NULL where it is no real number")  # fmt: skip
-define("power", "power(a, b)", "ff", F, _power, "(CASE WHEN {0} = 0 AND {1} < 0 THEN NULL WHEN {0} < 0 AND {1} <> trunc({1}) THEN NULL ELSE power({0}, {1}) END)",
+define("power", "power(a, b)", "ff", F, _power,
+       "(CASE WHEN {0} = 0 AND {1} < 0 THEN NULL WHEN {0} < 0 AND {1} <> trunc({1}) THEN NULL "
+       "ELSE power({0}, {1}) END)",
        "NULL where it is no real number")  # fmt: skip
 _RIGHT = Fraction(math.pi) / 2
 for _name in ("sin", "cos"):
@@ -183,7 +192,7 @@ define(
     "atan({0})",
     "in radians",
 )
-define("atan2", "atan2(a, b)", "ff", F, lambda a, b: Span(-2 * _RIGHT, 2 * _RIGHT, null(a, b)), "atan2({0}, {1})",
+define("atan2", "atan2(a, b)", "ff", F, lambda a, b: Span(-2 * _RIGHT, 2 * _RIGHT, null(a, b)), "atan2({0} + 0, {1} + 0)",
        "in radians")  # fmt: skip
 define("degrees", "degrees(a)", "f", F, lambda a: sp.through(math.degrees, a),
        "({0} * CAST('57.29577951308232' AS DOUBLE))")  # fmt: skip

@@ -1,4 +1,4 @@
-"""What engines would do each in its own way, defined once: texts that are numbers or dates, formats, capital letters."""
+"""What engines would do each in its own way, defined once: texts that are numbers or dates, formats, letters."""
 
 from __future__ import annotations
 
@@ -42,10 +42,8 @@ def _trunc(x: str) -> str:
     return f"trunc({x})"
 
 
-def remainder(
-    quotient: str, times: Callable[[str, str], str], trunc: Callable[[str], str] = _trunc
-) -> str:
-    """a - b * trunc(a / b), kept between 0 and b; NULL from a quotient of 2^53 on, which has lost the remainder."""
+def remainder(quotient: str, times: Callable[[str, str], str], trunc: Callable[[str], str] = _trunc) -> str:
+    """A - b * trunc(a / b), kept between 0 and b; NULL from a quotient of 2^53 on, which has lost the remainder."""
     left = f"{{0}} - {times('{1}', trunc(quotient))}"
     return (
         f"(CASE WHEN abs({{1}}) = {INFINITY} THEN CASE WHEN abs({{0}}) < {INFINITY} THEN {{0}} END "

@@ -7,8 +7,8 @@ Texts compare by code point, because every one is read with COLLATE "C". Needs P
 
 from __future__ import annotations
 
-from discreet.query.functions import calendar as cal
 from discreet.query.expression import WRITERS, Call
+from discreet.query.functions import calendar as cal
 from discreet.query.functions.portable import (
     DATE_TEXT,
     FLOAT_TEXT,
@@ -31,7 +31,7 @@ def _d(x: float | str) -> str:
 
 
 def add(x: str, y: str, sign: str = "+") -> str:
-    """x + y, infinite where it is too large; sums are never too small."""
+    """X + y, infinite where it is too large; sums are never too small."""
     small = f"abs({x}) < {_d(1e300)} AND abs({y}) < {_d(1e300)}"
     apart = f"abs({x}) = {_INF} OR abs({y}) = {_INF} OR ({x} > 0) {'<>' if sign == '+' else '='} ({y} > 0)"
     half = (
@@ -53,7 +53,7 @@ def _signed(value: str, x: str, y: str) -> str:
 
 
 def multiply(x: str, y: str) -> str:
-    """x * y, infinite where it is too large and zero where it is too small."""
+    """X * y, infinite where it is too large and zero where it is too small."""
     return (
         f"(CASE WHEN abs({x}) {_MIDDLE} AND abs({y}) {_MIDDLE} THEN {x} * {y} "
         f"WHEN {x} = 0 OR {y} = 0 OR abs({x}) = {_INF} OR abs({y}) = {_INF} THEN {x} * {y} "
@@ -67,7 +67,7 @@ def multiply(x: str, y: str) -> str:
 
 
 def divide(x: str, y: str) -> str:
-    """x / y, NULL where y is 0, infinite where it is too large and zero where it is too small."""
+    """X / y, NULL where y is 0, infinite where it is too large and zero where it is too small."""
     return (
         f"(CASE WHEN {y} = 0 THEN NULL WHEN abs({x}) {_MIDDLE} AND abs({y}) {_MIDDLE} THEN {x} / {y} "
         f"WHEN {x} = 0 OR abs({x}) = {_INF} OR abs({y}) = {_INF} THEN {x} / {y} "
@@ -99,7 +99,10 @@ def _round(x: str) -> str:
 def _to_places(f: str) -> str:
     scale = f"power({_d(10)}, abs(CAST({{1}} AS INTEGER)))"
     up, down = f"({{0}} * {scale})", f"({{0}} / {scale})"
-    whole = {"round": _round, "trunc": lambda x: f"trunc({x})"}[f]
+
+    def whole(x: str) -> str:
+        return _round(x) if f == "round" else f"trunc({x})"
+
     return (
         f"(CASE WHEN NOT abs({{0}}) < {_d(1e290)} THEN {{0}} WHEN CAST({{1}} AS INTEGER) >= 0 THEN {whole(up)} / {scale} "
         f"WHEN abs({{0}}) < {_d(1e-200)} THEN 0 * {{0}} ELSE {whole(down)} * {scale} END)"
@@ -147,15 +150,15 @@ _MICRO = "INTERVAL '1 microsecond'"
 
 def _plus(x: str, micros: str) -> str:
     """A moment and a number of microseconds, whose product with an interval is exact below a day."""
-    return (
-        f"({x} + make_interval(days => CAST({micros} / {cal.DAY} AS INTEGER)) + mod({micros}, {cal.DAY}) * {_MICRO})"
-    )
+    return f"({x} + make_interval(days => CAST({micros} / {cal.DAY} AS INTEGER)) + mod({micros}, {cal.DAY}) * {_MICRO})"
 
 
 def _complete_months(n: int) -> str:
     def whole(a: str, b: str) -> str:
         between = f"CAST({_months(b)} - {_months(a)} AS INTEGER)"
-        return f"({between} - CASE WHEN {a} + make_interval(months => {between}) > {b} THEN 1 ELSE 0 END) / {n}"
+        return (
+            f"({between} - CASE WHEN {a} + make_interval(months => {between}) > {b} THEN 1 ELSE 0 END) / {n}"
+        )
 
     return f"CAST(CASE WHEN {{0}} <= {{1}} THEN {whole('{0}', '{1}')} ELSE - ({whole('{1}', '{0}')}) END AS BIGINT)"
 
@@ -190,7 +193,7 @@ def spellings() -> dict[str, dict[str, str]]:
     """Name of a function -> letters of its arguments, or nothing for all its lines -> template."""
     x, y = "{0}", "{1}"
     quotient = divide(x, y)
-    ratio = f"({{0}} - {{1}}) / ({{2}} - {{1}})"
+    ratio = "({0} - {1}) / ({2} - {1})"
     out: dict[str, dict[str, str]] = {
         "add": {"ff": add(x, y)}, "subtract": {"ff": add(x, y, "-")}, "multiply": {"ff": multiply(x, y)},
         "divide": {"ff": quotient}, "integer_divide": {"ii": "({0} / NULLIF({1}, 0))", "ff": f"trunc({quotient})"},
@@ -261,9 +264,8 @@ def spellings() -> dict[str, dict[str, str]]:
             out[f"date_sub_{unit}"] = {"": _complete_months(n)}
             continue
         width = 7 * cal.DAY if unit == "week" else cal.CLOCK[unit]
-        out[f"date_diff_{unit}"] = {
-            "": f"({_micros(f'''date_trunc('{truncated}', {y})''')} - {_micros(f'''date_trunc('{truncated}', {x})''')}) / {width}"
-        }
+        first, last = (_micros(f"date_trunc('{truncated}', {moment})") for moment in (x, y))
+        out[f"date_diff_{unit}"] = {"": f"(({last} - {first}) / {width})"}
         out[f"date_sub_{unit}"] = {"": f"(({_micros(y)} - {_micros(x)}) / {width})"}
     return out
 

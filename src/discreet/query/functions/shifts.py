@@ -80,7 +80,8 @@ def _moved(a: Span, *zones: Span) -> Span:
     return sp.add(a, Span(-most, most, False)).null()
 
 
-define("in_zone", "a AT TIME ZONE b AT TIME ZONE c", "stt", S, _moved, "CASE WHEN {0} >= TIMESTAMP '1970-01-02 00:00:00' THEN (({0} AT TIME ZONE {1}) AT TIME ZONE {2}) END",
+define("in_zone", "a AT TIME ZONE b AT TIME ZONE c", "stt", S, _moved,
+       "CASE WHEN {0} >= TIMESTAMP '1970-01-02 00:00:00' THEN (({0} AT TIME ZONE {1}) AT TIME ZONE {2}) END",
        "the clock of zone c when the clock of zone b shows a, the later of two such moments; literals; NULL before "
        "1970-01-02, when clocks are not known alike",
        literals={1: ZONE, 2: ZONE})  # fmt: skip

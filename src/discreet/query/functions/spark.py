@@ -26,7 +26,7 @@ _HIGH, _LOW = "CAST('9223372036854775808.0' AS DOUBLE)", "CAST('-922337203685477
 
 
 def _floating(function: str) -> str:
-    """floor and ceil give an integer of 64 bits, which does not hold every double."""
+    """Floor and ceil give an integer of 64 bits, which does not hold every double."""
     return f"(CASE WHEN abs({{0}}) < {_EXACT} THEN CAST({function}({{0}}) AS DOUBLE) ELSE {{0}} END)"
 
 
@@ -83,7 +83,9 @@ def _floored(number: str, width: str) -> str:
 def _complete_months(n: int) -> str:
     def whole(a: str, b: str) -> str:
         between = f"CAST({_months(b)} - {_months(a)} AS INT)"
-        return f"(({between} - CASE WHEN timestampadd(MONTH, {between}, {a}) > {b} THEN 1 ELSE 0 END) DIV {n})"
+        return (
+            f"(({between} - CASE WHEN timestampadd(MONTH, {between}, {a}) > {b} THEN 1 ELSE 0 END) DIV {n})"
+        )
 
     return f"CAST(CASE WHEN {{0}} <= {{1}} THEN {whole('{0}', '{1}')} ELSE - {whole('{1}', '{0}')} END AS BIGINT)"
 
@@ -105,7 +107,7 @@ def spellings() -> dict[str, dict[str, str]]:
         "round": {"f": "round({0})"}, "round_to": {"": _to_places("round(X)")}, "trunc_to": {"": _to_places(_trunc("X"))},
         "floor_whole": {"": _whole("floor({0})")}, "ceil_whole": {"": _whole("ceil({0})")},
         "trunc_whole": {"": _whole("{0}")}, "round_whole": {"": _whole("round({0})")},
-        "even": {"": f"(CASE WHEN NOT abs({{0}}) < {_EXACT} * 2 THEN {{0}} WHEN {{0}} > 0 "
+        "even": {"": f"(CASE WHEN NOT abs({{0}}) < {_EXACT} * 2 OR {{0}} = 0 THEN {{0}} WHEN abs({{0}}) < 1 THEN 2 * sign({{0}}) WHEN {{0}} > 0 "
                      "THEN CAST(2 * ceil({0} / 2) AS DOUBLE) ELSE CAST(2 * floor({0} / 2) AS DOUBLE) END)"},
         "log2": {"": exact_log2()},
         "power": {"": "(CASE WHEN {0} = 0 AND {1} < 0 THEN NULL WHEN {0} < 0 AND {1} <> rint({1}) THEN NULL "
@@ -199,7 +201,9 @@ def _in_zone(call: Call) -> str:
     source = call.args[1]
     if not isinstance(source, Literal) or source.value != "UTC":
         later = [f"timestamp_micros(unix_micros({utc}) + {seconds}000000)" for seconds in _REPEATED]
-        cases = " ".join(f"WHEN from_utc_timestamp({moment}, {{1}}) = {{0}} THEN {moment}" for moment in later)
+        cases = " ".join(
+            f"WHEN from_utc_timestamp({moment}, {{1}}) = {{0}} THEN {moment}" for moment in later
+        )
         utc = f"CASE {cases} ELSE {utc} END"
     return f"(CASE WHEN {{0}} >= TIMESTAMP '1970-01-02 00:00:00' THEN from_utc_timestamp({utc}, {{2}}) END)"
 

@@ -74,8 +74,15 @@ define("reverse", "reverse(a)", "t", T, unknown, "reverse({0})", f"{_CUT}, chara
 
 define("length", "length(a)", "t", I, _count, "CAST(length({0}) AS BIGINT)", "in characters")
 define("strlen", "strlen(a)", "t", I, _count, "CAST(strlen({0}) AS BIGINT)", "in bytes of UTF-8")
-define("position", "position(b IN a)", "tt", I, _count, "CAST(strpos({0}, {1}) AS BIGINT)",
-       "where b begins in a, counting from 1; 0 when it is not there")
+define(
+    "position",
+    "position(b IN a)",
+    "tt",
+    I,
+    _count,
+    "CAST(strpos({0}, {1}) AS BIGINT)",
+    "where b begins in a, counting from 1; 0 when it is not there",
+)
 define("ascii", "ascii(a)", "t", I, fixed(0, 0x10FFFF), "CAST(ascii({0}) AS BIGINT)",
        "the number of the first character; 0 for an empty text")  # fmt: skip
 
