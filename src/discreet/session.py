@@ -430,7 +430,7 @@ class Session:
             plan = make_plan(query, self._catalog, epsilon, limits, delta, emphasis, self._known)
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
-        lacks = getattr(self._engine, "lacks", frozenset())
+        lacks: frozenset[str] = getattr(self._engine, "lacks", frozenset())
         missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
         if missing:
             raise QueryRefused(

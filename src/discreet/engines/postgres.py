@@ -11,8 +11,8 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from discreet.engines.connection import literal, quote
@@ -157,7 +157,9 @@ class PostgresEngine:
             chosen = choose(np.array([row[0] for row in counts], dtype=np.int64)).tolist()
             shown = ", ".join(_safely(f"r.{quote(name)}", oid) for name, oid in keys)
             numbered = f"SELECT g.*, row_number() OVER (ORDER BY {order}) - 1 AS __row FROM ({sql}) AS g"
-            rows = run(f"SELECT r.__row, {shown} FROM ({numbered}) AS r WHERE r.__row = ANY(\0ARRAY)", [chosen])
+            rows = run(
+                f"SELECT r.__row, {shown} FROM ({numbered}) AS r WHERE r.__row = ANY(\0ARRAY)", [chosen]
+            )
             if rows is None:
                 return None
             found = {row[0]: row[1:] for row in rows}
@@ -261,14 +263,55 @@ class PostgresEngine:
         text = (
             (f"WITH {', '.join(views)} {sql}" if views else sql).replace("%", "%%").replace("\0ARRAY", "%s")
         )
-        with self._lock:
-            result = None if self._closed else _quietly(self._connection, text, values)
-        if result is None:
-            raise EngineError(
-                "The engine could not finish the query.",
-                "What it said is withheld, as it may quote a value; check that the data is still in place.",
-            )
-        return result
+        return text, values
+
+
+def _failed() -> EngineError:
+    return EngineError(
+        "The engine could not finish the query.",
+        "What it said is withheld, as it may quote a value; check that the data is still in place.",
+    )
+
+
+def _safely(column: str, oid: int) -> str:
+    """A date or time stamp that Python can hold, or NULL."""
+    if oid not in (_OIDS[Type.DATE], _OIDS[Type.TIMESTAMP]):
+        return column
+    ends = "DATE '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
+    return f"CASE WHEN {column} BETWEEN {ends} THEN {column} END"
+
+
+def _as_arrow(keys: list[tuple[str, int]], rows: list[tuple[Any, ...]]) -> pa.Table:
+    import pyarrow as pa
+
+    kinds = {oid: _ARROW[kind]() for kind, oid in _OIDS.items()}
+    return pa.table(
+        {
+            name: pa.array([row[at] for row in rows], type=kinds.get(oid, pa.string()))
+            for at, (name, oid) in enumerate(keys)
+        }
+    )
+
+
+def _together(
+    connection: psycopg.Connection[Any],
+    text: Callable[[str], tuple[str, list[Any]]],
+    ask: Callable[[_Run], pa.Table | None],
+) -> pa.Table | None:
+    """Several queries over one state of the data; None when one fails."""
+    from psycopg import rows
+
+    def run(sql: str, more: list[Any]) -> list[tuple[Any, ...]] | None:
+        written, values = text(sql)
+        return cursor.execute(written, [*values, *more]).fetchall()
+
+    try:
+        with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            cursor.execute(_SET)
+            return ask(run)
+    except Exception:
+        return None
 
 
 def _quietly(

@@ -16,7 +16,8 @@ from discreet.query.dialect import fill, literal, quote
 from discreet.query.span import Span, Value, point
 
 __all__ = [
-    "Call", "Column", "Expression", "Literal", "leaves", "literal", "quote", "replace", "spell", "spelling_of", "weight",
+    "WRITERS", "Call", "Column", "Expression", "Literal", "leaves", "literal", "quote", "replace", "spell",
+    "spelling_of", "weight",
 ]  # fmt: skip
 
 

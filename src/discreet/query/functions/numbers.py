@@ -192,8 +192,8 @@ define(
     "atan({0})",
     "in radians",
 )
-define("atan2", "atan2(a, b)", "ff", F, lambda a, b: Span(-2 * _RIGHT, 2 * _RIGHT, null(a, b)), "atan2({0} + 0, {1} + 0)",
-       "in radians")  # fmt: skip
+define("atan2", "atan2(a, b)", "ff", F, lambda a, b: Span(-2 * _RIGHT, 2 * _RIGHT, null(a, b)),
+       "atan2({0} + 0, {1} + 0)", "in radians; zero has no sign")  # fmt: skip
 define("degrees", "degrees(a)", "f", F, lambda a: sp.through(math.degrees, a),
        "({0} * CAST('57.29577951308232' AS DOUBLE))")  # fmt: skip
 define("radians", "radians(a)", "f", F, lambda a: sp.through(math.radians, a),
