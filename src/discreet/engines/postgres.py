@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -74,7 +75,7 @@ class PostgresEngine:
         self._connection: Final = connection
         self._tables: Final = dict(tables)
         self._lock: Final = threading.Lock()
-        self._own: Final = own
+        self._clear = weakref.finalize(self, connection.close) if own else None
         self._closed = False
         info = connection.info
         self.place: str | None = f"postgresql://{info.host}:{info.port}/{info.dbname}"
@@ -226,8 +227,8 @@ class PostgresEngine:
         if self._lock.locked():
             self.interrupt()
         with self._lock:
-            if self._own:
-                self._connection.close()
+            if self._clear is not None:
+                self._clear()
 
     def _table(self, name: str) -> _Table:
         for key, table in self._tables.items():
