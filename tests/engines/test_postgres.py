@@ -111,7 +111,11 @@ def test_it_is_read_only_and_reads_nothing_but_its_tables(url: str) -> None:
 
 def test_nothing_that_the_server_says_gets_out(url: str) -> None:
     engine = PostgresEngine.open_all([("odd", f'{url}#Odd "Name')])
-    for sql in ('SELECT CAST("note" AS bigint) AS n FROM "odd"', 'SELECT "note" FROM "odd"', "SELECT NULL::bigint AS n"):
+    for sql in (
+        'SELECT CAST("note" AS bigint) AS n FROM "odd"',
+        'SELECT "note" FROM "odd"',
+        "SELECT NULL::bigint AS n",
+    ):
         with pytest.raises(EngineError) as caught:
             engine.integers(sql)
         assert SECRET not in "".join(traceback.format_exception(caught.value))
@@ -119,7 +123,10 @@ def test_nothing_that_the_server_says_gets_out(url: str) -> None:
 
 def test_no_password_is_ever_shown(tmp_path: Path) -> None:
     place = f"postgresql://me:{SECRET}@127.0.0.1:1/none"
-    for work in (lambda: open_source(place), lambda: dp.protect(f"{place}#visits", privacy_unit="row", budget=1)):
+    for work in (
+        lambda: open_source(place),
+        lambda: dp.protect(f"{place}#visits", privacy_unit="row", budget=1),
+    ):
         with pytest.raises(SourceError) as caught:
             work()
         assert SECRET not in "".join(traceback.format_exception(caught.value))
@@ -143,7 +150,9 @@ def test_connections_of_others_are_used_and_left_as_they_were(url: str, tmp_path
     with servers.connect(url) as connection:
         connection.execute("SET TimeZone = 'Asia/Tokyo'")
         with dp.protect(connection, table="visits", privacy_unit="row", budget=5) as session:
-            assert session.sql("SELECT COUNT(*) AS n FROM visits WHERE year(seen) = 2023", epsilon=5).columns == ["n"]
+            assert session.sql(
+                "SELECT COUNT(*) AS n FROM visits WHERE year(seen) = 2023", epsilon=5
+            ).columns == ["n"]
         assert connection.execute("SHOW TimeZone").fetchone() == ("Asia/Tokyo",)
         assert connection.execute("SHOW transaction_read_only").fetchone() == ("off",)
         assert not connection.closed
@@ -166,7 +175,9 @@ def test_the_version_changes_with_what_is_written(url: str) -> None:
     before = engine.version("visits")
     assert engine.version("visits") == before
     with servers.connect(url) as connection:
-        connection.execute("INSERT INTO public.visits (age) VALUES (1); DELETE FROM public.visits WHERE day IS NULL")
+        connection.execute(
+            "INSERT INTO public.visits (age) VALUES (1); DELETE FROM public.visits WHERE day IS NULL"
+        )
     assert engine.version("visits") != before
 
 

@@ -82,7 +82,9 @@ def test_one_row_too_many_is_found(engine: Versions) -> None:
 
     real = kept.kept_sql
 
-    @settings(RELAXED, phases=[Phase.generate], max_examples=200, derandomize=True, report_multiple_bugs=False)
+    @settings(
+        RELAXED, phases=[Phase.generate], max_examples=200, derandomize=True, report_multiple_bugs=False
+    )
     @given(case=harness.cases(per_table=4))
     def search(case: harness.Case) -> None:
         assert harness.violations(case, engine=engine) == []

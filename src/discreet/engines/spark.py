@@ -269,7 +269,7 @@ def _frames(session: Any, name: str | None, source: object) -> dict[str, Any]:
 
     try:
         if isinstance(source, SparkSession):
-            names = [name] if name else [table.name for table in session.catalog.listTables()]
+            names = [name] if name else [row["tableName"] for row in session.sql("SHOW TABLES").collect()]
             found = {one: session.table(one) for one in names}
         elif isinstance(source, str):
             _, _, table = source.partition("#") if source.startswith("spark://") else source.partition(":")

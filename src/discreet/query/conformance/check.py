@@ -64,19 +64,20 @@ def count() -> int:
     return sum(len(case.names) for part in parts() for case in cases(part))
 
 
-def check(engine: Engine, only: Sequence[str] = ()) -> list[Problem]:
+def check(engine: Engine, only: Sequence[str] = (), every: int = 1) -> list[Problem]:
     """Ask an engine the corpus; what it says it lacks is passed over.
 
     Args:
         engine: holds the tables of `tables()`.
         only: parts of the corpus; all by default.
+        every: ask only each second, third, … question of a part, to be done sooner; all by default.
 
     Returns:
         What it answers otherwise than DuckDB; empty when nothing.
     """
     found: list[Problem] = []
     for part in only or parts():
-        for case in cases(part):
+        for case in cases(part)[::every]:
             found += _compare(engine, case, part)
     return found
 

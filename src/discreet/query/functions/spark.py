@@ -111,6 +111,7 @@ def spellings() -> dict[str, dict[str, str]]:
                      "THEN CAST(2 * ceil({0} / 2) AS DOUBLE) ELSE CAST(2 * floor({0} / 2) AS DOUBLE) END)"},
         "log2": {"": exact_log2()},
         "power": {"": "(CASE WHEN {0} = 0 AND {1} < 0 THEN NULL WHEN {0} < 0 AND {1} <> rint({1}) THEN NULL "
+                      f"WHEN abs({{0}}) = 1 AND abs({{1}}) = {INFINITY} THEN CAST('1.0' AS DOUBLE) "
                       "ELSE power({0}, {1}) END)"},
         "bit_xor": {"": "({0} ^ {1})"},
         # Texts
