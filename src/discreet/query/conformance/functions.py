@@ -77,7 +77,13 @@ def _arguments(name: str, line: fn.Function, column: object) -> Iterator[tuple[E
         ]
     if name == "power":
         choices[1] += [Literal(value, F) for value in (-1.0, 0.0, 2.0, 3.0)]
-    return itertools.product(*choices) if len(line.literals) < 2 else _diagonal(choices)
+    if len(line.literals) > 1:
+        return _diagonal(choices)
+    if len(choices) == 2 and not line.literals and name != "power":
+        # Both free, both bounded, and a free one beside a literal: there is no other spelling to be seen.
+        (free, bounded), (other, other_bounded, *literals) = choices
+        return iter([(free, other), (bounded, other_bounded), *((free, literal) for literal in literals)])
+    return itertools.product(*choices)
 
 
 def _diagonal(choices: list[list[Expression]]) -> Iterator[tuple[Expression, ...]]:
@@ -133,7 +139,7 @@ def _numbers(expression: Expression) -> list[Expression]:
         clamped = [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in _RANGES]
         return [*clamped, fn.clamp(low, Fraction(-(2**20)), Fraction(2**20))]
     if kind is F:
-        ranges = (*_RANGES, (-(10**280), 10**280))
+        ranges = (*_RANGES[::2], (-(10**280), 10**280))
         return [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in ranges]
     if kind is B:
         return [_must("to_integer", expression)]
