@@ -201,7 +201,7 @@ def test_several_sources(parquet: Path, database: Path) -> None:
         ("nothing.csv", "no file"),
         ("nothing.db", "no file"),
         ("nothing.xlsx", "parquet:path"),
-        ("postgresql://host/db", "not supported"),
+        ("mysql://host/db", "not supported"),
         ({}, "no source"),
         ({"a": pa.table(FRAME), "A": pa.table(FRAME)}, "Two tables"),
     ],
