@@ -159,6 +159,7 @@ def test_connections_of_others_are_used_and_left_as_they_were(url: str, tmp_path
     engine = sqlalchemy.create_engine("postgresql+psycopg://", creator=lambda: servers.connect(url))
     with engine.connect() as other:
         assert "visits" in open_source(other, "visits").schema()
+    engine.dispose()
 
 
 def test_several_tables_of_one_server_and_not_of_two(url: str) -> None:
@@ -210,3 +211,13 @@ def test_a_query_is_cancelled_on_the_server(url: str) -> None:
     engine.close()
     with pytest.raises(EngineError):
         engine.integers("SELECT CAST(1 AS BIGINT) AS n")
+
+
+def test_a_policy_is_written_from_its_columns_without_the_password(url: str) -> None:
+    from discreet.cli.init import read_schema
+
+    place = url.replace("postgres:@", f"postgres:{SECRET}@")
+    assert SECRET in place
+    shown, tables = read_schema(f"{place}#visits")
+    assert SECRET not in shown
+    assert ("age", "INTEGER") in tables["visits"]

@@ -57,6 +57,20 @@ def opener(source: object) -> Opener | None:
     return None
 
 
+def without_password(url: str) -> str:
+    """A url without the password in it.
+
+    Example:
+        >>> without_password("postgresql://me:sesame@host/db?password=sesame&connect_timeout=3#visits")
+        'postgresql://me@host/db?connect_timeout=3#visits'
+        >>> without_password("postgresql:///db?password=sesame"), without_password("spark:visits")
+        ('postgresql:///db', 'spark:visits')
+    """
+    url = re.sub(r"(://[^:/@?#]*):[^@/]*@", r"\1@", url)
+    url = re.sub(r"(?<=[?&])(?:ssl)?password=[^&#]*&?", "", url, flags=re.IGNORECASE)
+    return re.sub(r"[?&](?=#|$)", "", url)
+
+
 def _name(source: object) -> str | None:
     """The scheme of a url, or the package of an object."""
     if isinstance(source, str):
