@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 import traceback
@@ -221,3 +224,56 @@ def test_a_policy_is_written_from_its_columns_without_the_password(url: str) -> 
     shown, tables = read_schema(f"{place}#visits")
     assert SECRET not in shown
     assert ("age", "INTEGER") in tables["visits"]
+
+
+def test_no_value_that_only_postgresql_can_hold_makes_a_question_fail() -> None:
+    """Infinite dates, those long before Christ and after the year 9999, and numbers beyond a double."""
+    from discreet.query import conformance
+    from discreet.query.conformance.check import SALT, cases
+    from discreet.query.run import exact_integers
+
+    url = servers.postgres()
+    servers.load(url, "extreme", conformance.tables())
+    ends = "'infinity', '-infinity', '4713-01-01 BC', '0001-12-31 BC', '10000-01-01'"
+    dates = f"(ARRAY[{ends}, '5874897-12-31'])[1 + {{}} % 6]"
+    moments = f"(ARRAY[{ends}, '294276-12-31 23:59:59.999999'])[1 + {{}} % 6]"
+    numbers = "(ARRAY['NaN', 'Infinity', '-Infinity', '1e4000', '-1e400', '1e-400', '0.1'])[1 + {} % 7]"
+    with servers.connect(url) as connection:
+        connection.execute(
+            "ALTER TABLE extreme.t ALTER f TYPE numeric USING CASE WHEN abs(f) < 1e300 THEN f::numeric END"
+        )
+        connection.execute(
+            f"UPDATE extreme.t SET m = {dates.format('k')}::date, n = {dates.format('(k / 6)')}::date, "
+            f"x = {moments.format('k')}::timestamp, y = {moments.format('(k / 6)')}::timestamp, "
+            f"f = {numbers.format('k')}::numeric"
+        )
+    engine = PostgresEngine.open_all([(name, f"{url}#extreme.{name}") for name in conformance.tables()])
+    for part in ("functions", "questions by u, 3"):
+        for case in cases(part):
+            exact_integers(case.release, engine, SALT)
+
+
+LONG = """
+import sys
+import discreet as dp
+session = dp.protect(sys.argv[1], privacy_unit="row", budget=5, ledger=sys.argv[2], bounds={"k": (0, 10)})
+print("asking", flush=True)
+session.sql("SELECT COUNT(*) AS n FROM slow WHERE k > 0", epsilon=1)
+"""
+
+
+def test_ctrl_c_cancels_on_the_server_and_the_charge_stays(url: str, tmp_path: Path) -> None:
+    with servers.connect(url) as connection:
+        connection.execute("CREATE OR REPLACE VIEW public.slow AS SELECT 1 AS k FROM pg_sleep(600)")
+        ledger = tmp_path / "ledger.db"
+        command = [sys.executable, "-c", LONG, f"{url}#slow", str(ledger)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            sleeping = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            while connection.execute(sleeping).fetchone() == (0,) and process.poll() is None:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            _, words = process.communicate(timeout=60)
+        assert "KeyboardInterrupt" in words
+        assert connection.execute(sleeping).fetchone() == (0,)
+    with dp.protect(f"{url}#slow", privacy_unit="row", budget=5, ledger=ledger) as session:
+        assert session.budget.spent == 1
