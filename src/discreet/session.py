@@ -28,6 +28,7 @@ from discreet.query.planner import NO_LIMITS, Emphasis, Limits, Reading
 from discreet.query.planner import plan as make_plan
 from discreet.query.preview import GROUP_ROWS, Preview, least_epsilon, preview_of
 from discreet.query.quantiles import EXTREME
+from discreet.query.supported import lacking
 from discreet.rational import Number, decimal, epsilon_of, exact, show, small
 
 if TYPE_CHECKING:
@@ -429,6 +430,13 @@ class Session:
             plan = make_plan(query, self._catalog, epsilon, limits, delta, emphasis, self._known)
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+        lacks: frozenset[str] = getattr(self._engine, "lacks", frozenset())
+        missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
+        if missing:
+            raise QueryRefused(
+                f"{missing} is not possible on this engine.",
+                "Write it without, or copy the data into DuckDB.",
+            )
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
         scales = [release.scale(at) for release in plan.releases for at in range(len(release.measures))]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
@@ -558,8 +566,9 @@ def protect(
     Either a `policy` (a TOML file or a Policy) or the keyword arguments that stand for one.
 
     Args:
-        source: a path or url (Parquet, CSV, a DuckDB file), a pandas or Polars DataFrame, an Arrow table, a
-            DuckDB connection, or a mapping from table names to these. May be left out when the policy names it.
+        source: a path or url (Parquet, CSV, a DuckDB file, `postgresql://…`, `spark:table`), a pandas, Polars or
+            Spark DataFrame, an Arrow table, a connection (DuckDB, psycopg, SQLAlchemy, Ibis) or SparkSession, or a
+            mapping from table names to these. May be left out when the policy names it.
         policy: what the steward declared, instead of the arguments below.
         table: the name of the private table; by default that of the file, or `data` for a frame.
         privacy_unit: the column that tells people apart, or "row" when each row is one person.
@@ -569,8 +578,9 @@ def protect(
         budget: the epsilon that may ever be spent, or a `Budget`.
         neighbours: "add_remove" (one unit more or fewer) or "replace_one".
         public: the names of the tables that hold nothing private.
-        ledger: where the budget is kept. By default beside the policy file or the data file; for frames in
-            memory, where it is forgotten with the process.
+        ledger: where the budget is kept. By default beside the policy file or the data file; for a database in
+            ~/.local/state/discreet, one for each database; for frames in memory, where it is forgotten with the
+            process.
 
     Raises:
         PolicyError: the policy is incomplete or does not fit the data.
@@ -604,7 +614,9 @@ def protect(
         source = _sources(declared) if source is None else source
         named = [name for name, one in declared.tables.items() if not one.public]
         engine = open_source(source, named[0] if len(declared.tables) == 1 else None)
-        place = ledger or declared.ledger or (home.with_suffix(".ledger.db") if home else _beside(source))
+        place = (
+            ledger or declared.ledger or (home.with_suffix(".ledger.db") if home else _beside(source, engine))
+        )
         return _open(engine, declared, place)
     if source is None:
         raise PolicyError("There is neither a source nor a policy.", 'Write protect("visits.parquet", …).')
@@ -624,7 +636,7 @@ def protect(
         table or private[0], privacy_unit=privacy_unit, max_rows=max_rows, bounds=bounds, keys=keys, budget=budget,
         neighbours=neighbours, public=tuple(hidden),
     )  # fmt: skip
-    return _open(engine, declared, ledger or _beside(source))
+    return _open(engine, declared, ledger or _beside(source, engine))
 
 
 def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) -> Session:
@@ -650,10 +662,18 @@ def _sources(policy: Policy) -> object:
     return {**own, **dict.fromkeys(rest, policy.source)}
 
 
-def _beside(source: object) -> Path | None:
-    """The place of the ledger beside a data file; None for data in memory."""
+def _beside(source: object, engine: Engine) -> Path | None:
+    """The place of the ledger beside a data file; for a database in the user's own folder; None for data in memory."""
+    place = getattr(engine, "place", "")
+    if place is None:
+        return None
+    if place:
+        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+        folder = state / "discreet"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}.ledger.db"
     if isinstance(source, Mapping):
-        places = [_beside(one) for one in source.values()]
+        places = [_beside(one, engine) for one in source.values()]
         return next((place for place in places if place is not None), None)
     if not isinstance(source, str | os.PathLike):
         return None

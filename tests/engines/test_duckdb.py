@@ -48,7 +48,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def count(engine: DuckDBEngine, table: str) -> int:
+def count(engine: Engine, table: str) -> int:
     (n,) = engine.integers(f'SELECT count(*) AS n FROM "{table}"')["n"].to_pylist()
     return int(n)
 
@@ -201,7 +201,7 @@ def test_several_sources(parquet: Path, database: Path) -> None:
         ("nothing.csv", "no file"),
         ("nothing.db", "no file"),
         ("nothing.xlsx", "parquet:path"),
-        ("postgresql://host/db", "not supported"),
+        ("mysql://host/db", "not supported"),
         ({}, "no source"),
         ({"a": pa.table(FRAME), "A": pa.table(FRAME)}, "Two tables"),
     ],
@@ -437,7 +437,7 @@ def test_the_folder_for_spilling_is_private_and_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[DuckDBEngine], None]
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    engine = open_source(pa.table(FRAME))
+    engine = DuckDBEngine.open({"data": pa.table(FRAME)})
     (folder,) = tmp_path.iterdir()
     assert folder.stat().st_mode & 0o077 == 0
     end(engine)

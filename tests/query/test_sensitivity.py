@@ -17,7 +17,7 @@ from tests.query import harness
 
 from discreet.mechanisms import ThresholdedCounts
 from discreet.query import compile as compiling
-from discreet.query import count_tree, measures, moments
+from discreet.query import count_tree, kept, measures, moments
 from discreet.query.expression import quote, spell
 from discreet.query.relation import UNIT
 
@@ -57,7 +57,7 @@ def _no_clamp(measure: measures.Measure, dialect: str) -> str:
     return f"TRY_CAST(floor(({x} - {measure.grid.lo!r}::DOUBLE) * {float(1 / measure.grid.step)!r}::DOUBLE) AS BIGINT)"
 
 
-def _physical_order(rows: str, keep: str, names: list[str], max_rows: int, salt: int) -> str:
+def _physical_order(rows: str, keep: str, names: list[str], max_rows: int, *_: object) -> str:
     """Rows of a unit kept by where they happen to lie, over all units."""
     listed = ", ".join(names) or "1 AS one"
     return (
@@ -66,12 +66,12 @@ def _physical_order(rows: str, keep: str, names: list[str], max_rows: int, salt:
     )
 
 
-_kept = compiling._kept
+_kept = kept.kept_sql
 
 
-def _one_too_many(rows: str, keep: str, names: list[str], max_rows: int, salt: int) -> str:
+def _one_too_many(rows: str, keep: str, names: list[str], max_rows: int, *rest: Any) -> str:
     """max_rows off by one."""
-    return _kept(rows, keep, names, max_rows + 1, salt)
+    return _kept(rows, keep, names, max_rows + 1, *rest)
 
 
 _nodes = count_tree.nodes
@@ -114,8 +114,8 @@ def _every_group(mechanism: Any, counts: Any) -> Any:
 Check = Callable[[harness.Case], list[str]]
 FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (measures, "scaled_sql", _no_clamp, harness.violations),
-    (compiling, "_kept", _physical_order, harness.order_matters),
-    (compiling, "_kept", _one_too_many, harness.violations),
+    (compiling, "kept_sql", _physical_order, harness.order_matters),
+    (compiling, "kept_sql", _one_too_many, harness.violations),
     (count_tree, "nodes", _counted_twice, harness.violations),
     (moments.Joint, "group_items", _no_remainder, harness.violations),
     (compiling, "_numbering", _numbered_by_the_data, harness.violations),
@@ -157,7 +157,7 @@ def test_planted_faults_are_found(
 
 
 def test_many_rows_of_a_unit_are_bounded_by_sorting_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "MANY", 0)
+    monkeypatch.setattr(kept, "MANY", 0)
 
     @settings(RELAXED, max_examples=max(20, EXAMPLES // 20))
     @given(case=harness.cases())

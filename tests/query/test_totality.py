@@ -56,7 +56,7 @@ def line_of(name: str, result: Call) -> int | None:
         result = inner
     kinds = tuple(arg.type for arg in result.args)
     for at, line in enumerate(fn.TABLE[name]):
-        if line.takes == kinds and line.gives is result.type and line.spelling == result.spelling:
+        if line.takes == kinds and line.gives is result.type and line.spelling[""] == result.spelling[""]:
             return at
     return None
 

@@ -11,12 +11,15 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.options import Usage
 from discreet.errors import SourceError
+
+if TYPE_CHECKING:
+    from discreet.engines.engine import Engine
 
 _HEAD = 1 << 20
 """How many bytes of a CSV file may be its header line."""
@@ -86,18 +89,22 @@ def read_schema(source: str) -> tuple[str, dict[str, Columns]]:
         SourceError: the source cannot be opened.
     """
     from discreet.engines.attach import _identifier, _kind, _read_url
+    from discreet.engines.registry import opener, without_password
+    from discreet.engines.sources import open_source
 
+    if opener(source) is not None:
+        return without_password(source), _columns(open_source(source))
     kind, path, inner = _read_url(source)
     kind = kind or _kind(path)
     url = f"{kind}:{path}" + (f"#{inner}" if inner else "")
     if kind == "csv":
         return url, {_identifier(path): [(name, "") for name in header(path)]}
-    from discreet.engines.sources import open_source
+    return url, _columns(open_source(url))
 
-    engine = open_source(url)
+
+def _columns(engine: Engine) -> dict[str, Columns]:
     try:
-        tables = engine.schema()
-        return url, {t: [(c.name, c.type.name) for c in cs.values()] for t, cs in tables.items()}
+        return {t: [(c.name, c.type.name) for c in cs.values()] for t, cs in engine.schema().items()}
     finally:
         engine.close()
 

@@ -105,7 +105,7 @@ def _read_url(url: str) -> tuple[str, str, str | None]:
     elif re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", url):
         raise SourceError(
             f"Sources of kind {scheme}: are not supported.",
-            "Use parquet:, csv: or duckdb: and a path, or pass a frame.",
+            "Use parquet:, csv: or duckdb: and a path, postgresql:// or spark:, or pass a frame.",
         )
     else:
         kind, path = "", url

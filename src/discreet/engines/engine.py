@@ -22,8 +22,12 @@ NO_TABLES: Mapping[str, pa.Table] = MappingProxyType({})
 class Engine(Protocol):
     """Runs aggregate queries over private tables and returns nothing but integers.
 
+    An engine may have two attributes more: `place`, a text that names the database without any credential (under it
+    the ledger is found again; None when the data lives in memory), and `lacks`, the names of functions of the
+    function table that it cannot compute; a question with one of them is refused before anything is charged.
+
     Attributes:
-        dialect: the sqlglot dialect that `integers` understands.
+        dialect: the SQL that `integers` understands: duckdb, postgres or spark.
     """
 
     dialect: str

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.engine import Engine
+from discreet.engines.registry import opener
 from discreet.engines.schema import Type
 from discreet.errors import SourceError
 
 
 def open_source(
     source: object, table: str | None = None, types: Mapping[str, Type | str] | None = None
-) -> DuckDBEngine:
+) -> Engine:
     """Open one source, or several as a mapping from table names to sources.
 
     Parquet files and databases are not read here, only their metadata. CSV files are imported and frames are
@@ -20,8 +22,10 @@ def open_source(
 
     Args:
         source: a path or url (`visits.parquet`, a folder or glob of such, `csv:visits.txt`,
-            `duckdb:hospital.db`, `duckdb:hospital.db#visits`); a pandas or Polars DataFrame; an Arrow table
-            or record batch; an open DuckDB connection, or a relation of it, which is run at once; or a
+            `duckdb:hospital.db`, `duckdb:hospital.db#visits`); a PostgreSQL url (`postgresql://host/hospital`, or with
+            `#visits` or `#schema.visits` behind it) or connection; a Spark table (`spark:visits`), DataFrame or
+            session; what another package registered in `discreet.engines`; a pandas or Polars DataFrame; an Arrow
+            table or record batch; an open DuckDB connection, or a relation of it, which is run at once; or a
             mapping of table names to these.
         table: the name of the table; by default that of the file, or `data` for a frame, or every table
             of a database.
@@ -36,9 +40,22 @@ def open_source(
         >>> list(open_source(pa.table({"age": [31]})).schema())
         ['data']
     """
+    listed = list(source.items()) if isinstance(source, Mapping) else [(table, source)]
+    openers = [opener(one) for _, one in listed]
+    if openers and openers[0] is not None:
+        if any(one is not openers[0] for one in openers):
+            raise _mixed()
+        return openers[0].open_all(listed)
+    if any(one is not None for one in openers):
+        raise _mixed()
     if isinstance(source, Mapping):
         return DuckDBEngine.open(source)
     return DuckDBEngine.open_all([(table, source, _types(types or {}))])
+
+
+def _mixed() -> SourceError:
+    return SourceError("Tables of several engines cannot be opened together.",
+                       "Copy them to where the largest one is.")  # fmt: skip
 
 
 def _types(types: Mapping[str, Type | str]) -> dict[str, Type]:

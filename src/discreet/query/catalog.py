@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING
 from discreet.engines.schema import TableSchema, Type
 from discreet.errors import PolicyError
 from discreet.policy import KeyReference, Policy
+from discreet.query.dialect import literal
 from discreet.query.expression import Call, Column, Expression
-from discreet.query.span import BOOLEANS, Span, Value, number, of_values
+from discreet.query.functions import calendar as cal
+from discreet.query.span import BOOLEANS, MICROSECOND, Span, Value, number, of_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,9 +160,8 @@ def _edge(bound: Fraction, kind: Type) -> str:
         return f"CAST({int(bound)} AS BIGINT)"
     if kind is Type.FLOAT:
         return f"CAST('{float(bound)!r}' AS DOUBLE)"
-    if kind is Type.DATE:
-        return f"(DATE '1970-01-01' + CAST({int(bound)} AS INTEGER))"
-    return f"make_timestamp(CAST({int(bound)} AS BIGINT))"
+    moment = dt.datetime(1970, 1, 1) + MICROSECOND * int(bound) * (cal.DAY if kind is Type.DATE else 1)
+    return literal(moment.date() if kind is Type.DATE else moment, kind)
 
 
 def _keys(

@@ -12,21 +12,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from discreet.engines.schema import Type
 from discreet.query.expression import Column, Expression, leaves, quote, spell
+from discreet.query.kept import kept_sql
 from discreet.query.keys import axes
-from discreet.query.measures import SATURATE
+from discreet.query.measures import SATURATE, Measure
 from discreet.query.plan import AnyMeasure, Part, ReleasePlan
 from discreet.query.quantiles import Tree
-from discreet.query.relation import UNIT, public_tables, raw_column
+from discreet.query.relation import UNIT, public_tables, raw_column, scans
 from discreet.query.relation_sql import to_sql
 from discreet.query.steps import Steps, reduce_all
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-MANY = 64
-"""Up to so many rows of a unit the least of them are kept in a heap for each unit, beyond it they are sorted."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,9 @@ class Compiled:
     tables: dict[str, pa.Table] = field(default_factory=dict)
 
 
-def compile_part(release: ReleasePlan, number: int, dialect: str, salt: int) -> Compiled:
+def compile_part(
+    release: ReleasePlan, number: int, dialect: str, salt: int, portable: bool = False
+) -> Compiled:
     """Write the aggregate query of one part of a release.
 
     Args:
@@ -51,6 +51,7 @@ def compile_part(release: ReleasePlan, number: int, dialect: str, salt: int) -> 
         number: of the part.
         dialect: of the engine.
         salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
+        portable: decide that in the same way on every engine, which takes longer.
     """
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
@@ -66,8 +67,10 @@ def compile_part(release: ReleasePlan, number: int, dialect: str, salt: int) -> 
     rows = _rows(part, used, items, steps)
     names = [name for name, _ in items]
     if part.rows.per_unit:
-        keep = " AND ".join([f"{quote(UNIT)} IS NOT NULL", *filters])
-        rows = _kept(rows, keep, names, part.cap, salt)
+        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters])
+        rows = kept_sql(
+            rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None
+        )
     keys = [f"k{at}" for at in range(len(part.keys))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
     entries = [
@@ -107,7 +110,8 @@ def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled
     rows = _rows(part, list(part.keys), items, steps)
     known = [f"{name} IS NOT NULL" for name in names]
     if part.rows.per_unit:
-        rows = _kept(rows, " AND ".join([f"{quote(UNIT)} IS NOT NULL", *known]), names, part.cap, salt)
+        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *known])
+        rows = kept_sql(rows, keep, names, part.cap, salt, dialect)
     listed = ", ".join(names)
     count = f"CAST(LEAST(COUNT(*), {SATURATE}) AS BIGINT) AS n"
     sql = f"SELECT {listed}, {count} FROM ({rows}) AS kept WHERE {' AND '.join(known)} GROUP BY {listed}"
@@ -128,31 +132,21 @@ def _rows(part: Part, used: list[Expression], items: list[tuple[str, str]], step
     source = steps.over(to_sql(part.rows.relation, needed, steps.dialect))
     listed = [f"{sql} AS {name}" for name, sql in items]
     if part.rows.per_unit:
-        listed.append(quote(UNIT))
+        listed.append(quote(UNIT, steps.dialect))
     return f"SELECT {', '.join(listed) or '1 AS one'} FROM ({source}) AS r"
 
 
-def _kept(rows: str, keep: str, names: list[str], max_rows: int, salt: int) -> str:
-    """At most max_rows rows of each unit, the least by a keyed hash of the unit and the row.
-
-    Which rows are kept depends on the rows of that unit and on nothing else: ties of the hash are broken by the
-    values themselves, and rows that are alike in all that is used are exchangeable. The unit is part of the
-    hash, so that no value of a column is favoured over another for everybody at once.
-    """
-    key = f"hash({salt}::UBIGINT, {', '.join([quote(UNIT), *names])})"
-    listed = ", ".join(names) or "1 AS one"
-    if max_rows > MANY:
-        order = ", ".join([key, *names])
-        return (
-            f"SELECT {listed} FROM ({rows}) AS q WHERE {keep} "
-            f"QUALIFY row_number() OVER (PARTITION BY {quote(UNIT)} ORDER BY {order}) <= {max_rows}"
-        )
-    packed = ", ".join([f"h := {key}", *(f"{name} := {name}" for name in names)])
-    least = (
-        f"SELECT unnest(min(struct_pack({packed}), {max_rows})) AS s FROM ({rows}) AS q "
-        f"WHERE {keep} GROUP BY {quote(UNIT)}"
-    )
-    return f"SELECT {', '.join(f's.{name} AS {name}' for name in names) or '1 AS one'} FROM ({least}) AS l"
+def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
+    """The type of the unit and of what a row carries, where every engine writes it as the same text."""
+    table = scans(part.rows.relation)[0].table
+    types = {} if table.unit is None else {UNIT: table.unit.type}
+    types.update({f"k{at}": key.type for at, key in enumerate(part.keys)})
+    for at, measure in enumerate(measures):
+        if isinstance(measure, Measure) and measure.distinct and measure.argument is not None:
+            types[f"t{at}"] = measure.argument.type
+        elif isinstance(measure, Measure) and measure.argument is not None:
+            types[f"t{at}"] = Type.INTEGER
+    return types
 
 
 def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:

@@ -7,13 +7,18 @@ the table does not reach the engine.
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from discreet.engines.schema import Type
+from discreet.query.dialect import fill, literal, quote
 from discreet.query.span import Span, Value, point
+
+__all__ = [
+    "WRITERS", "Call", "Column", "Expression", "Literal", "leaves", "literal", "quote", "replace", "spell",
+    "spelling_of", "weight",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ def weight(expression: Expression) -> int:
     """How many columns and operations the SQL of an expression holds: a spelling may repeat its arguments."""
     if not isinstance(expression, Call):
         return int(isinstance(expression, Column))
-    sql = max(expression.spelling.values(), key=len)
+    sql = expression.spelling.get("duckdb") or expression.spelling[""]
     total = 1
     for at, arg in enumerate(expression.args):
         if not isinstance(arg, Literal):
@@ -90,39 +95,19 @@ def weight(expression: Expression) -> int:
 def spell(expression: Expression, dialect: str) -> str:
     """Write an expression in the SQL of an engine; every column by its quoted name."""
     if isinstance(expression, Column):
-        return quote(expression.name)
+        return quote(expression.name, dialect)
     if isinstance(expression, Literal):
-        return literal(expression.value)
+        return literal(expression.value, expression.type, dialect)
     args = [spell(arg, dialect) for arg in expression.args]
-    template = spelling_of(expression, dialect)
-    if "{*}" in template:
-        return template.replace("{*}", ", ".join(args))
-    return template.format(*args)
+    return fill(spelling_of(expression, dialect), args, dialect)
+
+
+Writer: TypeAlias = Callable[[Call], str]
+WRITERS: dict[tuple[str, str], Writer] = {}
+"""By function and dialect: what makes the template of a call, where it depends on a literal or is long."""
 
 
 def spelling_of(call: Call, dialect: str) -> str:
     """The SQL of an operation in an engine, with {0}, {1}, … or {*} for its arguments."""
-    return call.spelling.get(dialect) or call.spelling[""]
-
-
-def quote(name: str) -> str:
-    """A quoted identifier of standard SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(value: Value | None) -> str:
-    """A constant in standard SQL."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int):
-        return f"CAST({value} AS BIGINT)"
-    if isinstance(value, float):
-        return f"CAST('{value!r}' AS DOUBLE)"
-    if isinstance(value, dt.datetime):
-        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
-    if isinstance(value, dt.date):
-        return f"DATE '{value.isoformat()}'"
-    # A NUL would end the text early in some engines, so the binder refuses it before it gets here.
-    return "'" + value.replace("'", "''") + "'"
+    writer = WRITERS.get((call.name, dialect))
+    return writer(call) if writer is not None else call.spelling.get(dialect) or call.spelling[""]

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from discreet.engines.schema import Type
+from discreet.query.dialect import fill
 from discreet.query.expression import Expression, spell
 from discreet.query.measures import FINEST, Grid
 
@@ -35,18 +36,24 @@ def leaf_sql(argument: Expression, grid: Grid, dialect: str) -> str:
     The clamp stands here, whatever the expression was thought to be bounded by: below the range is the first leaf,
     above it the last one.
     """
-    x, last = spell(argument, dialect), grid.levels - 1
+    x, last, spelled = "{0}", grid.levels - 1, [spell(argument, dialect)]
     if argument.type is Type.INTEGER and grid.step == 1:
         lo, hi = int(grid.lo), int(grid.hi)
-        return (
+        text = (
             f"CASE WHEN {x} BETWEEN {lo} AND {hi} THEN CAST({x} - ({lo}) AS BIGINT) WHEN {x} < {lo} THEN 0 "
             f"WHEN {x} > {hi} THEN {last} END"
         )
+        return fill(text, spelled, dialect)
     x = f"CAST({x} AS DOUBLE)"
     lo_sql, hi_sql = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
-    leaf = f"CAST(floor(({x} - {lo_sql}) * CAST('{float(1 / grid.step)!r}' AS DOUBLE)) AS BIGINT)"
+    place = f"({x} - {lo_sql}) * CAST('{float(1 / grid.step)!r}' AS DOUBLE)"
+    if dialect == "postgres" and grid.step > 1:  # which raises when a product is too small for a double
+        least = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
+        place = f"CASE WHEN abs({x} - {lo_sql}) < {least} THEN 0 ELSE {place} END"
+    leaf = f"CAST(floor({place}) AS BIGINT)"
     # NaN compares as greater than every number, infinity included, so it falls through to NULL.
-    return (
+    text = (
         f"CASE WHEN {x} >= {lo_sql} AND {x} <= {hi_sql} THEN LEAST({leaf}, {last}) WHEN {x} < {lo_sql} THEN 0 "
         f"WHEN {x} <= CAST('Infinity' AS DOUBLE) THEN {last} END"
     )
+    return fill(text, spelled, dialect)

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from discreet.engines.schema import Type
+from discreet.query.dialect import divided, fill
 from discreet.query.expression import Expression, Literal, spell
 
 if TYPE_CHECKING:
@@ -47,6 +48,12 @@ SATURATE = 2**62
 """Sums are clamped into +-2^62 before they leave the engine: 1-Lipschitz, so the sensitivity stands."""
 WIDE = {"": "DECIMAL(38, 0)", "duckdb": "HUGEINT"}
 """The widest exact integer of each dialect; 2^63 rows of 2^30 fit."""
+
+
+def total(integer: str, dialect: str) -> str:
+    """The exact sum of an integer over the rows of a group; Spark alone would sum it in 64 bits."""
+    wide = f"CAST({integer} AS {WIDE['']})" if dialect == "spark" else integer
+    return f"COALESCE(SUM({wide}), 0)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +234,7 @@ def scaled_sql(measure: Measure, dialect: str) -> str:
     """
     assert measure.argument is not None
     assert measure.grid is not None
-    x, grid = spell(measure.argument, dialect), measure.grid
+    x, grid = "{0}", measure.grid
     base = 0.0 if measure.degree < 0 else grid.lo
     least, most = scaled(grid, grid.lo, base), scaled(grid, grid.hi, base)
     if measure.argument.type is Type.INTEGER and grid.step == 1:
@@ -238,10 +245,15 @@ def scaled_sql(measure: Measure, dialect: str) -> str:
         x = f"CAST({x} AS DOUBLE)"
         lo, hi = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
         shifted = x if base == 0 else f"({x} - CAST('{base!r}' AS DOUBLE))"
-        t = f"CAST(floor({shifted} * CAST('{float(1 / grid.step)!r}' AS DOUBLE) + CAST('0.5' AS DOUBLE)) AS BIGINT)"
+        scaled_ = f"{shifted} * CAST('{float(1 / grid.step)!r}' AS DOUBLE)"
+        if dialect == "postgres" and grid.step > 1:  # which raises when a product is too small for a double
+            least_ = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
+            scaled_ = f"CASE WHEN abs({shifted}) < {least_} THEN 0 ELSE {scaled_} END"
+        t = f"CAST(floor({scaled_} + CAST('0.5' AS DOUBLE)) AS BIGINT)"
         # NaN compares as greater than every number, infinity included, so it falls through to NULL.
         above = f"{x} <= CAST('Infinity' AS DOUBLE)"
-    return f"CASE WHEN {x} >= {lo} AND {x} <= {hi} THEN {t} WHEN {x} < {lo} THEN {least} WHEN {above} THEN {most} END"
+    text = f"CASE WHEN {x} >= {lo} AND {x} <= {hi} THEN {t} WHEN {x} < {lo} THEN {least} WHEN {above} THEN {most} END"
+    return fill(text, [spell(measure.argument, dialect)], dialect)
 
 
 def scaled(grid: Grid, x: float, base: float) -> int:
@@ -271,13 +283,12 @@ def group_items(measure: Measure, name: str, dialect: str) -> list[str]:
         return [f"COUNT(DISTINCT {name})"]
     if measure.degree == 0:
         return [f"COUNT({name})", *null]
-    total = f"COALESCE(SUM({name}), 0)"
     if measure.degree < 0:
-        return [total]
+        return [total(name, dialect)]
     if measure.degree == 1:
-        return [f"{r} * {n} - {total}", total, *null]
-    b2 = f"COALESCE(SUM({name} * {name} // {r}), 0)"
-    b1 = f"COALESCE(SUM(2 * {name} * ({r} - {name}) // {r}), 0)"
+        return [f"{r} * {n} - {total(name, dialect)}", total(name, dialect), *null]
+    b2 = total(divided(f"{name} * {name}", str(r), dialect), dialect)
+    b1 = total(divided(f"2 * {name} * ({r} - {name})", str(r), dialect), dialect)
     return [f"{r} * {n} - {b1} - {b2}", b1, b2, *null]
 
 

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.query.dialect import divided
 from discreet.query.expression import Expression
-from discreet.query.measures import WIDE, Grid, Measure, scaled_sql
+from discreet.query.measures import WIDE, Grid, Measure, scaled_sql, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -127,10 +128,10 @@ class Joint:
         """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
         wide = WIDE.get(dialect, WIDE[""])
         r, bound = self.levels, self.other_grid.levels
-        b = _bernstein(f"{name}x", r, self.degrees[0])
-        c = _bernstein(f"{name}y", bound, self.degrees[1])
+        b = _bernstein(f"{name}x", r, self.degrees[0], dialect)
+        c = _bernstein(f"{name}y", bound, self.degrees[1], dialect)
         sums = [
-            f"COALESCE(SUM({one} * {other} // {bound}), 0)"
+            total(divided(f"{one} * {other}", str(bound), dialect), dialect)
             for i, one in enumerate(b)
             for j, other in enumerate(c)
             if (i, j) != (0, 0)
@@ -203,9 +204,10 @@ def _positive(variance: Floats) -> Floats:
     return np.where(variance > 0, np.minimum(variance, 0.25), np.nan)
 
 
-def _bernstein(t: str, r: int, degree: int) -> list[str]:
+def _bernstein(t: str, r: int, degree: int, dialect: str) -> list[str]:
     """The Bernstein integers of a scaled integer in SQL: non-negative, with sum r."""
     if degree == 1:
         return [f"({r} - {t})", t]
-    b2, b1 = f"({t} * {t} // {r})", f"(2 * {t} * ({r} - {t}) // {r})"
+    b2 = divided(f"{t} * {t}", str(r), dialect)
+    b1 = divided(f"2 * {t} * ({r} - {t})", str(r), dialect)
     return [f"({r} - {b1} - {b2})", b1, b2]

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from discreet.query import relation as rel
-from discreet.query.expression import Expression, leaves, quote, spell
+from discreet.query.dialect import quote, typed
+from discreet.query.expression import Expression, leaves, spell
 from discreet.query.relation import RAW, UNIT, Relation, unit_of
 from discreet.query.steps import Steps
 
@@ -46,27 +47,31 @@ def _list(items: list[str]) -> str:
 def _scan(relation: rel.Scan, needed: set[str], dialect: str) -> str:
     table = relation.table
     items = [
-        f"{spell(c.scan, dialect)} AS {quote(name)}" for name, c in table.columns.items() if name in needed
+        f"{spell(c.scan, dialect)} AS {quote(name, dialect)}"
+        for name, c in table.columns.items()
+        if name in needed
     ]
     items += [
-        f"{quote(c.name)} AS {quote(RAW + name)}" for name, c in table.columns.items() if RAW + name in needed
+        f"{quote(c.name, dialect)} AS {quote(RAW + name, dialect)}"
+        for name, c in table.columns.items()
+        if RAW + name in needed
     ]
     if table.unit is not None:
-        items.append(f"{quote(table.unit.name)} AS {quote(UNIT)}")
-    return f"SELECT {_list(items)} FROM {quote(table.name)}"
+        items.append(f"{quote(table.unit.name, dialect)} AS {quote(UNIT, dialect)}")
+    return f"SELECT {_list(items)} FROM {quote(table.name, dialect)}"
 
 
 def _select(relation: rel.Select, needed: set[str], dialect: str) -> str:
     used, steps = _read([relation.where]), Steps(dialect)
     if relation.items is None:
         used |= needed
-        items = [quote(name) for name in sorted(needed)]
+        items = [quote(name, dialect) for name in sorted(needed)]
     else:
         kept = [(name, item) for name, item in relation.items if name in needed]
         used |= _read(item for _, item in kept)
-        items = [f"{spell(steps.reduced(item), dialect)} AS {quote(name)}" for name, item in kept]
+        items = [f"{spell(steps.reduced(item), dialect)} AS {quote(name, dialect)}" for name, item in kept]
     if unit_of(relation):
-        items.append(quote(UNIT))
+        items.append(quote(UNIT, dialect))
     where = "" if relation.where is None else f" WHERE {spell(steps.reduced(relation.where), dialect)}"
     inner = steps.over(to_sql(relation.source, used, dialect))
     return f"SELECT {_list(items)} FROM ({inner}) AS s{where}"
@@ -75,10 +80,13 @@ def _select(relation: rel.Select, needed: set[str], dialect: str) -> str:
 def _join(relation: rel.Join, needed: set[str], dialect: str) -> str:
     used = needed | _read([relation.on])
     left, right = (to_sql(side, used, dialect) for side in (relation.left, relation.right))
-    on = f"l.{quote(UNIT)} = r.{quote(UNIT)}"
+    on = f"l.{quote(UNIT, dialect)} = r.{quote(UNIT, dialect)}"
     if relation.on is not None:
         on += f" AND {spell(relation.on, dialect)}"
-    items = [*(quote(name) for name in sorted(needed)), f"l.{quote(UNIT)} AS {quote(UNIT)}"]
+    items = [
+        *(quote(name, dialect) for name in sorted(needed)),
+        f"l.{quote(UNIT, dialect)} AS {quote(UNIT, dialect)}",
+    ]
     kind = "LEFT JOIN" if relation.outer else "JOIN"
     return f"SELECT {', '.join(items)} FROM ({left}) AS l {kind} ({right}) AS r ON {on}"
 
@@ -87,29 +95,31 @@ def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: str) -> st
     used = needed | _read([relation.on])
     left = to_sql(relation.left, used, dialect)
     on = "TRUE" if relation.on is None else spell(relation.on, dialect)
-    items = [quote(name) for name in sorted(needed)]
+    items = [quote(name, dialect) for name in sorted(needed)]
     if unit_of(relation):
-        items.append(quote(UNIT))
+        items.append(quote(UNIT, dialect))
     kind = "LEFT JOIN" if relation.outer else "JOIN"
-    return f"SELECT {_list(items)} FROM ({left}) AS l {kind} {quote(relation.table.name)} AS r ON {on}"
+    return (
+        f"SELECT {_list(items)} FROM ({left}) AS l {kind} {quote(relation.table.name, dialect)} AS r ON {on}"
+    )
 
 
 def _matching(relation: rel.Matching, needed: set[str], dialect: str) -> str:
     used = _read([relation.on])
     left = to_sql(relation.left, needed | used, dialect)
     right = to_sql(relation.right, used, dialect)
-    test = f"r.{quote(UNIT)} = l.{quote(UNIT)}"
+    test = f"r.{quote(UNIT, dialect)} = l.{quote(UNIT, dialect)}"
     if relation.on is not None:
         test += f" AND {spell(relation.on, dialect)}"
-    items = [*(quote(name) for name in sorted(needed)), quote(UNIT)]
+    items = [*(quote(name, dialect) for name in sorted(needed)), quote(UNIT, dialect)]
     word = "NOT EXISTS" if relation.anti else "EXISTS"
     return f"SELECT {', '.join(items)} FROM ({left}) AS l WHERE {word} (SELECT 1 FROM ({right}) AS r WHERE {test})"
 
 
 def _union(relation: rel.Union, needed: set[str], dialect: str) -> str:
-    items = [quote(name) for name in sorted(needed)]
+    items = [quote(name, dialect) for name in sorted(needed)]
     if unit_of(relation):
-        items.append(quote(UNIT))
+        items.append(quote(UNIT, dialect))
     sides = [
         f"SELECT {_list(items)} FROM ({to_sql(part, needed, dialect)}) AS u{at}"
         for at, part in enumerate(relation.parts)
@@ -122,17 +132,18 @@ def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: str) -> str:
     used = _read([*(item for _, item in relation.keys), *(a.argument for _, a in aggregates)])
     steps = Steps(dialect)
     keys = [spell(steps.reduced(item), dialect) for _, item in relation.keys]
-    items = [f"{sql} AS {quote(name)}" for sql, (name, _) in zip(keys, relation.keys, strict=True)]
+    items = [f"{sql} AS {quote(name, dialect)}" for sql, (name, _) in zip(keys, relation.keys, strict=True)]
     for name, aggregate in aggregates:
         template = aggregate.spelling.get(dialect) or aggregate.spelling[""]
         argument = ""
         if aggregate.argument is not None:
             argument = spell(steps.reduced(aggregate.argument, template.count("{0}") > 1), dialect)
-        items.append(f"{template.format(argument)} AS {quote(name)}")
-    items.append(quote(UNIT))
-    group = ", ".join([quote(UNIT), *keys])
+        items.append(f"{typed(template, dialect).format(argument)} AS {quote(name, dialect)}")
+    items.append(quote(UNIT, dialect))
+    # By their places: an engine need not see that two long expressions are the same.
+    group = ", ".join([quote(UNIT, dialect), *(str(at + 1) for at in range(len(keys)))])
     inner = steps.over(to_sql(relation.source, used, dialect))
-    return f"SELECT {', '.join(items)} FROM ({inner}) AS p WHERE {quote(UNIT)} IS NOT NULL GROUP BY {group}"
+    return f"SELECT {', '.join(items)} FROM ({inner}) AS p WHERE {quote(UNIT, dialect)} IS NOT NULL GROUP BY {group}"
 
 
 def _windowed(relation: rel.Windowed, needed: set[str], dialect: str) -> str:
@@ -142,14 +153,16 @@ def _windowed(relation: rel.Windowed, needed: set[str], dialect: str) -> str:
         e for _, w in windows for e in [*w.args, *w.partition, *(expression for expression, _ in w.order)]
     )
     inner = to_sql(relation.source, used, dialect)
-    items = [quote(name) for name in sorted(plain)]
+    items = [quote(name, dialect) for name in sorted(plain)]
     for name, window in windows:
-        partition = ", ".join([quote(UNIT), *(spell(e, dialect) for e in window.partition)])
+        partition = ", ".join([quote(UNIT, dialect), *(spell(e, dialect) for e in window.partition)])
         order = [f"{spell(e, dialect)} {words}".rstrip() for e, words in window.order]
         if window.total:
             # Rows that tie in the order asked for are told apart by their values; rows that are alike in all
             # that is used are exchangeable, so the physical order never decides.
-            order += [quote(name) for name in sorted(used)]
+            order += [f"{quote(name, dialect)} ASC NULLS LAST" for name in sorted(used)]
+        if not order and dialect == "spark":
+            order = [quote(UNIT, dialect)]  # the same in all rows of a window: Spark ranks in some order only
         over = f"PARTITION BY {partition}"
         if order:
             over += f" ORDER BY {', '.join(order)}"
@@ -157,8 +170,10 @@ def _windowed(relation: rel.Windowed, needed: set[str], dialect: str) -> str:
             over += f" {window.frame}"
         template = window.spelling.get(dialect) or window.spelling[""]
         args = [spell(e, dialect) for e in window.args]
-        items.append(f"{template.format(*args, over=f'OVER ({over})')} AS {quote(name)}")
-    items.append(quote(UNIT))
+        items.append(
+            f"{typed(template, dialect).format(*args, over=f'OVER ({over})')} AS {quote(name, dialect)}"
+        )
+    items.append(quote(UNIT, dialect))
     return f"SELECT {', '.join(items)} FROM ({inner}) AS w"
 
 

@@ -80,7 +80,9 @@ class Noisy:
         return pa.table(data)
 
 
-def exact_integers(release: ReleasePlan, engine: Engine, salt: int, known: int | None = None) -> Integers:
+def exact_integers(
+    release: ReleasePlan, engine: Engine, salt: int, known: int | None = None, portable: bool = False
+) -> Integers:
     """The integers of a release before any noise. Never shown, logged or raised.
 
     Privacy: when one unit is added, removed or (with a unit factor of 2) replaced, the integers of measure i
@@ -92,6 +94,7 @@ def exact_integers(release: ReleasePlan, engine: Engine, salt: int, known: int |
         engine: runs it.
         salt: decides which rows of a unit are kept.
         known: the number of a measure that is left at zero, because its noisy integers are there already.
+        portable: decide it in the same way on every engine.
 
     Returns:
         int64 array (cells, entries of all measures), zero for a public group without rows.
@@ -104,7 +107,7 @@ def exact_integers(release: ReleasePlan, engine: Engine, salt: int, known: int |
     for number in range(len(release.parts)):
         if not release.cells or all(at == known for at, m in enumerate(release.measures) if m.part == number):
             continue
-        compiled = compile_part(release, number, engine.dialect, salt)
+        compiled = compile_part(release, number, engine.dialect, salt, portable)
         result = engine.integers(compiled.sql, compiled.tables)
         cell = result.column("cell").to_numpy()
         at_tree = next(

@@ -41,8 +41,12 @@ class Steps:
     def over(self, source: str) -> str:
         """The SELECT of all columns of a source, with those that are computed first beside them."""
         for at, level in enumerate(self.levels):
-            items = ", ".join(f"{spell(e, self.dialect)} AS {quote(c.name)}" for e, c in level.items())
-            source = f"SELECT *, {items} FROM ({source}) AS s{at}"
+            items = ", ".join(
+                f"{spell(e, self.dialect)} AS {quote(c.name, self.dialect)}" for e, c in level.items()
+            )
+            # PostgreSQL would write each column out again wherever it is used, were it not for OFFSET.
+            offset = " OFFSET 0" if self.dialect == "postgres" else ""
+            source = f"SELECT *, {items} FROM ({source}) AS s{at}{offset}"
         return source
 
     def _reduce(self, expression: Expression) -> tuple[Expression, int]:

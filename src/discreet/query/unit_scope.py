@@ -19,6 +19,7 @@ from discreet.query import relation as rel
 from discreet.query.bind import Binder
 from discreet.query.expression import Column, Expression, Literal
 from discreet.query.frame import Frame
+from discreet.query.measures import WIDE
 from discreet.query.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.query.parse import output_name
 from discreet.query.relation import Rows, UnitAggregate, WindowCall
@@ -162,11 +163,10 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder) -> tuple[UnitAggregate, 
         raise binder.refuse(node, "An aggregate takes one argument here.", "Write it plainly.")
     if isinstance(node, exp.Min | exp.Max):
         argument = _filtered(binder.bind(node.this), condition)
-        return (
-            UnitAggregate({"": f"{node.key.upper()}({{0}})"}, argument),
-            argument.type,
-            argument.span.null(),
-        )
+        spelling = {"": f"{node.key.upper()}({{0}})"}
+        if argument.type is Type.BOOLEAN:  # of which PostgreSQL has no least one
+            spelling["postgres"] = "BOOL_AND({0})" if isinstance(node, exp.Min) else "BOOL_OR({0})"
+        return UnitAggregate(spelling, argument), argument.type, argument.span.null()
     if isinstance(node, exp.LogicalOr | exp.LogicalAnd):
         truth = _filtered(binder.condition(node.this), condition)
         name = "BOOL_OR" if isinstance(node, exp.LogicalOr) else "BOOL_AND"
@@ -174,7 +174,7 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder) -> tuple[UnitAggregate, 
     if isinstance(node, exp.Sum | exp.Avg):
         argument, step = _summable(node, _filtered(binder.bind(node.this), condition), binder)
         sql, kind, span = _sum_sql(isinstance(node, exp.Avg), argument, step)
-        return UnitAggregate({"": sql.format(over="", x="{0}")}, argument), kind, span
+        return UnitAggregate(_in_dialects(sql, ""), argument), kind, span
     raise binder.refuse(node, f"{node.key.upper()} is not supported per unit.",
                         "Use COUNT, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND.")  # fmt: skip
 
@@ -210,8 +210,16 @@ def _summable(node: exp.Expr, argument: Expression, binder: Binder) -> tuple[Exp
     return whole, step
 
 
+def _in_dialects(sql: str, over: str) -> dict[str, str]:
+    """Spark alone sums integers in 64 bits."""
+    return {
+        "": sql.format(over=over, x="{0}", total="{0}"),
+        "spark": sql.format(over=over, x="{0}", total=f"CAST({{0}} AS {WIDE['']})"),
+    }
+
+
 def _sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Type, Span]:
-    total = "SUM({x}){over}"
+    total = "SUM({total}){over}"
     size = f"CAST('{float(step)!r}' AS DOUBLE)"
     lo, hi = (None if end is None else end * step for end in (argument.span.lo, argument.span.hi))
     if mean:
@@ -290,36 +298,40 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
             return call, Type.INTEGER, Span(Fraction(1), None, nullable=False)
     for kind, name in SHIFTS.items():
         if isinstance(function, kind):
-            args = [binder.bind(function.this)]
+            args, places = [binder.bind(function.this)], ""
             offset = function.args.get("offset")
             if offset is not None:
                 bound = binder.bind(offset)
-                if not isinstance(bound, Literal):
+                if (
+                    not isinstance(bound, Literal)
+                    or not isinstance(bound.value, int)
+                    or abs(bound.value) > 2**31 - 1
+                ):
                     raise refuse(offset, "The offset must be a literal.", "Write lag(x, 1).")
-                args.append(bound)
+                places = f", {bound.value}"
             if function.args.get("default") is not None:
                 raise refuse(
                     function, "A default is not supported here.", "Write coalesce(lag(x) OVER (…), 0)."
                 )
-            names = ", ".join(f"{{{at}}}" for at in range(len(args)))
-            call = WindowCall(
-                {"": f"{name}({names}) {{over}}"}, tuple(args), rest, tuple(order), True, frame_sql
-            )
+            # Only what looks at a frame has one: not every engine passes over that of lag and lead.
+            framed_sql = frame_sql if name.endswith("value") else ""
+            spelling = {"": f"{name}({{0}}{places}) {{over}}"}
+            call = WindowCall(spelling, tuple(args), rest, tuple(order), True, framed_sql)
             return call, args[0].type, args[0].span.null()
     if is_window_aggregate(function):
         aggregate, kind_, span = read_unit_aggregate(function, binder)
         if isinstance(function, exp.Sum | exp.Avg):
             argument, step = _summable(function, binder.bind(function.this), binder)
             sql, kind_, span = _sum_sql(isinstance(function, exp.Avg), argument, step)
-            spelling, args_ = sql.format(over=" {over}", x="{0}"), [argument]
+            spelling, args_ = _in_dialects(sql, " {over}"), [argument]
         else:
-            spelling = f"{aggregate.spelling['']} {{over}}"
+            spelling = {dialect: f"{text} {{over}}" for dialect, text in aggregate.spelling.items()}
             args_ = [] if aggregate.argument is None else [aggregate.argument]
-        if "DISTINCT" in spelling:
+        if "DISTINCT" in spelling[""]:
             raise refuse(
                 function, "DISTINCT is not supported in a window.", "Group by the unit in a sub-query."
             )
-        call = WindowCall({"": spelling}, tuple(args_), rest, tuple(order), framed, frame_sql)
+        call = WindowCall(spelling, tuple(args_), rest, tuple(order), framed, frame_sql)
         return call, kind_, span.null()
     raise refuse(function, f"{function.sql('duckdb')} is not supported as a window over private rows.",
                  "Use row_number, rank, lag, lead, first_value, last_value, COUNT, SUM, AVG, MIN or MAX.")  # fmt: skip

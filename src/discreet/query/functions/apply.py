@@ -9,8 +9,8 @@ from fractions import Fraction
 from discreet.engines.schema import Type
 from discreet.query import span as sp
 from discreet.query.expression import Call, Expression, Literal
-from discreet.query.functions import casts, dates, logic, numbers, shifts, texts
-from discreet.query.functions.table import INT64, TABLE, VARIADIC, B, D, F, Function, I, S, T, truth
+from discreet.query.functions import casts, dates, logic, numbers, postgres, shifts, spark, texts
+from discreet.query.functions.table import INT64, TABLE, VARIADIC, B, D, F, Function, I, S, T, spread, truth
 from discreet.query.span import Span
 
 CALM = 10**300
@@ -19,6 +19,9 @@ MOST_PIECES = 20
 """The most texts that are joined by one call."""
 FILLED = (casts, dates, logic, numbers, shifts, texts)
 """The modules that write the lines of the table."""
+for _dialect, _column in (("postgres", postgres), ("spark", spark)):
+    spread(_dialect, _column.spellings())
+    _column.register()
 
 
 def call(name: str, *args: Expression) -> Call | None:
@@ -45,7 +48,11 @@ def call(name: str, *args: Expression) -> Call | None:
         if line.gives is not F:
             return Call(name, line.spelling, ready, line.gives, span)
         result = Call(name, line.spelling, ready, F, _as_doubles(span))
-        if name != "no_nan" and not all(_calm(one.span) for one in (result, *ready) if one.type is F):
+        calm = all(_calm(one.span) for one in (result, *ready) if one.type is F)
+        if calm and name in ("add", "subtract"):
+            plain = {"": line.spelling[""]}  # no sum of such numbers is too large or too small for a double
+            return Call(name, plain, ready, F, result.span)
+        if name != "no_nan" and not calm:
             return Call("no_nan", TABLE["no_nan"][0].spelling, (result,), F, result.span.null())
         return result
     return None
@@ -119,7 +126,8 @@ def join(pieces: Sequence[Expression], separator: Literal | None = None) -> Call
     line = TABLE["concat"][0]
     short = [_guarded(line, piece) for piece in pieces]
     if separator is None:
-        return Call("concat_all", {"": "concat({*})"}, tuple(short), T, Span(nullable=False))
+        spelling = {"": "concat({*})", "spark": "concat_ws('', {*})"}
+        return Call("concat_all", spelling, tuple(short), T, Span(nullable=False))
     return Call("concat_ws", {"": "concat_ws({*})"}, (separator, *short), T, Span(nullable=False))
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from discreet.query import span as sp
 from discreet.query.functions.calendar import DAY
+from discreet.query.functions.portable import DATE_TEXT, FLOAT_TEXT, INTEGER_TEXT, TIMESTAMP_TEXT, matching
 from discreet.query.functions.table import INT64, B, D, F, I, S, T, define, fixed, same, truth, unknown
 from discreet.query.span import Span
 
@@ -19,14 +20,14 @@ def _to_integer(a: Span) -> Span:
     return sp.clamp(rounded, Fraction(-INT64 - 1), Fraction(INT64)).null()
 
 
-define("to_integer", "CAST(a AS BIGINT)", "b", I, fixed(0, 1), "CAST({0} AS BIGINT)", "true is 1",
-       postgres="CAST(CAST({0} AS INTEGER) AS BIGINT)")  # fmt: skip
+define("to_integer", "CAST(a AS BIGINT)", "b", I, fixed(0, 1), "CAST({0} AS BIGINT)", "true is 1")
 define("to_integer", "CAST(a AS BIGINT)", "i", I, sp.truncate, "{0}")
 define("to_integer", "CAST(a AS BIGINT)", "f", I, _to_integer, "TRY_CAST({0} AS BIGINT)",
        "nearest integer, ties to even; NULL outside 64 bits")  # fmt: skip
-define(
-    "to_integer", "CAST(a AS BIGINT)", "t", I, unknown, "TRY_CAST({0} AS BIGINT)", "NULL when it is no number"
-)
+define("to_integer", "CAST(a AS BIGINT)", "t", I, unknown,
+       matching("CASE WHEN regexp_matches({0}, PATTERN) THEN TRY_CAST({0} AS BIGINT) END", INTEGER_TEXT),
+       "NULL unless it is a decimal number such as -12 or 12.50, rounded half away from zero; "
+       "up to 22 digits, and 15 after the point")  # fmt: skip
 NARROW = {
     "int8": (-(2**7), 2**7 - 1, "TINYINT"), "int16": (-(2**15), 2**15 - 1, "SMALLINT"),
     "int32": (-(2**31), 2**31 - 1, "INTEGER"), "uint8": (0, 2**8 - 1, "UTINYINT"),
@@ -41,7 +42,16 @@ for _name, (_lo, _hi, _sql) in NARROW.items():
 for _t, _sql, _bounds, _says in (
     ("i", "CAST({0} AS DOUBLE)", lambda a: Span(a.lo, a.hi, a.nullable), ""),
     ("f", "{0}", lambda a: Span(a.lo, a.hi, a.nullable), ""),
-    ("t", "TRY_CAST({0} AS DOUBLE)", unknown, "NULL when it is no number"),
+    (
+        "t",
+        matching(
+            "CASE WHEN regexp_matches({0}, PATTERN) THEN NULLIF(NULLIF(TRY_CAST({0} AS DOUBLE), "
+            "CAST('Infinity' AS DOUBLE)), CAST('-Infinity' AS DOUBLE)) + 0 END",
+            FLOAT_TEXT,
+        ),
+        unknown,
+        "NULL unless it is a decimal number such as -1.5 or 2e10, not above 1.79e308",
+    ),
     ("b", "CAST(CAST({0} AS INTEGER) AS DOUBLE)", fixed(0, 1), "true is 1"),
 ):
     define("to_float", "CAST(a AS DOUBLE)", _t, F, _bounds, _sql, _says)
@@ -64,9 +74,12 @@ define("to_text", "CAST(a AS VARCHAR)", "d", T, unknown, "CAST({0} AS VARCHAR)",
 define("to_timestamp", "CAST(a AS TIMESTAMP)", "d", S, lambda a: a.monotone(lambda x: x * DAY),
        "CAST({0} AS TIMESTAMP)", "midnight")  # fmt: skip
 define("to_timestamp", "CAST(a AS TIMESTAMP)", "s", S, same, "{0}")
-define("to_timestamp", "CAST(a AS TIMESTAMP)", "t", S, unknown, "TRY_CAST({0} AS TIMESTAMP)",
-       "NULL when it is no time stamp; an offset from UTC in it is passed over")  # fmt: skip
+define("to_timestamp", "CAST(a AS TIMESTAMP)", "t", S, unknown,
+       matching("CASE WHEN regexp_matches({0}, PATTERN) THEN TRY_CAST({0} AS TIMESTAMP) END", TIMESTAMP_TEXT),
+       "NULL unless it is like 2024-01-31 or 2024-01-31 23:59:59.999999, without an offset from UTC")  # fmt: skip
 define("to_date", "CAST(a AS DATE)", "d", D, same, "{0}")
 define("to_date", "CAST(a AS DATE)", "s", D, lambda a: a.monotone(lambda x: Fraction(math.floor(x / DAY))),
        "CAST({0} AS DATE)")  # fmt: skip
-define("to_date", "CAST(a AS DATE)", "t", D, unknown, "TRY_CAST({0} AS DATE)", "NULL when it is no date")
+define("to_date", "CAST(a AS DATE)", "t", D, unknown,
+       matching("CASE WHEN regexp_matches({0}, PATTERN) THEN TRY_CAST({0} AS DATE) END", DATE_TEXT),
+       "NULL unless it is like 2024-01-31")  # fmt: skip

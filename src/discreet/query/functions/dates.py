@@ -86,25 +86,17 @@ DAY_PARTS = {
 """Parts that depend on the day only: least, greatest, and what to know."""
 CLOCK_PARTS = {"hour": (0, 23, ""), "minute": (0, 59, ""), "second": (0, 59, "whole seconds")}
 """Parts of the time of day."""
-_OTHERS: dict[str, dict[str, str]] = {
-    "dayofweek": {"postgres": "extract(dow FROM {0})", "spark": "(dayofweek({0}) - 1)"},
-    "dayofyear": {"postgres": "extract(doy FROM {0})", "spark": "dayofyear({0})"},
-    "isodow": {"spark": "(weekday({0}) + 1)"},
-    "isoyear": {"spark": "extract(yearofweek FROM {0})"},
-}
 for _parts, _t, _unit in ((DAY_PARTS, "d", cal.DAY), (CLOCK_PARTS, "s", 1)):
     for _name, (_lo, _hi, _says) in _parts.items():
         define(_name, f"extract({_name} FROM a)", _t, I, _bounds_of_part(_name, _lo, _hi, _unit),
-               f"extract({_name} FROM {{0}})", _says, dialects=_OTHERS.get(_name))  # fmt: skip
-define("epoch", "extract(epoch FROM a)", "s", F, lambda a: sp.through(lambda x: x / cal.SECOND, a), "epoch({0})",
-       "seconds since 1970-01-01", postgres="CAST(extract(epoch FROM {0}) AS DOUBLE PRECISION)",
-       spark="(unix_micros({0}) / 1000000)")  # fmt: skip
+               f"extract({_name} FROM {{0}})", _says)  # fmt: skip
+define("epoch", "extract(epoch FROM a)", "s", F, lambda a: sp.through(lambda x: x / cal.SECOND, a),
+       "(CAST(epoch_us({0}) AS DOUBLE) / 1000000)", "seconds since 1970-01-01")  # fmt: skip
 define("epoch_ms", "epoch_ms(a)", "s", I, lambda a: a.monotone(lambda x: Fraction(math.floor(x / 1000))),
-       "CAST(floor(extract(epoch FROM {0}) * 1000) AS BIGINT)", "milliseconds since 1970-01-01, rounded down",
-       duckdb="epoch_ms(date_trunc('millisecond', {0}))")  # fmt: skip
-for _name, _list, _format in (("dayname", WEEKDAYS, "FMDay"), ("monthname", MONTHS, "FMMonth")):
+       "epoch_ms(date_trunc('millisecond', {0}))", "milliseconds since 1970-01-01, rounded down")  # fmt: skip
+for _name, _list in (("dayname", WEEKDAYS), ("monthname", MONTHS)):
     define(_name, f"{_name}(a)", "d", T, lambda a, names=_list: Span(nullable=a.nullable, domain=names),
-           f"{_name}({{0}})", "in English", postgres=f"to_char({{0}}, '{_format}')")  # fmt: skip
+           f"{_name}({{0}})", "in English")  # fmt: skip
 
 # Units -----------------------------------------------------------------------------------------------------
 
@@ -151,8 +143,7 @@ def _last_day(day: Fraction) -> Fraction:
 
 
 define("last_day", "last_day(a)", "d", D, lambda a: a.monotone(_last_day),
-       "last_day({0})", "of its month",
-       postgres="CAST(date_trunc('month', {0}) + INTERVAL '1 month' - INTERVAL '1 day' AS DATE)")  # fmt: skip
+       "last_day({0})", "of its month")  # fmt: skip
 
 # Bins ------------------------------------------------------------------------------------------------------
 _ORIGIN = cal.day_number(2000, 1, 3) * cal.DAY
@@ -181,7 +172,7 @@ define("bucket_of_months", "time_bucket(INTERVAL n MONTH, a)", "is", S, _month_b
 define("bucket_of_micros", "time_bucket(INTERVAL n MICROSECOND, a)", "is", S, _bucket,
        "time_bucket(to_microseconds({0}), {1})",
        "bins that begin on Monday, 3 January 2000",
-       literals={0: whole_between(1, 3_660_000 * cal.DAY, _FIX)})  # fmt: skip
+       literals={0: whole_between(1, 365_243 * cal.DAY, _FIX)})  # fmt: skip
 
 _SHORTEST = {"month": 28, "quarter": 90, "year": 365, "decade": 3652, "century": 36_524, "millennium": 365_242,
              "week": 7}  # fmt: skip
@@ -209,7 +200,7 @@ KEEPS_YEARS = frozenset(
 GUARDED = frozenset(
     {*DAY_PARTS, *CLOCK_PARTS, "epoch", "epoch_ms", "dayname", "monthname", "days_between", "last_day", "add_days",
      "sub_days", "bucket_of_months", "bucket_of_micros", "add_months", "add_micros", "in_zone", "strftime",
-     "to_timestamp",
+     "to_timestamp", "to_text",
      *(f"{verb}_{unit}" for verb in ("date_trunc", "date_diff", "date_sub") for unit in cal.UNITS)}
 )  # fmt: skip
 """The functions before which moments outside the years 1 to 9999 become NULL."""

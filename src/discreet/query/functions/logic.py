@@ -11,8 +11,7 @@ for _t, _type in LETTERS.items():
         define(_name, f"a {_op} b", _t * 2, B, truth, f"({{0}} {_op} {{1}})", "texts compare by code point")
     define("is_null", "a IS NULL", _t, B, lambda a: BOOLEANS.null(False), "({0} IS NULL)", "never NULL")
     define("distinct", "a IS DISTINCT FROM b", _t * 2, B, lambda a, b: BOOLEANS.null(False),
-           "({0} IS DISTINCT FROM {1})", "never NULL: NULL is a value like any other",
-           spark="(NOT ({0} <=> {1}))")  # fmt: skip
+           "({0} IS DISTINCT FROM {1})", "never NULL: NULL is a value like any other")  # fmt: skip
     define("nullif", "nullif(a, b)", _t * 2, _type, lambda a, b: Span(a.lo, a.hi, True, a.domain), "NULLIF({0}, {1})",
            "NULL where a equals b")  # fmt: skip
 define("and", "a AND b", "bb", B, truth, "({0} AND {1})", "false when either is false, even beside NULL")
@@ -31,7 +30,21 @@ def _coalesce(spans: list[Span]) -> Span:
 
 for _line in (
     Variadic("coalesce", "coalesce(a, b, …)", _coalesce, "COALESCE({*})", "the first that is not NULL"),
-    Variadic("least", "least(a, b, …)", sp.least, "LEAST({*})", "NULLs are passed over"),
-    Variadic("greatest", "greatest(a, b, …)", sp.greatest, "GREATEST({*})", "NULLs are passed over"),
+    Variadic(
+        "least",
+        "least(a, b, …)",
+        sp.least,
+        "LEAST({*})",
+        "NULLs are passed over",
+        {"spark": "LEAST({*}, NULL)"},
+    ),
+    Variadic(
+        "greatest",
+        "greatest(a, b, …)",
+        sp.greatest,
+        "GREATEST({*})",
+        "NULLs are passed over",
+        {"spark": "GREATEST({*}, NULL)"},
+    ),
 ):
     VARIADIC[_line.name] = _line

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.query import span as sp
+from discreet.query.functions.portable import exact_log2, remainder
 from discreet.query.functions.table import Bounds, F, I, Rule, define, fixed, null, unknown, whole_between
 from discreet.query.span import Span
 
@@ -20,15 +21,23 @@ for _t, _g in (("i", I), ("f", F)):
     define("abs", "abs(a)", _t, _g, sp.absolute, "abs({0})")
 define("divide", "a / b", "ff", F, sp.divide, "({0} / NULLIF({1}, 0))",
        "NULL when b is 0; never an integer division")  # fmt: skip
-define("integer_divide", "a // b", "ii", I, sp.integer_divide, "({0} // NULLIF({1}, 0))",
-       "towards zero; NULL when b is 0", postgres="({0} / NULLIF({1}, 0))",
-       spark="({0} DIV NULLIF({1}, 0))")  # fmt: skip
+define(
+    "integer_divide",
+    "a // b",
+    "ii",
+    I,
+    sp.integer_divide,
+    "({0} // NULLIF({1}, 0))",
+    "towards zero; NULL when b is 0",
+)
 define("integer_divide", "a // b", "ff", F, lambda a, b: sp.truncate(sp.divide(a, b)), "trunc({0} / NULLIF({1}, 0))",
        "the integer part of a / b; NULL when b is 0")  # fmt: skip
 # The least integer divided by -1 overflows also where only the remainder is wanted, which is that of 1.
 define("remainder", "a % b", "ii", I, sp.remainder, "({0} % NULLIF(CASE WHEN {1} = -1 THEN 1 ELSE {1} END, 0))",
        "sign of a; NULL when b is 0")  # fmt: skip
-define("remainder", "a % b", "ff", F, sp.remainder, "({0} % NULLIF({1}, 0))", "sign of a; NULL when b is 0")
+define("remainder", "a % b", "ff", F, sp.remainder,
+       remainder("({0} / NULLIF({1}, 0))", lambda x, y: f"{x} * {y}"),
+       "a - b * trunc(a / b); sign of a; NULL when b is 0 or a / b is 2^53 or more")  # fmt: skip
 
 # Rounding --------------------------------------------------------------------------------------------------
 
@@ -146,7 +155,8 @@ def _log_of_base(b: Span, a: Span) -> Span:
 define("sqrt", "sqrt(a)", "f", F, _root, "sqrt(CASE WHEN {0} >= 0 THEN {0} END)", "NULL when a < 0")
 define("cbrt", "cbrt(a)", "f", F, lambda a: sp.through(math.cbrt, a), "cbrt({0})")
 define("exp", "exp(a)", "f", F, lambda a: sp.through(math.exp, a), "exp({0})")
-for _name, _f2 in (("ln", math.log), ("log10", math.log10), ("log2", math.log2)):
+define("log2", "log2(a)", "f", F, _log(math.log2), exact_log2(), "NULL when a <= 0")
+for _name, _f2 in (("ln", math.log), ("log10", math.log10)):
     define(
         _name,
         f"{_name}(a)",
@@ -159,7 +169,10 @@ for _name, _f2 in (("ln", math.log), ("log10", math.log10), ("log2", math.log2))
 define("log", "log(a, b)", "ff", F, _log_of_base,
        "(ln(CASE WHEN {1} > 0 THEN {1} END) / NULLIF(ln(CASE WHEN {0} > 0 THEN {0} END), 0))",
        "of b to the base a; NULL where it is no real number")  # fmt: skip
-define("power", "power(a, b)", "ff", F, _power, "power({0}, {1})", "NULL where it is no real number")
+define("power", "power(a, b)", "ff", F, _power,
+       "(CASE WHEN {0} = 0 AND {1} < 0 THEN NULL WHEN {0} < 0 AND {1} <> trunc({1}) THEN NULL "
+       "ELSE power({0}, {1}) END)",
+       "NULL where it is no real number")  # fmt: skip
 _RIGHT = Fraction(math.pi) / 2
 for _name in ("sin", "cos"):
     define(_name, f"{_name}(a)", "f", F, fixed(-1, 1), f"{_name}({{0}})", "of an angle in radians")
@@ -179,10 +192,12 @@ define(
     "atan({0})",
     "in radians",
 )
-define("atan2", "atan2(a, b)", "ff", F, lambda a, b: Span(-2 * _RIGHT, 2 * _RIGHT, null(a, b)), "atan2({0}, {1})",
-       "in radians")  # fmt: skip
-define("degrees", "degrees(a)", "f", F, lambda a: sp.through(math.degrees, a), "degrees({0})")
-define("radians", "radians(a)", "f", F, lambda a: sp.through(math.radians, a), "radians({0})")
+define("atan2", "atan2(a, b)", "ff", F, lambda a, b: Span(-2 * _RIGHT, 2 * _RIGHT, null(a, b)),
+       "atan2({0} + 0, {1} + 0)", "in radians; zero has no sign")  # fmt: skip
+define("degrees", "degrees(a)", "f", F, lambda a: sp.through(math.degrees, a),
+       "({0} * CAST('57.29577951308232' AS DOUBLE))")  # fmt: skip
+define("radians", "radians(a)", "f", F, lambda a: sp.through(math.radians, a),
+       "({0} * CAST('0.017453292519943295' AS DOUBLE))")  # fmt: skip
 
 # Bits ------------------------------------------------------------------------------------------------------
 
@@ -208,8 +223,7 @@ def _common_bits(a: Span, b: Span) -> Span:
 
 define("bit_and", "a & b", "ii", I, _common_bits, "({0} & {1})", "bit by bit")
 define("bit_or", "a | b", "ii", I, _bits(_all_ones), "({0} | {1})", "bit by bit")
-define("bit_xor", "xor(a, b)", "ii", I, _bits(_all_ones), "xor({0}, {1})", "bit by bit", postgres="({0} # {1})",
-       spark="({0} ^ {1})")  # fmt: skip
+define("bit_xor", "xor(a, b)", "ii", I, _bits(_all_ones), "xor({0}, {1})", "bit by bit")
 
 # Guards that are put in by themselves ----------------------------------------------------------------------
 define("no_nan", "", "f", F, lambda a: a.null(), "NULLIF({0}, CAST('NaN' AS DOUBLE))")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from discreet.query.functions.table import Rule
@@ -11,6 +12,9 @@ _SETS = {"d": "0-9", "w": "0-9A-Za-z_", "s": " \t\n\f\r"}
 _PUNCTUATION = frozenset("\\.[]{}()*+?^$|/-_'\"#&%@!:;,<>=~` ")
 MOST = 200
 """The longest pattern."""
+MOST_TIMES = 255
+"""How often {n} may repeat."""
+_REPEAT = re.compile(r"(?:[*+?]|\{\d+(?:,\d*)?\})\??")
 
 
 def portable(pattern: str) -> str:
@@ -28,8 +32,23 @@ def portable(pattern: str) -> str:
     if len(pattern) > MOST:
         raise ValueError(f"it is longer than {MOST} characters")
     out, at = [], 0
+    repeatable = False  # whether what was read last may have * + ? or {} behind it
     while at < len(pattern):
         c = pattern[at]
+        if c in "*+?{":
+            said = _REPEAT.match(pattern, at)
+            if (
+                said is None
+                or not repeatable
+                or any(int(n) > MOST_TIMES for n in re.findall(r"\d+", said[0]))
+            ):
+                raise ValueError(
+                    f"{c} must stand behind what it repeats, up to {MOST_TIMES} times, or be written \\{c}"
+                )
+            out.append(said[0])
+            at, repeatable = said.end(), False
+            continue
+        repeatable = c not in "^$(|"
         if c == "\\":
             out.append(_escape(pattern[at + 1 : at + 2], inside=False))
             at += 2
@@ -38,6 +57,9 @@ def portable(pattern: str) -> str:
             out.append(text)
         elif c == "(" and pattern[at + 1 : at + 2] == "?" and pattern[at + 2 : at + 3] != ":":
             raise ValueError(f"(?{pattern[at + 2 : at + 3]} is not supported")
+        elif pattern.startswith("(?:", at):
+            out.append("(?:")
+            at += 3
         else:
             out.append("[^\n]" if c == "." else c)
             at += 1

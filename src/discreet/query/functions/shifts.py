@@ -12,8 +12,8 @@ from discreet.query.functions import calendar as cal
 from discreet.query.functions.table import D, Rule, S, T, define, text_up_to, whole_between
 from discreet.query.span import Span, Value
 
-TEN_THOUSAND_YEARS = 3_660_000
-"""In days, and a little more."""
+FOUR_THOUSAND_YEARS = 1_460_970
+"""In days: so far a moment may be moved, since no further back than 4713 BC do all engines reach."""
 
 # Shifts ----------------------------------------------------------------------------------------------------
 
@@ -26,23 +26,21 @@ def _plus_months(a: Span, n: Span) -> Span:
 _SHIFT = "Write x + INTERVAL 3 MONTH."
 define("add_months", "a + INTERVAL n MONTH", "si", S, _plus_months, "({0} + to_months(CAST({1} AS INTEGER)))",
        "the last day of the month where there is no such day",
-       postgres="({0} + make_interval(months => CAST({1} AS INTEGER)))",
-       literals={1: whole_between(-120_000, 120_000, _SHIFT)})  # fmt: skip
-_MOST = TEN_THOUSAND_YEARS * cal.DAY
-define("add_micros", "a + INTERVAL n MICROSECOND", "si", S, sp.add, "({0} + to_microseconds({1}))", "",
-       postgres="({0} + {1} * INTERVAL '1 microsecond')",
+       literals={1: whole_between(-48_000, 48_000, _SHIFT)})  # fmt: skip
+_MOST = FOUR_THOUSAND_YEARS * cal.DAY
+define("add_micros", "a + INTERVAL n MICROSECOND", "si", S, sp.add, "({0} + to_microseconds({1}))",
        literals={1: whole_between(-_MOST, _MOST, _SHIFT)})  # fmt: skip
 
 
 def _plus_days(a: Span, n: Span) -> Span:
-    most = Fraction(TEN_THOUSAND_YEARS)
+    most = Fraction(FOUR_THOUSAND_YEARS)
     return sp.add(a, sp.clamp(n, -most, most)).null()
 
 
 for _name, _sign in (("add_days", "+"), ("sub_days", "-")):
     define(_name, f"a {_sign} b", "di", D, lambda a, n, s=_sign: _plus_days(a, n if s == "+" else sp.negate(n)),
-           f"({{0}} {_sign} CAST(CASE WHEN {{1}} BETWEEN -3660000 AND 3660000 THEN {{1}} END AS INTEGER))",
-           "days; NULL when b is beyond 3,660,000")  # fmt: skip
+           f"({{0}} {_sign} CAST(CASE WHEN {{1}} BETWEEN -1460970 AND 1460970 THEN {{1}} END AS INTEGER))",
+           "days; NULL when b is beyond 1,460,970")  # fmt: skip
 
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+\-/]{0,63}")
 _LONGEST_OFFSET = 16 * 3600 * cal.SECOND
@@ -82,9 +80,11 @@ def _moved(a: Span, *zones: Span) -> Span:
     return sp.add(a, Span(-most, most, False)).null()
 
 
-define("in_zone", "a AT TIME ZONE b AT TIME ZONE c", "stt", S, _moved, "(({0} AT TIME ZONE {1}) AT TIME ZONE {2})",
-       "the clock of zone c when the clock of zone b shows a; literals", literals={1: ZONE, 2: ZONE},
-       spark="convert_timezone({1}, {2}, {0})")  # fmt: skip
+define("in_zone", "a AT TIME ZONE b AT TIME ZONE c", "stt", S, _moved,
+       "CASE WHEN {0} >= TIMESTAMP '1970-01-02 00:00:00' THEN (({0} AT TIME ZONE {1}) AT TIME ZONE {2}) END",
+       "the clock of zone c when the clock of zone b shows a, the later of two such moments; literals; NULL before "
+       "1970-01-02, when clocks are not known alike",
+       literals={1: ZONE, 2: ZONE})  # fmt: skip
 
 
 def _made(y: Span, m: Span, d: Span) -> Span:

@@ -95,8 +95,7 @@ def define(
     *,
     literals: Mapping[int, Rule] | None = None,
     shortens: bool = False,
-    dialects: Mapping[str, str] | None = None,
-    **more: str,
+    duckdb: str = "",
 ) -> None:
     """Write one line into the table.
 
@@ -110,13 +109,29 @@ def define(
         meaning: where needed.
         literals: by place.
         shortens: the texts.
-        dialects: other spellings, which can also be given by their names.
-        more: other spellings.
+        duckdb: another spelling for DuckDB; those of other engines stand in modules of their own.
     """
     types = tuple(LETTERS[c] for c in takes)
-    spelling = {"": sql, **(dialects or {}), **more}
+    spelling = {"": sql, **({"duckdb": duckdb} if duckdb else {})}
     line = Function(name, usage, types, gives, bounds, spelling, meaning, literals or {}, shortens)
     TABLE.setdefault(name, []).append(line)
+
+
+def spread(dialect: str, spellings: Mapping[str, Mapping[str, str]]) -> None:
+    """Write the column of a dialect into the table.
+
+    Args:
+        dialect: its name.
+        spellings: name of a function -> the letters of its arguments, or nothing for all its lines -> SQL.
+    """
+    letters = {kind: letter for letter, kind in LETTERS.items()}
+    for name, lines in spellings.items():
+        for takes, sql in lines.items():
+            found = [f for f in TABLE[name] if not takes or "".join(letters[t] for t in f.takes) == takes]
+            assert found, (name, takes)
+            for line in found:
+                assert isinstance(line.spelling, dict)
+                line.spelling[dialect] = sql
 
 
 @dataclass(frozen=True, slots=True)

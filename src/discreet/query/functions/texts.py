@@ -34,17 +34,12 @@ for _name, _operator in (("like", "LIKE"), ("ilike", "ILIKE")):
            literals={1: text_up_to(1000, "Write c LIKE '%word%'.")})  # fmt: skip
 define("regexp_matches", "regexp_matches(a, b)", "tt", B, truth, "regexp_matches({0}, {1})",
        "whether the pattern fits somewhere; a literal of the common core of all engines",
-       literals={1: PATTERN}, postgres="({0} ~ {1})", spark="({0} RLIKE {1})")  # fmt: skip
-for _name, _sql, _pg in (
-    ("starts_with", "starts_with({0}, {1})", "starts_with({0}, {1})"),
-    ("ends_with", "ends_with({0}, {1})", "(right({0}, length({1})) = {1})"),
-    ("contains", "contains({0}, {1})", "(position({1} IN {0}) > 0)"),
-):
-    define(_name, f"{_name}(a, b)", "tt", B, truth, _sql, "true for an empty b", postgres=_pg,
-           spark=_sql.replace("_", ""))  # fmt: skip
+       literals={1: PATTERN})  # fmt: skip
+for _name in ("starts_with", "ends_with", "contains"):
+    define(_name, f"{_name}(a, b)", "tt", B, truth, f"{_name}({{0}}, {{1}})", "true for an empty b")
 
-define("lower", "lower(a)", "t", T, unknown, "lower({0})")
-define("upper", "upper(a)", "t", T, unknown, "upper({0})")
+define("lower", "lower(a)", "t", T, unknown, "lower({0})", "code point by code point")
+define("upper", "upper(a)", "t", T, unknown, "upper({0})", "code point by code point")
 for _name, _where in (("trim", "at both ends"), ("ltrim", "at the beginning"), ("rtrim", "at the end")):
     define(_name, f"{_name}(a)", "t", T, unknown, f"{_name}({{0}})", f"without the spaces {_where}")
     define(_name, f"{_name}(a, b)", "tt", T, unknown, f"{_name}({{0}}, {{1}})",
@@ -78,11 +73,16 @@ define("reverse", "reverse(a)", "t", T, unknown, "reverse({0})", f"{_CUT}, chara
        duckdb="array_to_string(list_reverse(string_split({0}, '')), '')")  # fmt: skip
 
 define("length", "length(a)", "t", I, _count, "CAST(length({0}) AS BIGINT)", "in characters")
-define("strlen", "strlen(a)", "t", I, _count, "CAST(octet_length({0}) AS BIGINT)", "in bytes of UTF-8",
-       duckdb="CAST(strlen({0}) AS BIGINT)")  # fmt: skip
-define("position", "position(b IN a)", "tt", I, _count, "CAST(strpos({0}, {1}) AS BIGINT)",
-       "where b begins in a, counting from 1; 0 when it is not there",
-       spark="CAST(locate({1}, {0}) AS BIGINT)")  # fmt: skip
+define("strlen", "strlen(a)", "t", I, _count, "CAST(strlen({0}) AS BIGINT)", "in bytes of UTF-8")
+define(
+    "position",
+    "position(b IN a)",
+    "tt",
+    I,
+    _count,
+    "CAST(strpos({0}, {1}) AS BIGINT)",
+    "where b begins in a, counting from 1; 0 when it is not there",
+)
 define("ascii", "ascii(a)", "t", I, fixed(0, 0x10FFFF), "CAST(ascii({0}) AS BIGINT)",
        "the number of the first character; 0 for an empty text")  # fmt: skip
 

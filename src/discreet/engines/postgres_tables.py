@@ -1,0 +1,175 @@
+"""Opening PostgreSQL: the connection, and what is known of tables and columns without reading them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.connection import literal, quote
+from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.errors import SourceError
+
+if TYPE_CHECKING:
+    import psycopg
+
+_INTEGERS = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
+_TEXTS = ("text", "varchar", "bpchar", "name", "uuid", "citext")
+_TABLES = """
+    SELECT c.oid, n.nspname, c.relname, c.relkind = 'f' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+    AND (%(schema)s::text IS NULL OR n.nspname = %(schema)s) AND has_table_privilege(c.oid, 'SELECT')
+    ORDER BY n.nspname <> 'public', n.nspname, c.relname
+"""
+_COLUMNS = """
+    SELECT a.attname, b.typname, b.typtype, b.typelem <> 0 AND b.typlen = -1
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+    WHERE a.attrelid = %(oid)s AND a.attnum > 0 AND NOT a.attisdropped
+    AND has_column_privilege(a.attrelid, a.attnum, 'SELECT') ORDER BY a.attnum
+"""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as queries see it: its view, and where it comes from."""
+
+    view: str
+    schema: TableSchema
+    oid: int
+    foreign: bool
+
+
+def base(source: object) -> object:
+    """The database that a source is of: two of one database have the same."""
+    return source.partition("#")[0] if isinstance(source, str) else id(source)
+
+
+def fragment(source: object) -> str | None:
+    """The table that a url names behind #."""
+    return (source.partition("#")[2] or None) if isinstance(source, str) else None
+
+
+def connect(source: object) -> tuple[psycopg.Connection[Any], bool]:
+    """A connection, and whether it is ours to close."""
+    try:
+        import psycopg
+    except ImportError:
+        raise SourceError("PostgreSQL needs psycopg.", "Run pip install 'discreet[postgresql]'.") from None
+    if isinstance(source, str):
+        connection = _dial(psycopg, source.partition("#")[0])
+        if connection is None:
+            raise SourceError(
+                "The PostgreSQL server cannot be reached, or refuses this user.",
+                "Check the url, and that the password is in it, in PGPASSWORD or in a password file; psql with the "
+                "same url says more.",
+            )
+        own = True
+    else:
+        connection, own = _given(psycopg, source), False
+    info = connection.info
+    if info.server_version < 140000 or info.parameter_status("server_encoding") != "UTF8":
+        if own:
+            connection.close()
+        raise SourceError("The PostgreSQL server is older than 14, or its database is not in UTF-8.",
+                          "Use a newer server, or a database made with ENCODING 'UTF8'.")  # fmt: skip
+    return connection, own
+
+
+def _dial(psycopg: Any, url: str) -> Any:
+    """A new connection; None when there is none, so that nothing of the url is in an error."""
+    try:
+        return psycopg.connect(
+            url, autocommit=True, application_name="discreet", client_encoding="utf8", prepare_threshold=None
+        )
+    except Exception:
+        return None
+
+
+def _given(psycopg: Any, source: object) -> Any:
+    """The psycopg connection in an object of the caller's: itself, or inside a connection of SQLAlchemy's."""
+    inner = source
+    if type(inner).__module__.partition(".")[0] == "sqlalchemy":
+        inner = getattr(getattr(inner, "connection", inner), "driver_connection", inner)
+    if not isinstance(inner, psycopg.Connection):
+        raise SourceError("This is no PostgreSQL connection that can be used.",
+                          "Pass one of psycopg 3, one of SQLAlchemy's over psycopg 3, or a url.")  # fmt: skip
+    idle = psycopg.pq.TransactionStatus.IDLE
+    if inner.closed or inner.info.transaction_status != idle:
+        raise SourceError("The PostgreSQL connection is closed or in the middle of a transaction.",
+                          "Commit first, or pass a connection of its own.")  # fmt: skip
+    inner.prepare_threshold = None
+    return inner
+
+
+def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | None) -> dict[str, Table]:
+    """The tables that are asked for, by the name that queries use."""
+    schema, _, table = (wanted or name or "").rpartition(".")
+    result = _ask(connection, _TABLES, {"schema": schema or None})
+    found = [row for row in result or [] if not table or row[2].lower() == table.lower()]
+    if table:
+        found = [next((row for row in found if row[2] == table), *found[:1])] if found else []
+    if not found:
+        what = f"no table {wanted or name}" if table else "no table"
+        raise SourceError(f"The database has {what} that this user may read.",
+                          "Check the name, or GRANT SELECT on it.")  # fmt: skip
+    tables: dict[str, Table] = {}
+    for oid, space, relation, foreign in found:
+        columns = _ask(connection, _COLUMNS, {"oid": oid}) or []
+        shown, fields = [], {}
+        for column, kind, category, array in columns:
+            sql, field = _column(column, kind, category, array)
+            shown.append(f"{sql} AS {quote(column)}")
+            fields[column] = field
+        if shown:
+            view = f"SELECT {', '.join(shown)} FROM {quote(space)}.{quote(relation)}"
+            key = name if table and name else relation
+            tables.setdefault(key, Table(view, MappingProxyType(fields), oid, foreign))
+    return tables
+
+
+def _ask(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) -> list[Any] | None:
+    from psycopg import rows
+
+    try:
+        with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+            cursor.execute("SET LOCAL search_path = pg_catalog")
+            return cursor.execute(sql, values).fetchall()
+    except Exception:
+        return None
+
+
+_LARGEST = "1.7976931348623158e308"
+_LEAST = "2.4703282292062328e-324"
+
+
+def _column(name: str, kind: str, category: str, array: bool) -> tuple[str, ColumnSchema]:
+    """A column in its logical type, and what is known of it; reading it cannot fail."""
+    column = quote(name)
+    if array or category not in ("b", "e"):
+        return column, ColumnSchema(name, Type.OTHER)
+    if kind in _INTEGERS:
+        end = _INTEGERS[kind]
+        return f"CAST({column} AS bigint)", ColumnSchema(name, Type.INTEGER, -end, end - 1)
+    if kind in ("float4", "float8"):
+        return f"CAST({column} AS float8)", ColumnSchema(name, Type.FLOAT)
+    if kind == "numeric":  # which can hold what a double cannot
+        sql = (
+            f"CASE WHEN {column} = 'NaN' THEN NULL WHEN {column} > {_LARGEST} THEN CAST('Infinity' AS float8) "
+            f"WHEN {column} < -{_LARGEST} THEN CAST('-Infinity' AS float8) WHEN abs({column}) < {_LEAST} "
+            f"THEN CAST(0 AS float8) ELSE CAST({column} AS float8) END"
+        )
+        return sql, ColumnSchema(name, Type.FLOAT)
+    if kind == "bool":
+        return column, ColumnSchema(name, Type.BOOLEAN)
+    if kind in _TEXTS or category == "e":
+        # Under another collation two texts may be equal, and one row would match two keys and count twice.
+        return f'CAST({column} AS text) COLLATE "C"', ColumnSchema(name, Type.TEXT)
+    if kind == "date":
+        return column, ColumnSchema(name, Type.DATE)
+    if kind == "timestamp":
+        return column, ColumnSchema(name, Type.TIMESTAMP)
+    if kind == "timestamptz":
+        return f"({column} AT TIME ZONE {literal('UTC')})", ColumnSchema(name, Type.TIMESTAMP)
+    return column, ColumnSchema(name, Type.OTHER)

