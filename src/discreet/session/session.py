@@ -1,21 +1,19 @@
-"""protect(...) -> Session: a policy, an engine and a ledger behind one question-and-answer face."""
+"""Session: a policy, an engine and a ledger behind one question-and-answer face."""
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
 import json
-import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from discreet.engines.engine import Engine
-from discreet.errors import InvalidParameter, PolicyError, QueryRefused
+from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.query.answer import Release
@@ -27,55 +25,22 @@ from discreet.query.plan import Plan
 from discreet.query.planner import NO_LIMITS, Emphasis, Limits, Reading
 from discreet.query.planner import plan as make_plan
 from discreet.query.preview import GROUP_ROWS, Preview, least_epsilon, preview_of
-from discreet.query.quantiles import EXTREME
 from discreet.query.supported import lacking
-from discreet.rational import Number, decimal, epsilon_of, exact, show, small
+from discreet.rational import Number, epsilon_of
+from discreet.session.budget import DATA_SET, BudgetState
+from discreet.session.notes import INVENTED, notes_of
+from discreet.session.parameters import confidence_of, delta_of, emphasis_of, limit_of, no_noise, whole
 
 if TYPE_CHECKING:
     from discreet.query.run import Noisy
     from discreet.sensitivity import SampledSensitivity
 
-DATA_SET = "the data set"
-"""The account of the whole data set: a ledger is the ledger of one data set."""
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
 """Beyond these no question has noise that can be drawn, and floats of planning would overflow."""
 
 
 REHEARSED = 1000
 """How many statements a session remembers as sound."""
-
-
-@dataclass(frozen=True)
-class BudgetState:
-    """What a data set may spend, has spent and has left, as exact rationals.
-
-    Attributes:
-        epsilon: what may be spent.
-        spent: what was.
-        delta: the delta that may be spent; 0 when only pure questions are allowed.
-        delta_spent: what of it was.
-    """
-
-    epsilon: Fraction
-    spent: Fraction
-    delta: Fraction = Fraction(0)
-    delta_spent: Fraction = Fraction(0)
-
-    @property
-    def left(self) -> Fraction:
-        """What can still be asked for; never negative, even when the steward lowered the budget."""
-        return max(Fraction(0), self.epsilon - self.spent)
-
-    @property
-    def delta_left(self) -> Fraction:
-        """What of the delta can still be asked for; never negative."""
-        return max(Fraction(0), self.delta - self.delta_spent)
-
-    def __repr__(self) -> str:
-        words = f"epsilon {show(self.left)} left of {show(self.epsilon)} ({show(self.spent)} spent)"
-        if self.delta or self.delta_spent:
-            words += f", delta {small(self.delta_left)} left of {small(self.delta)}"
-        return words
 
 
 class Session:
@@ -151,9 +116,9 @@ class Session:
             ['n']
         """
         say = progress or (lambda _: None)
-        level = _confidence(confidence)
-        limits = Limits(_limit(max_rows, "max_rows"), _limit(max_groups, "max_groups"))
-        plan = self._plan(query, epsilon_of(epsilon), limits, _delta(delta), _emphasis(split))
+        level = confidence_of(confidence)
+        limits = Limits(limit_of(max_rows, "max_rows"), limit_of(max_groups, "max_groups"))
+        plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
         question = self._question(plan)
         kept = self._ledger.replay(question)
         if kept is not None:
@@ -218,7 +183,7 @@ class Session:
         from discreet.query.vouched import answer, mechanism
         from discreet.sensitivity import admit
 
-        level = _confidence(confidence)
+        level = confidence_of(confidence)
         size, note = admit(sensitivity, self._policy.random_dp)
         noise = mechanism(size, epsilon_of(epsilon))
         parts = ["vouched", what, str(noise.epsilon), str(size)]
@@ -259,13 +224,13 @@ class Session:
             InvalidParameter: neither or both of epsilon and within are given, or one is out of range.
             QueryRefused: as for `sql`.
         """
-        level = _confidence(confidence)
+        level = confidence_of(confidence)
         if (epsilon is None) == (within is None):
             raise InvalidParameter("A preview needs either epsilon or within.",
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
-        _whole(group_rows, "group_rows")
-        limits = Limits(_limit(max_rows, "max_rows"), _limit(max_groups, "max_groups"))
-        rest = limits, _delta(delta), _emphasis(split)
+        whole(group_rows, "group_rows")
+        limits = Limits(limit_of(max_rows, "max_rows"), limit_of(max_groups, "max_groups"))
+        rest = limits, delta_of(delta), emphasis_of(split)
         self._rehearse(self._plan(query, Fraction(1), *rest))
         public = self._catalog.public
         if epsilon is not None:
@@ -335,8 +300,8 @@ class Session:
                            unit    each row is one unit
                            column  age: clamped to 0 … 120
         """
-        limits = Limits(_limit(max_rows, "max_rows"), _limit(max_groups, "max_groups"))
-        plan = self._plan(query, epsilon_of(epsilon), limits, _delta(delta), _emphasis(split))
+        limits = Limits(limit_of(max_rows, "max_rows"), limit_of(max_groups, "max_groups"))
+        plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
         self._rehearse(plan)
         return explain_plan(plan, self._catalog, self._policy, sql, self._engine.dialect)
 
@@ -371,7 +336,7 @@ class Session:
         from discreet.engines.duckdb import DuckDBEngine
         from discreet.query.mock import invent
 
-        _whole(rows, "rows")
+        whole(rows, "rows")
         tables = invent(self._policy, self._engine.schema(), self._catalog, rows)
         engine = DuckDBEngine.open(tables)
         session = Session(engine, self._policy, open_ledger(None))
@@ -423,7 +388,7 @@ class Session:
         emphasis: Emphasis = (),
     ) -> Plan:
         if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
-            raise _no_noise()
+            raise no_noise()
         from discreet.noise.parameters import LARGEST, SMALLEST
 
         try:
@@ -441,7 +406,7 @@ class Session:
         scales = [release.scale(at) for release in plan.releases for at in range(len(release.measures))]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
-            raise _no_noise()
+            raise no_noise()
         return plan
 
     def _rehearse(self, plan: Plan) -> None:
@@ -487,6 +452,9 @@ class Session:
 
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         answered = finish(plan, noisy, self._catalog.public, confidence)
+        notes = notes_of(plan, answered.without, self._catalog.unit_factor)
+        if self._invented and plan.releases:
+            notes = INVENTED
         ends = [
             {n: pa.array(pair[at], from_pandas=True) for n, pair in answered.intervals.items()}
             for at in (0, 1)
@@ -499,7 +467,7 @@ class Session:
             confidence=confidence,
             epsilon=plan.epsilon,
             delta=plan.delta,
-            notes=self._notes(plan, answered.without),
+            notes=notes,
             made=dt.datetime.now(dt.UTC).replace(microsecond=0),
         )
 
@@ -513,208 +481,3 @@ class Session:
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
         return replace(self._finish(plan, noisy, confidence), made=release.made, replayed=True)
-
-    def _notes(self, plan: Plan, without: tuple[str, ...]) -> tuple[str, ...]:
-        if not plan.releases:
-            return ("nothing private was read",)
-        if self._invented:
-            return ("the data is invented: nothing private was read, and no number means anything",)
-        change = "adding or removing" if self._catalog.unit_factor == 1 else "replacing"
-        units, notes = [], []
-        for part in (part for release in plan.releases for part in release.parts):
-            if not part.rows.per_unit:
-                units.append(f"hides {change} one row")
-                continue
-            units.append(f"hides {change} all rows of one unit")
-            if not part.rows.fixed:
-                kept = f"{part.cap} row{'s' * (part.cap != 1)}"
-                notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
-        if any(m.grid is not None for release in plan.releases for m in release.measures):
-            notes.append("values outside their bounds, which are clamped before adding up")
-        if any(a.what in EXTREME for release in plan.releases for a in release.aggregates):
-            notes.append("what lies beyond the 1 % and the 99 % quantile, which is what MIN and MAX are here")
-        if any(key.public for release in plan.releases for key in release.keys):
-            notes.append("rows whose group is not among the public keys, which are dropped")
-        for release in (one for one in plan.releases if one.discovery is not None):
-            assert release.discovery is not None
-            chance = release.discovery.mechanism(release)
-            notes.append(
-                f"groups that are not shown: there may be any number of them, most with fewer than "
-                f"{chance.threshold:,} units; one of {chance.surely(0.95):,} or more is shown with a chance of 95 %"
-            )
-        if without:
-            notes.append(f"{', '.join(without)}: no interval could be derived")
-        return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
-
-
-def protect(
-    source: object = None,
-    *,
-    policy: Policy | str | os.PathLike[str] | None = None,
-    table: str | None = None,
-    privacy_unit: str | None = None,
-    max_rows: int | None = None,
-    bounds: Mapping[str, object] | None = None,
-    keys: Mapping[str, object] | None = None,
-    budget: object = None,
-    neighbours: str = "add_remove",
-    public: Iterable[str] = (),
-    ledger: str | os.PathLike[str] | None = None,
-) -> Session:
-    """Put a data set under protection.
-
-    Either a `policy` (a TOML file or a Policy) or the keyword arguments that stand for one.
-
-    Args:
-        source: a path or url (Parquet, CSV, a DuckDB file, `postgresql://…`, `spark:table`), a pandas, Polars or
-            Spark DataFrame, an Arrow table, a connection (DuckDB, psycopg, SQLAlchemy, Ibis) or SparkSession, or a
-            mapping from table names to these. May be left out when the policy names it.
-        policy: what the steward declared, instead of the arguments below.
-        table: the name of the private table; by default that of the file, or `data` for a frame.
-        privacy_unit: the column that tells people apart, or "row" when each row is one person.
-        max_rows: how many rows of one unit count; needed when privacy_unit is a column.
-        bounds: least and greatest value that counts, by column; values outside are clamped.
-        keys: the public groups, by column: a list, a Series, or "table.column" of a public table.
-        budget: the epsilon that may ever be spent, or a `Budget`.
-        neighbours: "add_remove" (one unit more or fewer) or "replace_one".
-        public: the names of the tables that hold nothing private.
-        ledger: where the budget is kept. By default beside the policy file or the data file; for a database in
-            ~/.local/state/discreet, one for each database; for frames in memory, where it is forgotten with the
-            process.
-
-    Raises:
-        PolicyError: the policy is incomplete or does not fit the data.
-        SourceError: the source cannot be opened.
-        LedgerError: the ledger cannot be opened.
-
-    Example:
-        >>> import pandas as pd
-        >>> import discreet as dp
-        >>> visits = pd.DataFrame({"patient_id": [1, 1, 2], "age": [31, 31, 62]})
-        >>> session = dp.protect(visits, privacy_unit="patient_id", max_rows=2, bounds={"age": (0, 120)}, budget=1)
-        >>> session.preview("SELECT AVG(age) AS age FROM data", epsilon=0.5).epsilon
-        Fraction(1, 2)
-    """
-    from discreet.engines.sources import open_source
-
-    if isinstance(policy, Policy):
-        declared, home = policy, None
-    elif policy is not None:
-        declared, home = Policy.from_toml(policy), Path(policy)
-    else:
-        declared, home = None, None
-    if declared is not None:
-        given = {"table": table, "privacy_unit": privacy_unit, "max_rows": max_rows, "bounds": bounds, "keys": keys,
-                 "budget": budget}  # fmt: skip
-        extra = [name for name, value in given.items() if value is not None]
-        if extra:
-            raise PolicyError(
-                f"{' and '.join(extra)} cannot be given beside a policy.", "Write it into the policy."
-            )
-        source = _sources(declared) if source is None else source
-        named = [name for name, one in declared.tables.items() if not one.public]
-        engine = open_source(source, named[0] if len(declared.tables) == 1 else None)
-        place = (
-            ledger or declared.ledger or (home.with_suffix(".ledger.db") if home else _beside(source, engine))
-        )
-        return _open(engine, declared, place)
-    if source is None:
-        raise PolicyError("There is neither a source nor a policy.", 'Write protect("visits.parquet", …).')
-    if privacy_unit is None:
-        raise PolicyError(
-            "privacy_unit is missing.", 'Name the column that tells people apart, or write "row".'
-        )
-    if budget is None:
-        raise PolicyError("budget is missing.", "Write budget=3, the epsilon that may ever be spent.")
-    engine = open_source(source, table)
-    hidden = set(public)
-    private = [name for name in engine.schema() if name not in hidden]
-    if table is None and len(private) != 1:
-        raise PolicyError(f"Which of the tables {', '.join(private)} is private is not said.",
-                          "Name it with table=, and the public ones with public=[…].")  # fmt: skip
-    declared = Policy.for_table(
-        table or private[0], privacy_unit=privacy_unit, max_rows=max_rows, bounds=bounds, keys=keys, budget=budget,
-        neighbours=neighbours, public=tuple(hidden),
-    )  # fmt: skip
-    return _open(engine, declared, ledger or _beside(source, engine))
-
-
-def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) -> Session:
-    try:
-        return Session(engine, policy, open_ledger(place))
-    except BaseException:
-        engine.close()
-        raise
-
-
-def _sources(policy: Policy) -> object:
-    """The sources that a policy names: one for all tables, or one for each."""
-    own = {name: table.url for name, table in policy.tables.items() if table.url is not None}
-    if not own:
-        if policy.source is None:
-            raise PolicyError(
-                "The policy names no data.", 'Write url = "parquet:visits.parquet".', key="source.url"
-            )
-        return policy.source
-    rest = [name for name in policy.tables if name not in own]
-    if rest and policy.source is None:
-        raise PolicyError("The table has no data.", "Give it a url.", key=f"tables.{rest[0]}.url")
-    return {**own, **dict.fromkeys(rest, policy.source)}
-
-
-def _beside(source: object, engine: Engine) -> Path | None:
-    """The place of the ledger beside a data file; for a database in the user's own folder; None for data in memory."""
-    place = getattr(engine, "place", "")
-    if place is None:
-        return None
-    if place:
-        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-        folder = state / "discreet"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}.ledger.db"
-    if isinstance(source, Mapping):
-        places = [_beside(one, engine) for one in source.values()]
-        return next((place for place in places if place is not None), None)
-    if not isinstance(source, str | os.PathLike):
-        return None
-    text = os.fspath(source)
-    path = Path(text.partition(":")[2] if text.startswith(("parquet:", "csv:", "duckdb:")) else text)
-    name = path.name.partition("#")[0].replace("*", "all")
-    return path.with_name(f"{name}.ledger.db")
-
-
-def _no_noise() -> InvalidParameter:
-    return InvalidParameter(
-        "This epsilon needs noise of a scale outside 2^-10 to 2^56.", "Choose an epsilon nearer to 1."
-    )
-
-
-def _delta(delta: object) -> Fraction:
-    """Read the delta of a question; 0 stands for none."""
-    value = Fraction(0) if delta is None else decimal(delta, "delta")
-    if not 0 <= value < 1:
-        raise InvalidParameter("delta must be at least 0 and below 1.", "Write delta=1e-9.")
-    return value
-
-
-def _emphasis(split: Mapping[str, Number] | None) -> Emphasis:
-    """Read how columns share epsilon."""
-    return tuple((name, epsilon_of(times, f"split[{name}]")) for name, times in sorted((split or {}).items()))
-
-
-def _confidence(confidence: object) -> float:
-    value = float(exact(confidence, "confidence"))
-    if not 0 < value < 1:
-        raise InvalidParameter("confidence must be strictly between 0 and 1.", "Write confidence=0.95.")
-    return value
-
-
-def _limit(value: int | None, name: str) -> int | None:
-    if value is not None:
-        _whole(value, name)
-    return value
-
-
-def _whole(value: object, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidParameter(f"{name} must be a positive whole number.", f"Write {name}=1000.")

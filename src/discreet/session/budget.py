@@ -1,0 +1,44 @@
+"""The budget of a data set as people see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.rational import show, small
+
+DATA_SET = "the data set"
+"""The account of the whole data set: a ledger is the ledger of one data set."""
+
+
+@dataclass(frozen=True)
+class BudgetState:
+    """What a data set may spend, has spent and has left, as exact rationals.
+
+    Attributes:
+        epsilon: what may be spent.
+        spent: what was.
+        delta: the delta that may be spent; 0 when only pure questions are allowed.
+        delta_spent: what of it was.
+    """
+
+    epsilon: Fraction
+    spent: Fraction
+    delta: Fraction = Fraction(0)
+    delta_spent: Fraction = Fraction(0)
+
+    @property
+    def left(self) -> Fraction:
+        """What can still be asked for; never negative, even when the steward lowered the budget."""
+        return max(Fraction(0), self.epsilon - self.spent)
+
+    @property
+    def delta_left(self) -> Fraction:
+        """What of the delta can still be asked for; never negative."""
+        return max(Fraction(0), self.delta - self.delta_spent)
+
+    def __repr__(self) -> str:
+        words = f"epsilon {show(self.left)} left of {show(self.epsilon)} ({show(self.spent)} spent)"
+        if self.delta or self.delta_spent:
+            words += f", delta {small(self.delta_left)} left of {small(self.delta)}"
+        return words

@@ -1,0 +1,46 @@
+"""What a reader of an answer must know beside its numbers."""
+
+from __future__ import annotations
+
+from discreet.query.plan import Plan
+from discreet.query.quantiles import EXTREME
+
+INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
+
+
+def notes_of(plan: Plan, without: tuple[str, ...], unit_factor: int) -> tuple[str, ...]:
+    """What an answer hides, and what its intervals leave out.
+
+    Args:
+        plan: of the question, with the groups that were found.
+        without: the columns that have no interval.
+        unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
+    """
+    if not plan.releases:
+        return ("nothing private was read",)
+    change = "adding or removing" if unit_factor == 1 else "replacing"
+    units, notes = [], []
+    for part in (part for release in plan.releases for part in release.parts):
+        if not part.rows.per_unit:
+            units.append(f"hides {change} one row")
+            continue
+        units.append(f"hides {change} all rows of one unit")
+        if not part.rows.fixed:
+            kept = f"{part.cap} row{'s' * (part.cap != 1)}"
+            notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
+    if any(m.grid is not None for release in plan.releases for m in release.measures):
+        notes.append("values outside their bounds, which are clamped before adding up")
+    if any(a.what in EXTREME for release in plan.releases for a in release.aggregates):
+        notes.append("what lies beyond the 1 % and the 99 % quantile, which is what MIN and MAX are here")
+    if any(key.public for release in plan.releases for key in release.keys):
+        notes.append("rows whose group is not among the public keys, which are dropped")
+    for release in (one for one in plan.releases if one.discovery is not None):
+        assert release.discovery is not None
+        chance = release.discovery.mechanism(release)
+        notes.append(
+            f"groups that are not shown: there may be any number of them, most with fewer than "
+            f"{chance.threshold:,} units; one of {chance.surely(0.95):,} or more is shown with a chance of 95 %"
+        )
+    if without:
+        notes.append(f"{', '.join(without)}: no interval could be derived")
+    return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))

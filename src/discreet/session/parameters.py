@@ -1,0 +1,51 @@
+"""The parameters of a question, read before anything else happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from discreet.errors import InvalidParameter
+from discreet.query.planner import Emphasis
+from discreet.rational import Number, decimal, epsilon_of, exact
+
+
+def no_noise() -> InvalidParameter:
+    """The error for an epsilon whose noise cannot be drawn."""
+    return InvalidParameter(
+        "This epsilon needs noise of a scale outside 2^-10 to 2^56.", "Choose an epsilon nearer to 1."
+    )
+
+
+def delta_of(delta: object) -> Fraction:
+    """Read the delta of a question; 0 stands for none."""
+    value = Fraction(0) if delta is None else decimal(delta, "delta")
+    if not 0 <= value < 1:
+        raise InvalidParameter("delta must be at least 0 and below 1.", "Write delta=1e-9.")
+    return value
+
+
+def emphasis_of(split: Mapping[str, Number] | None) -> Emphasis:
+    """Read how columns share epsilon."""
+    return tuple((name, epsilon_of(times, f"split[{name}]")) for name, times in sorted((split or {}).items()))
+
+
+def confidence_of(confidence: object) -> float:
+    """Read a confidence."""
+    value = float(exact(confidence, "confidence"))
+    if not 0 < value < 1:
+        raise InvalidParameter("confidence must be strictly between 0 and 1.", "Write confidence=0.95.")
+    return value
+
+
+def limit_of(value: int | None, name: str) -> int | None:
+    """Read how much of a unit counts; None leaves it to the policy."""
+    if value is not None:
+        whole(value, name)
+    return value
+
+
+def whole(value: object, name: str) -> None:
+    """Refuse what is no positive whole number."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidParameter(f"{name} must be a positive whole number.", f"Write {name}=1000.")
