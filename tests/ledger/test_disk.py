@@ -19,6 +19,7 @@ import pytest
 
 from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.entry import FORMAT
 
 VISITS = Account("data set visits", Loss(3))
 
@@ -102,7 +103,7 @@ def test_a_later_format_is_not_guessed_at(tmp_path: Path) -> None:
     open_ledger(path).close()
     with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("DROP TRIGGER discreet_ledger_update")
-        raw.execute("UPDATE discreet_ledger SET format = 2")
+        raw.execute(f"UPDATE discreet_ledger SET format = {FORMAT + 1}")
     raises("format", path)
 
 
