@@ -100,5 +100,6 @@ def test_a_budget_that_composes_by_another_rule(folder: Path, run: Run) -> None:
     assert rule == "by zcdp at delta 1e-06; the sum of epsilons is 1.1"
     seen = json.loads(run("budget", "--json").stdout)
     assert 0.6 < float(seen["spent"]) < 0.7
-    assert state.endswith(f"of 1 ({float(seen['spent']):.6g} spent)")
+    assert f"of 1 ({float(seen['spent']):.6g} spent), delta " in state
+    assert state.endswith("left of 1e-06")
     assert run("budget", "verify").exit_code == 0

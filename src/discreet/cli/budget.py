@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ from discreet.cli import options as opt
 from discreet.errors import LedgerError
 
 if TYPE_CHECKING:
-    from discreet.ledger import Entry, Ledger
+    from discreet.ledger import Entry, Ledger, Loss
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -41,16 +40,18 @@ def show(
         ctx.obj = (policy, ledger)
         return
     from discreet.cli.output import dump, print_table, state
+    from discreet.ledger import Loss
     from discreet.rational import show as short
+    from discreet.rational import small
     from discreet.session import DATA_SET, BudgetState
 
     where, limit = _ledger(policy, ledger)
     entries = _entries(where)
     charges = _charges(entries, DATA_SET)
-    spent = charges[-1].total if charges else Fraction(0)
+    spent = charges[-1].total if charges else Loss(0)
     if limit is None:
-        limit = charges[-1].limit if charges else Fraction(0)
-    budget = BudgetState(limit, spent)
+        limit = charges[-1].limit if charges else Loss(0)
+    budget = BudgetState(limit.epsilon, spent.epsilon, limit.delta, spent.delta)
     if as_json:
         document = {"ledger": str(where), **state(budget), "charges": [one.document() for one in charges]}
         typer.echo(dump(document))
@@ -58,10 +59,12 @@ def show(
     typer.echo(repr(budget))
     if charges and charges[-1].rule != "pure":
         last = charges[-1]
-        typer.echo(f"by {last.rule} at delta {short(last.delta)}; the sum of epsilons is {short(last.sum)}")
+        typer.echo(
+            f"by {last.rule} at delta {small(last.limit.delta)}; the sum of epsilons is {short(last.sum)}"
+        )
     if charges:
         body = [
-            [str(c.number), f"{c.time:%Y-%m-%d %H:%M:%S}", short(c.epsilon), short(c.total),
+            [str(c.number), f"{c.time:%Y-%m-%d %H:%M:%S}", short(c.loss.epsilon), short(c.total.epsilon),
              "yes" if c.answered else "no", c.question[:12]]
             for c in charges
         ]  # fmt: skip
@@ -111,18 +114,19 @@ def verify(
     typer.echo(f"{entries}, each as it was written\nhead {head.number}:{head.hash}")
 
 
-def _ledger(policy: Path | None, ledger: Path | None) -> tuple[Path, Fraction | None]:
+def _ledger(policy: Path | None, ledger: Path | None) -> tuple[Path, Loss | None]:
     """The place of the ledger, and the budget that the policy declares."""
     if ledger is not None and policy is None:
         if not ledger.is_file():
             raise LedgerError(f"There is no ledger {ledger}.", "It is made by the first question.")
         return ledger, None
+    from discreet.ledger import Loss
     from discreet.policy import Policy
 
     path = opt.policy_file(policy)
     declared = Policy.from_toml(path)
     where = ledger or Path(declared.ledger or path.with_suffix(".ledger.db"))
-    return where, declared.budget.epsilon
+    return where, Loss(declared.budget.epsilon, declared.budget.delta)
 
 
 def _open(where: Path) -> Ledger:
@@ -146,8 +150,8 @@ class _Charge:
     def __init__(self, entry: Entry, account: str, answered: bool) -> None:
         (line,) = (line for line in entry.postings if line.account == account)
         self.number, self.time, self.question = entry.number, entry.time, entry.question
-        self.epsilon, self.total, self.limit = line.loss.epsilon, line.spent.epsilon, line.limit.epsilon
-        self.rule, self.sum, self.delta = line.rule, line.total.epsilon, line.limit.delta
+        self.loss, self.total, self.limit = line.loss, line.spent, line.limit
+        self.rule, self.sum = line.rule, line.total.epsilon
         self.answered = answered
 
     def document(self) -> dict[str, object]:
@@ -156,8 +160,9 @@ class _Charge:
         return {
             "entry": self.number,
             "time": self.time.isoformat(),
-            "epsilon": exact(self.epsilon),
-            "spent": exact(self.total),
+            "epsilon": exact(self.loss.epsilon),
+            "delta": exact(self.loss.delta),
+            "spent": exact(self.total.epsilon),
             "answered": self.answered,
             "question": self.question,
         }

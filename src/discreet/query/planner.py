@@ -41,6 +41,8 @@ class Limits:
 Reading: TypeAlias = tuple[str, list[Draft], exp.Query]
 """A statement read with a catalog, before epsilon is known; see `_read`."""
 MOST_KNOWN = 64
+LEAST_FINDING = Fraction(1, 4)
+"""The least share of the epsilon of a release that goes into finding its groups."""
 Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
 """By output column, how many times the share of epsilon that it would have otherwise."""
 
@@ -115,9 +117,15 @@ def _weights(draft: Draft, choices: list[Choice], answered_by: list[int]) -> lis
     """The weights of the measures, and behind them that of the counts by which groups are found, if any are."""
     measures = [measure(c, Fraction(1), 0, planned_cells(draft.keys)) for c in choices]
     weights = weights_of(measures, draft.requests, answered_by)
-    if draft.unknown and answering(choices, draft.keys, draft.rows.per_unit) is None:
-        count = measure(FINDING, Fraction(1), 0, 1)
-        weights += weights_of([count], [Request("units", None, "")], [0])
+    if not draft.unknown:
+        return weights
+    at = answering(choices, draft.keys, draft.rows.per_unit)
+    if at is None:
+        at = len(weights)
+        weights += weights_of([measure(FINDING, Fraction(1), 0, 1)], [Request("units", None, "")], [0])
+    # What is not found has no other answers at all, so a costly column such as a median must not starve the search.
+    rest = sum(weights, Fraction(0)) - weights[at]
+    weights[at] = max(weights[at], rest * LEAST_FINDING / (1 - LEAST_FINDING))
     return weights
 
 

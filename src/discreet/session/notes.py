@@ -41,6 +41,11 @@ def notes_of(plan: Plan, without: tuple[str, ...], unit_factor: int) -> tuple[st
             f"groups that are not shown: there may be any number of them, most with fewer than "
             f"{chance.threshold:,} units; one of {chance.surely(0.95):,} or more is shown with a chance of 95 %"
         )
+        if release.discovery.measure is not None:
+            notes.append(
+                f"counts not far above {chance.threshold:,}, where groups begin to be shown: they are too high on "
+                "average, as what is lower is not shown"
+            )
     if without:
         notes.append(f"{', '.join(without)}: no interval could be derived")
     return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
