@@ -239,13 +239,18 @@ def test_an_interval_without_noise_correction_is_found(monkeypatch: pytest.Monke
 
 
 def test_draws_again_agree_with_the_interval() -> None:
-    """Through post-processing the interval is from draws; here it must be about as wide as the direct one."""
+    """Through post-processing the interval is from draws; here it must be about as wide as the direct one.
+
+    Both are about 40 leaves wide, so that steps of a leaf do not matter. The ratio of the widths has a mean of 0.97 and
+    a standard deviation of 0.025: the limits are ten of them away, and draws that forget the calibration, or take the
+    half-width for the deviation, are found.
+    """
     rng = np.random.default_rng(3)
     table = pa.table({"x": np.clip(rng.normal(50, 10, 20_000), 0, 100)})
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, 100)}, budget=100) as session:
-        release = session.sql("SELECT MEDIAN(x) AS m, MEDIAN(x) + 0 AS d FROM data", 1).to_dict()
+        release = session.sql("SELECT MEDIAN(x) AS m, MEDIAN(x) + 0 AS d FROM data", 0.05).to_dict()
     widths = [release[f"{name}_high"][0] - release[f"{name}_low"][0] for name in ("m", "d")]
-    assert 0.7 < widths[1] / widths[0] < 1.1
+    assert 0.7 < widths[1] / widths[0] < 1.25
 
 
 @pytest.mark.parametrize("name", ["even", "narrow", "skewed"])
