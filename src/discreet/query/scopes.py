@@ -51,6 +51,17 @@ READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
 """What is read of a source in FROM; anything else behind private rows is refused, so that nothing is passed over."""
 
 
+def _make_limits_total(post: exp.Query) -> None:
+    """Let a LIMIT that is computed be no less than zero: noise may make it so, and DuckDB would then fail."""
+    for part in list(post.find_all(exp.Limit, exp.Offset)):
+        given = part.expression
+        if isinstance(given, exp.Expr) and any(isinstance(n, exp.Query) for n in given.walk()):
+            whole = exp.TryCast(this=given.copy(), to=exp.DataType.build("BIGINT"))
+            zero = exp.Literal.number(0)
+            known = exp.Coalesce(this=whole, expressions=[zero.copy()])
+            part.set("expression", exp.Greatest(this=known, expressions=[zero], ignore_nulls=True))
+
+
 class Splitter:
     """Splits one statement.
 
@@ -77,6 +88,7 @@ class Splitter:
             raise self.refuse(statement, "This query returns rows of a private table.",
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
         assert isinstance(scope.node, exp.Query)
+        _make_limits_total(scope.node)
         return scope.node
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
