@@ -99,7 +99,8 @@ class SqliteStore:
         try:
             connection.close()
         except (sa.exc.SQLAlchemyError, sqlite3.Error):
-            connection.invalidate()
+            if not connection.closed:  # as it is when the interpreter ends and closes things in any order
+                connection.invalidate()
 
     def __del__(self) -> None:
         self.release()
