@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
-from discreet.engines.engine import NO_TABLES, Choose
+from discreet.engines.engine import NO_TABLES, Choose, only_integers
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import EngineError, SourceError
 
@@ -148,15 +148,7 @@ class DuckDBEngine:
         Raises:
             EngineError: DuckDB failed or was interrupted, or the result is not all BIGINT without NULL.
         """
-        import pyarrow as pa
-
-        result = self._run(sql, tables)
-        if any(column.type != pa.int64() or column.null_count for column in result.itercolumns()):
-            raise EngineError(
-                "The engine returned something other than integers.",
-                "This is a fault of discreet; please report it with the query.",
-            )
-        return result
+        return only_integers(self._run(sql, tables))
 
     def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:
         """Run one query of groups and return the keys of the chosen ones; see `Engine.keys`.

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from discreet.errors import EngineError
+
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
@@ -17,6 +19,22 @@ Choose: TypeAlias = "Callable[[NDArray[np.int64]], NDArray[np.int64]]"
 """From the counts of groups to the positions of those that are shown."""
 NO_TABLES: Mapping[str, pa.Table] = MappingProxyType({})
 """The default of `Engine.integers`: no public tables beside the query."""
+
+
+def only_integers(result: pa.Table) -> pa.Table:
+    """The result of an aggregate query, if it holds nothing but int64 without NULL.
+
+    Raises:
+        EngineError: it holds something else; the message is the same whatever that is.
+    """
+    import pyarrow as pa
+
+    if any(column.type != pa.int64() or column.null_count for column in result.itercolumns()):
+        raise EngineError(
+            "The engine returned something other than integers.",
+            "This is a fault of discreet; please report it with the query.",
+        )
+    return result
 
 
 class Engine(Protocol):

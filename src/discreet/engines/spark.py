@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.engines.engine import NO_TABLES, Choose
+from discreet.engines.engine import NO_TABLES, Choose, only_integers
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import EngineError, SourceError
 
@@ -94,15 +94,7 @@ class SparkEngine:
         Raises:
             EngineError: Spark failed or was interrupted, or the result is not all BIGINT without NULL.
         """
-        import pyarrow as pa
-
-        result = self._run(sql, tables)
-        if any(column.type != pa.int64() or column.null_count for column in result.itercolumns()):
-            raise EngineError(
-                "The engine returned something other than integers.",
-                "This is a fault of discreet; please report it with the query.",
-            )
-        return result
+        return only_integers(self._run(sql, tables))
 
     def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:
         """Run one query of groups and return the keys of those that are chosen by their counts; see `Engine.keys`.
