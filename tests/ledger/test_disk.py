@@ -73,7 +73,6 @@ def raises(words: str, path: Path | str, kind: type[LedgerError] = LedgerError) 
         open_ledger(path)
     told = "".join(traceback.format_exception(caught.value))
     assert "sqlite3." not in told
-    assert "sqlalchemy" not in told.lower().replace("sqlalchemy/", "")
     assert caught.value.fix
 
 
@@ -173,5 +172,5 @@ def test_commits_are_synced(tmp_path: Path) -> None:
         assert isinstance(store, SqliteStore)
         connection = store._connection
         assert connection is not None
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        assert connection.execute("PRAGMA synchronous").fetchone()[0] == 3
+        assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"

@@ -197,13 +197,11 @@ def test_addresses_that_are_refused() -> None:
         assert "secret" not in str(caught.value)
 
 
-def test_importing_and_memory_do_not_load_sqlalchemy() -> None:
+def test_importing_and_memory_do_not_load_sqlite() -> None:
     import subprocess
     import sys
 
-    code = (
-        "import sys, discreet.ledger as l; l.open_ledger(None).salt('x'); print('sqlalchemy' in sys.modules)"
-    )
+    code = "import sys, discreet.ledger as l; l.open_ledger(None).salt('x'); print('sqlite3' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True
     )

@@ -62,7 +62,7 @@ def code_of(error: Exception) -> str:
         return {"EROFS": "SQLITE_READONLY", "ENOSPC": "SQLITE_FULL", "EDQUOT": "SQLITE_FULL"}.get(
             errno.errorcode.get(error.errno or 0, ""), "SQLITE_CANTOPEN"
         )
-    return str(getattr(getattr(error, "orig", error), "sqlite_errorname", ""))
+    return str(getattr(error, "sqlite_errorname", ""))
 
 
 def busy(where: str) -> LedgerError:

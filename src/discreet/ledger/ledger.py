@@ -247,7 +247,7 @@ def open_ledger(url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT)
     name = None if url is None else os.fspath(url)
     if name is None or name == ":memory:":
         return Ledger(MemoryStore())
-    from discreet.ledger.sql import open_sql  # SQLAlchemy takes most of the time to open, so only here
+    from discreet.ledger.sql import open_sql  # SQLite and its fork handlers only where they are used
 
     return Ledger(open_sql(text("The ledger's address", name), timeout))
 

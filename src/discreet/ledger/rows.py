@@ -1,53 +1,58 @@
-"""The rows of a SQL ledger as one transaction sees them."""
+"""The rows of a SQLite ledger as one transaction sees them."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Iterable
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, cast
-
-import sqlalchemy as sa
+from typing import Any, TypeAlias, cast
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import RULES
 from discreet.ledger.chain import corrupt
 from discreet.ledger.entry import Entry, Head, Kind, Posting, genesis
-from discreet.ledger.schema import entries, identity, postings, salts
+from discreet.ledger.schema import ENTRY, POSTING
+
+Row: TypeAlias = tuple[Any, ...]
 
 _RATIONAL = re.compile(r"\d{1,100}(/[1-9]\d{0,99})?")
 _SQUARES = re.compile(r"\d{1,200}(/[1-9]\d{0,199})?")
-_LOSSES = ("loss", "total", "limit")
-# All but the answer, which may be large.
-_ENTRY = [column for column in entries.columns if column.name != "answer"]
+_ENTRIES = f"SELECT {', '.join(ENTRY)} FROM discreet_entry"
+_POSTINGS = f"SELECT {', '.join(POSTING)} FROM discreet_posting"
+_ADD_ENTRY = f"INSERT INTO discreet_entry ({', '.join(ENTRY)}, answer) VALUES ({'?, ' * len(ENTRY)}?)"
+_ADD_POSTING = f"INSERT INTO discreet_posting ({', '.join(POSTING)}) VALUES ({'?, ' * (len(POSTING) - 1)}?)"
 
 
 class SqlRows:
     """Reads and appends within a transaction that its store has begun."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def genesis(self) -> Head:
         """See `Rows`."""
-        return genesis(str(self._connection.execute(sa.select(identity.c.identity)).scalar_one()))
+        row = self._first("SELECT identity FROM discreet_ledger")
+        if row is None:
+            raise corrupt(0, "has lost its identity")
+        return genesis(str(row[0]))
 
     def last(self) -> Entry | None:
         """See `Rows`."""
-        return self._one(sa.select(*_ENTRY).order_by(entries.c.number.desc()).limit(1))
+        return self._one("ORDER BY number DESC LIMIT 1")
 
     def entry(self, number: int) -> Entry | None:
         """See `Rows`."""
-        return self._one(sa.select(*_ENTRY).where(entries.c.number == number))
+        return self._one("WHERE number = ?", number)
 
     def last_charge(self, account: str) -> Entry | None:
         """See `Rows`."""
-        latest = sa.select(sa.func.max(postings.c.number)).where(postings.c.account == account)
-        number = self._connection.execute(latest).scalar()
-        if number is None:
+        row = self._first("SELECT MAX(number) FROM discreet_posting WHERE account = ?", account)
+        if row is None or row[0] is None:
             return None
+        number = row[0]
         entry = self.entry(number)
         if entry is None or all(line.account != account for line in entry.postings):
             raise corrupt(number, "is gone, but not its postings")
@@ -55,114 +60,89 @@ class SqlRows:
 
     def settlement(self, charge: int) -> Entry | None:
         """See `Rows`."""
-        return self._one(sa.select(*_ENTRY).where(entries.c.settles == charge))
+        return self._one("WHERE settles = ?", charge)
 
     def first_settlement(self, question: str) -> Entry | None:
         """See `Rows`."""
-        same = (entries.c.question_key == _key(question)) & (entries.c.kind == "settle")
-        return self._one(sa.select(*_ENTRY).where(same).order_by(entries.c.number).limit(1))
+        return self._one("WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", _key(question))
 
     def answer(self, number: int) -> bytes:
         """See `Rows`."""
-        found = self._connection.execute(sa.select(entries.c.answer).where(entries.c.number == number))
-        answer = found.scalar()
-        return answer if isinstance(answer, bytes) else b""
+        row = self._first("SELECT answer FROM discreet_entry WHERE number = ?", number)
+        return row[0] if row is not None and isinstance(row[0], bytes) else b""
 
     def after(self, number: int, count: int) -> list[Entry]:
         """See `Rows`."""
-        return self._entries(
-            sa.select(*_ENTRY).where(entries.c.number > number).order_by(entries.c.number).limit(count)
-        )
+        return self._entries("WHERE number > ? ORDER BY number LIMIT ?", number, count)
 
     def stray(self) -> bool:
         """See `Rows`."""
-        orphan = sa.select(postings.c.number).where(postings.c.number.not_in(sa.select(entries.c.number)))
-        return self._connection.execute(orphan.limit(1)).first() is not None
+        orphan = (
+            "SELECT 1 FROM discreet_posting WHERE number NOT IN (SELECT number FROM discreet_entry) LIMIT 1"
+        )
+        return self._first(orphan) is not None
 
     def append(self, entry: Entry, answer: bytes | None = None) -> None:
         """See `Rows`."""
-        row = {
-            "number": entry.number,
-            "time": entry.time.isoformat(timespec="microseconds"),
-            "kind": entry.kind,
-            "question": entry.question,
-            "question_key": _key(entry.question),
-            "settles": entry.settles,
-            "digest": entry.digest,
-            "previous": entry.previous,
-            "hash": entry.hash,
-            "answer": answer,
-        }
-        self._connection.execute(entries.insert(), row)
-        lines = [_posting_row(entry.number, i, line) for i, line in enumerate(entry.postings)]
-        if lines:
-            self._connection.execute(postings.insert(), lines)
+        time = entry.time.isoformat(timespec="microseconds")
+        row = (entry.number, time, entry.kind, entry.question, _key(entry.question), entry.settles, entry.digest,
+               entry.previous, entry.hash, answer)  # fmt: skip
+        self._connection.execute(_ADD_ENTRY, row)
+        for at, line in enumerate(entry.postings):
+            self._connection.execute(_ADD_POSTING, _posting_row(entry.number, at, line))
 
     def salt(self, dataset: str) -> int | None:
         """See `Rows`."""
-        found = self._connection.execute(sa.select(salts.c.salt).where(salts.c.dataset_key == _key(dataset)))
-        text = found.scalar()
-        return None if text is None else int(text, 16)
+        row = self._first("SELECT salt FROM discreet_salt WHERE dataset_key = ?", _key(dataset))
+        return None if row is None else int(row[0], 16)
 
     def add_salt(self, dataset: str, salt: int) -> None:
         """See `Rows`."""
-        row = {"dataset_key": _key(dataset), "dataset": dataset, "salt": f"{salt:016x}"}
-        self._connection.execute(salts.insert(), row)
+        row = (_key(dataset), dataset, f"{salt:016x}")
+        self._connection.execute(
+            "INSERT INTO discreet_salt (dataset_key, dataset, salt) VALUES (?, ?, ?)", row
+        )
 
     def probe(self) -> None:
         """Write nothing, which fails where nothing can be written."""
-        self._connection.execute(salts.delete().where(sa.false()))
+        self._connection.execute("DELETE FROM discreet_salt WHERE FALSE")
 
-    def _one(self, query: sa.Select[Any]) -> Entry | None:
-        return next(iter(self._entries(query)), None)
+    def _first(self, sql: str, *values: object) -> Row | None:
+        return cast(Row | None, self._connection.execute(sql, values).fetchone())
 
-    def _entries(self, query: sa.Select[Any]) -> list[Entry]:
-        rows = self._connection.execute(query).all()
-        charges = [row.number for row in rows if row.kind == "charge"]
-        lines: dict[int, list[sa.Row[Any]]] = {}
+    def _one(self, which: str, *values: object) -> Entry | None:
+        return next(iter(self._entries(which, *values)), None)
+
+    def _entries(self, which: str, *values: object) -> list[Entry]:
+        rows = self._connection.execute(f"{_ENTRIES} {which}", values).fetchall()
+        charges = [row[0] for row in rows if row[2] == "charge"]
+        lines: dict[int, list[Row]] = {}
         if charges:
-            mine = (
-                postings.c.number.between(min(charges), max(charges))
-                if len(charges) > 1
-                else (postings.c.number == charges[0])
-            )
-            found = sa.select(postings).where(mine).order_by(postings.c.number, postings.c.position)
-            for line in self._connection.execute(found):
-                lines.setdefault(line.number, []).append(line)
-        return [_entry(row, lines.get(row.number, ())) for row in rows]
+            between = "WHERE number BETWEEN ? AND ? ORDER BY number, position"
+            for line in self._connection.execute(f"{_POSTINGS} {between}", (min(charges), max(charges))):
+                lines.setdefault(line[1], []).append(line)
+        return [_entry(row, lines.get(row[0], ())) for row in rows]
 
 
-def _entry(row: sa.Row[Any], lines: Sequence[sa.Row[Any]]) -> Entry:
+def _entry(row: Row, lines: Iterable[Row]) -> Entry:
+    number, time, kind, question, key, settles, digest, previous, seal = row
     try:
         posted = tuple(map(_posting, lines))
-        time = datetime.fromisoformat(row.time)
-        if row.question_key == _key(row.question) and isinstance(row.number, int):
-            return Entry(
-                row.number,
-                time,
-                cast(Kind, row.kind),
-                row.question,
-                posted,
-                row.settles,
-                row.digest,
-                row.previous,
-                row.hash,
-            )
+        when = datetime.fromisoformat(time)
+        if key == _key(question) and isinstance(number, int):
+            return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, previous, seal)
     except (ValueError, TypeError, AttributeError):
         pass  # a field is not what we wrote; the database's text stays in here
-    raise corrupt(row.number, "was altered")
+    raise corrupt(number, "was altered")
 
 
-def _posting(line: sa.Row[Any]) -> Posting:
-    if not isinstance(line.charges, int) or line.rule not in RULES:
+def _posting(line: Row) -> Posting:
+    account, _, _, *losses, rule, squares, charges = line
+    if not isinstance(charges, int) or rule not in RULES:
         raise ValueError
-    squares = _rational(line.squares, _SQUARES)
-    loss, total, limit = (_loss(line, what) for what in _LOSSES)
-    return Posting(line.account, loss, total, limit, line.rule, squares, line.charges)
-
-
-def _loss(line: sa.Row[Any], what: str) -> Loss:
-    return Loss(_rational(getattr(line, f"{what}_epsilon")), _rational(getattr(line, f"{what}_delta")))
+    parts = [_rational(text) for text in losses]
+    loss, total, limit = (Loss(parts[at], parts[at + 1]) for at in (0, 2, 4))
+    return Posting(account, loss, total, limit, rule, _rational(squares, _SQUARES), charges)
 
 
 def _rational(text: str, pattern: re.Pattern[str] = _RATIONAL) -> Fraction:
@@ -171,13 +151,11 @@ def _rational(text: str, pattern: re.Pattern[str] = _RATIONAL) -> Fraction:
     return Fraction(text)
 
 
-def _posting_row(number: int, position: int, line: Posting) -> dict[str, object]:
-    row: dict[str, object] = {"account": line.account, "number": number, "position": position}
-    for what in _LOSSES:
-        loss: Loss = getattr(line, what)
-        row[f"{what}_epsilon"], row[f"{what}_delta"] = str(loss.epsilon), str(loss.delta)
-    row |= {"rule": line.rule, "squares": str(line.squares), "charges": line.count}
-    return row
+def _posting_row(number: int, position: int, line: Posting) -> Row:
+    losses = [
+        str(part) for loss in (line.loss, line.total, line.limit) for part in (loss.epsilon, loss.delta)
+    ]
+    return (line.account, number, position, *losses, line.rule, str(line.squares), line.count)
 
 
 def _key(text: str) -> str:

@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-import sqlalchemy as sa
+LOSSES = tuple(f"{what}_{part}" for what in ("loss", "total", "limit") for part in ("epsilon", "delta"))
+"""The columns of a posting that hold rationals. They are text such as 1/10: no database rounds a text."""
 
-metadata = sa.MetaData()
+POSTING = ("account", "number", "position", *LOSSES, "rule", "squares", "charges")
+"""The columns of a posting, in order."""
 
-identity = sa.Table(
-    "discreet_ledger",
-    metadata,
-    sa.Column("format", sa.Integer, primary_key=True),
-    sa.Column("identity", sa.String(32), nullable=False),
-)
-"""One row. The random identity is the start of the chain, so that no two ledgers share one."""
+ENTRY = ("number", "time", "kind", "question", "question_key", "settles", "digest", "previous", "hash")
+"""The columns of an entry, in order; the answer, which may be large, is read alone."""
 
-entries = sa.Table(
-    "discreet_entry",
-    metadata,
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("time", sa.String(32), nullable=False),
-    sa.Column("kind", sa.String(16), nullable=False),
-    sa.Column("question", sa.Text, nullable=False),
-    sa.Column("question_key", sa.String(64), nullable=False, index=True),  # SHA-256: a question may be long
-    sa.Column("settles", sa.Integer, unique=True),
-    sa.Column("digest", sa.String(64), nullable=False),
-    sa.Column("previous", sa.String(64), nullable=False),
-    sa.Column("hash", sa.String(64), nullable=False),
-    sa.Column("answer", sa.LargeBinary),
-)
-
-postings = sa.Table(
-    "discreet_posting",
-    metadata,
-    sa.Column("account", sa.String(200), primary_key=True),
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False, index=True),
-    sa.Column("position", sa.Integer, nullable=False),
-    # Rationals are text such as 1/10: no database rounds a text.
-    *(
-        sa.Column(f"{what}_{part}", sa.Text, nullable=False)
-        for what in ("loss", "total", "limit")
-        for part in ("epsilon", "delta")
-    ),
-    sa.Column("rule", sa.String(16), nullable=False),
-    sa.Column("squares", sa.Text, nullable=False),
-    sa.Column("charges", sa.Integer, nullable=False),
-)
-
-salts = sa.Table(
-    "discreet_salt",
-    metadata,
-    sa.Column("dataset_key", sa.String(64), primary_key=True),
-    sa.Column("dataset", sa.Text, nullable=False),
-    sa.Column("salt", sa.String(16), nullable=False),  # hexadecimal; 2^64 - 1 is too large for an integer
+_TABLES = (
+    # One row. The random identity is the start of the chain, so that no two ledgers share one.
+    "CREATE TABLE discreet_ledger (format INTEGER NOT NULL PRIMARY KEY, identity VARCHAR(32) NOT NULL)",
+    # The key of a question is its SHA-256, for it may be long.
+    "CREATE TABLE discreet_entry (number INTEGER NOT NULL PRIMARY KEY, time VARCHAR(32) NOT NULL, "
+    "kind VARCHAR(16) NOT NULL, question TEXT NOT NULL, question_key VARCHAR(64) NOT NULL, "
+    "settles INTEGER UNIQUE, digest VARCHAR(64) NOT NULL, previous VARCHAR(64) NOT NULL, "
+    "hash VARCHAR(64) NOT NULL, answer BLOB)",
+    "CREATE INDEX ix_discreet_entry_question_key ON discreet_entry (question_key)",
+    "CREATE TABLE discreet_posting (account VARCHAR(200) NOT NULL, number INTEGER NOT NULL, "
+    f"position INTEGER NOT NULL, {', '.join(f'{column} TEXT NOT NULL' for column in LOSSES)}, "
+    "rule VARCHAR(16) NOT NULL, squares TEXT NOT NULL, charges INTEGER NOT NULL, PRIMARY KEY (account, number))",
+    "CREATE INDEX ix_discreet_posting_number ON discreet_posting (number)",
+    # Salts are hexadecimal: 2^64 - 1 is too large for an integer.
+    "CREATE TABLE discreet_salt (dataset_key VARCHAR(64) NOT NULL PRIMARY KEY, dataset TEXT NOT NULL, "
+    "salt VARCHAR(16) NOT NULL)",
 )
 
 # INSERT OR REPLACE deletes without a DELETE trigger, hence the conditions on inserts too.
@@ -64,13 +39,12 @@ _INSERTS = {
     "discreet_salt": "EXISTS (SELECT 1 FROM discreet_salt WHERE dataset_key = NEW.dataset_key)",
 }
 
-for _name, _condition in _INSERTS.items():
-    for _verb, _when in (("INSERT", f"WHEN {_condition}"), ("UPDATE", ""), ("DELETE", "")):
-        sa.event.listen(
-            metadata,
-            "after_create",
-            sa.DDL(  # type: ignore[no-untyped-call]
-                f"CREATE TRIGGER {_name}_{_verb.lower()} BEFORE {_verb} ON {_name} {_when} "
-                "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-            ).execute_if(dialect="sqlite"),
-        )
+_TRIGGERS = tuple(
+    f"CREATE TRIGGER {table}_{verb.lower()} BEFORE {verb} ON {table} {when} "
+    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+    for table, condition in _INSERTS.items()
+    for verb, when in (("INSERT", f"WHEN {condition}"), ("UPDATE", ""), ("DELETE", ""))
+)
+
+MAKE = (*_TABLES, *_TRIGGERS)
+"""The statements that make an empty ledger, but for its row of identity."""

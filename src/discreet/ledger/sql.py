@@ -1,4 +1,4 @@
-"""The store in a SQL database, through SQLAlchemy Core: a SQLite file, in WAL mode with full sync."""
+"""The store in a SQLite file, in WAL mode with full sync."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import time
 import weakref
 from collections.abc import Callable
 
-import sqlalchemy as sa
-
 from discreet.errors import InvalidParameter, LedgerError
-from discreet.ledger import schema
 from discreet.ledger.entry import FORMAT
 from discreet.ledger.faults import busy, code_of, explain
 from discreet.ledger.rows import SqlRows
+from discreet.ledger.schema import MAKE
 from discreet.ledger.store import MemoryStore, Result, Rows, Store
 
 
@@ -25,19 +23,15 @@ def open_sql(address: str, timeout: float) -> Store:
     """Open the store at a path or URL; see `open_ledger`."""
     if "://" not in address:
         return SqliteStore(address, timeout)
-    try:
-        url = sa.make_url(address)
-    except sa.exc.ArgumentError:
-        url = None
-    if url is None or url.get_backend_name() != "sqlite" or url.query:
+    scheme, _, path = address.partition("://")
+    if scheme != "sqlite" or "?" in path or (path and not path.startswith("/")):
         # No options: one such as nolock=1 would let two processes spend the same budget.
         raise InvalidParameter(
             "The ledger's address is not a path or a SQLite URL without options.",
             "Write a path, or sqlite:///path.",
         )
-    return (
-        MemoryStore() if url.database in (None, "", ":memory:") else SqliteStore(str(url.database), timeout)
-    )
+    file = path.removeprefix("/")
+    return MemoryStore() if file in ("", ":memory:") else SqliteStore(file, timeout)
 
 
 class SqliteStore:
@@ -47,20 +41,12 @@ class SqliteStore:
 
     def __init__(self, path: str, timeout: float) -> None:
         self.where = os.path.abspath(path)
-        self._connection: sa.Connection | None = None
+        self._connection: sqlite3.Connection | None = None
         self._process = 0
         self._closed = False
         self._timeout = timeout
         self._lock = threading.RLock()
         self._file = (0, 0)
-        # Compiled statements are kept by the engine; the connection is ours, so the pool keeps none.
-        self._engine = sa.create_engine(
-            "sqlite+pysqlite://",
-            creator=self._connect,
-            poolclass=sa.NullPool,
-            isolation_level="AUTOCOMMIT",  # BEGIN and COMMIT are written out below
-            hide_parameters=True,
-        )
         _stores.add(self)
         # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
         self._run(SqlRows.probe, "BEGIN IMMEDIATE")
@@ -96,11 +82,10 @@ class SqliteStore:
         if self._process != os.getpid():
             _inherited.append(connection)  # closing a parent's connection drops locks; keep it, unused
             return
-        try:
+        with contextlib.suppress(
+            sqlite3.Error
+        ):  # as when the interpreter ends and closes things in any order
             connection.close()
-        except (sa.exc.SQLAlchemyError, sqlite3.Error):
-            if not connection.closed:  # as it is when the interpreter ends and closes things in any order
-                connection.invalidate()
 
     def __del__(self) -> None:
         self.release()
@@ -111,11 +96,11 @@ class SqliteStore:
         try:
             try:
                 connection = self._ready()
-                connection.exec_driver_sql(begin)
+                connection.execute(begin)
                 self._same_file()
                 result = work(SqlRows(connection))
-                connection.exec_driver_sql("COMMIT")
-            except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
+                connection.execute("COMMIT")
+            except (sqlite3.Error, OSError) as error:
                 problem = explain(error, self.where)
                 self.release()
             except BaseException:
@@ -128,11 +113,11 @@ class SqliteStore:
         # Raised out here, the error carries no trace of the database's own, whose text may hold an answer.
         raise problem
 
-    def _ready(self) -> sa.Connection:
+    def _ready(self) -> sqlite3.Connection:
         if self._closed:
             raise LedgerError("The ledger is closed.", "Open it again.")
         if self._connection is None:
-            self._connection = self._engine.connect()
+            self._connection = self._connect()
             self._process = os.getpid()
             self._set_up(self._connection)
         elif self._process != os.getpid():
@@ -151,20 +136,20 @@ class SqliteStore:
             self.where, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
 
-    def _set_up(self, connection: sa.Connection) -> None:
+    def _set_up(self, connection: sqlite3.Connection) -> None:
         deadline = time.monotonic() + self._timeout
         while True:
             try:
                 _prepare(connection)
                 break
-            except sa.exc.OperationalError as error:
+            except sqlite3.OperationalError as error:
                 # SQLite reports a busy file at once while another process switches it to WAL.
                 if not code_of(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
                     raise
             self._roll_back()
             time.sleep(0.01)
-        found = connection.exec_driver_sql("SELECT format FROM discreet_ledger").scalar()
-        if found != FORMAT:
+        found = connection.execute("SELECT format FROM discreet_ledger").fetchone()
+        if found != (FORMAT,):
             raise LedgerError(
                 f"The ledger at {self.where} is of a format that this version does not know.",
                 "Use the version of discreet that wrote it, or a later one.",
@@ -191,35 +176,39 @@ class SqliteStore:
 
     def _roll_back(self) -> None:
         if self._connection is not None:
-            driver = self._connection.connection.dbapi_connection
             try:
-                if getattr(driver, "in_transaction", False):
-                    self._connection.exec_driver_sql("ROLLBACK")
-            except (sa.exc.SQLAlchemyError, sqlite3.Error):
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            except sqlite3.Error:
                 self.release()
 
 
-def _prepare(connection: sa.Connection) -> None:
-    run = connection.exec_driver_sql
-    if run("PRAGMA journal_mode").scalar() != "wal":
-        run("PRAGMA journal_mode = WAL")  # where a file system cannot, the rollback journal is as safe
-    run("PRAGMA synchronous = EXTRA")  # FULL, and the folder too when a rollback journal is deleted
-    run("PRAGMA fullfsync = ON")  # macOS: through the drive's own cache
-    assert run("PRAGMA synchronous").scalar() == 3
-    if run("SELECT 1 FROM sqlite_master WHERE name = 'discreet_ledger'").scalar() is None:
-        run("BEGIN IMMEDIATE")
-        if run("SELECT 1 FROM sqlite_master WHERE name = 'discreet_ledger'").scalar() is None:
-            schema.metadata.create_all(connection, checkfirst=False)
-            row = {"format": FORMAT, "identity": secrets.token_hex(16)}
-            connection.execute(schema.identity.insert().values(row))
-        run("COMMIT")
+def _prepare(connection: sqlite3.Connection) -> None:
+    def value(sql: str) -> object:
+        row = connection.execute(sql).fetchone()
+        return None if row is None else row[0]
+
+    made = "SELECT 1 FROM sqlite_master WHERE name = 'discreet_ledger'"
+    if value("PRAGMA journal_mode") != "wal":
+        value("PRAGMA journal_mode = WAL")  # where a file system cannot, the rollback journal is as safe
+    value("PRAGMA synchronous = EXTRA")  # FULL, and the folder too when a rollback journal is deleted
+    value("PRAGMA fullfsync = ON")  # macOS: through the drive's own cache
+    assert value("PRAGMA synchronous") == 3
+    if value(made) is None:
+        connection.execute("BEGIN IMMEDIATE")
+        if value(made) is None:
+            for statement in MAKE:
+                connection.execute(statement)
+            row = (FORMAT, secrets.token_hex(16))
+            connection.execute("INSERT INTO discreet_ledger (format, identity) VALUES (?, ?)", row)
+        connection.execute("COMMIT")
 
 
 # SQLite must not be used across a fork: the child would believe that it holds the parent's file locks. So
 # every ledger closes its file before a fork, and parent and child each open it again when they need it.
 _stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
 _held: list[SqliteStore] = []
-_inherited: list[sa.Connection] = []
+_inherited: list[sqlite3.Connection] = []
 _forking = threading.RLock()  # one fork at a time, so that two cannot wait for each other's stores
 
 
