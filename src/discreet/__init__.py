@@ -10,8 +10,9 @@ Heavy modules load on first use, so `import discreet` is light.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
+
+from discreet.imports import load
 
 if TYPE_CHECKING:
     from discreet.policy import Budget, Policy
@@ -50,9 +51,9 @@ __all__ = ["Budget", "Policy", "Preview", "Release", "Session", "protect"]
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
-        return getattr(importlib.import_module(_WHERE[name]), name)
+        return getattr(load(_WHERE[name]), name)
     if name in _ROOMS:
-        return importlib.import_module(f"discreet.{name}")
+        return load(f"discreet.{name}")
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")
 
 

@@ -2,47 +2,56 @@
 
 A loss is a value: `Loss` (epsilon and delta, exact; pure when delta is 0), `ZCDP`, or a `LossDistribution`. An event
 says what was released, an accountant what it costs. Every rounding is toward more loss.
+
+The ledger needs losses and their sums; everything else loads on first use.
 """
 
-from discreet.accounting.accountants import (
-    ACCOUNTANTS,
-    Accountant,
-    AdvancedAccountant,
-    PLDAccountant,
-    PureAccountant,
-    ZCDPAccountant,
-)
-from discreet.accounting.composition import advanced, group, parallel, sequential
-from discreet.accounting.distribution import LossDistribution
-from discreet.accounting.events import (
-    Composed,
-    Concentrated,
-    Event,
-    GaussianNoise,
-    Grouped,
-    LaplaceNoise,
-    Neighbours,
-    Parallel,
-    Released,
-    Repeated,
-    ReplaceOne,
-    Sampled,
-)
-from discreet.accounting.filters import Filter, Odometer
-from discreet.accounting.homogeneous import Homogeneous
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from discreet.accounting.loss import UNIT, Loss
-from discreet.accounting.personal import (
-    CountError,
-    PersonalGroup,
-    count_error,
-    keep,
-    keep_probability,
-    minimum,
-)
-from discreet.accounting.pricing import loss_of, zcdp_of
-from discreet.accounting.sampling import amplified, before_sampling
 from discreet.accounting.tally import RULES, Rule, Tally, admits, price, rule_of
-from discreet.accounting.zcdp import ZCDP
+from discreet.imports import load
+
+if TYPE_CHECKING:
+    from discreet.accounting.accountants import (
+        ACCOUNTANTS,
+        Accountant,
+        AdvancedAccountant,
+        PLDAccountant,
+        PureAccountant,
+        ZCDPAccountant,
+    )
+    from discreet.accounting.composition import advanced, group, parallel, sequential
+    from discreet.accounting.distribution import LossDistribution
+    from discreet.accounting.events import (
+        Composed,
+        Concentrated,
+        Event,
+        GaussianNoise,
+        Grouped,
+        LaplaceNoise,
+        Neighbours,
+        Parallel,
+        Released,
+        Repeated,
+        ReplaceOne,
+        Sampled,
+    )
+    from discreet.accounting.filters import Filter, Odometer
+    from discreet.accounting.homogeneous import Homogeneous
+    from discreet.accounting.personal import (
+        CountError,
+        PersonalGroup,
+        count_error,
+        keep,
+        keep_probability,
+        minimum,
+    )
+    from discreet.accounting.pricing import loss_of, zcdp_of
+    from discreet.accounting.sampling import amplified, before_sampling
+    from discreet.accounting.zcdp import ZCDP
 
 __all__ = [
     "ACCOUNTANTS",
@@ -91,3 +100,28 @@ __all__ = [
     "sequential",
     "zcdp_of",
 ]
+
+_NAMES = {
+    "accountants": "ACCOUNTANTS Accountant AdvancedAccountant PLDAccountant PureAccountant ZCDPAccountant",
+    "composition": "advanced group parallel sequential",
+    "distribution": "LossDistribution",
+    "events": "Composed Concentrated Event GaussianNoise Grouped LaplaceNoise "
+    "Neighbours Parallel Released Repeated ReplaceOne Sampled",
+    "filters": "Filter Odometer",
+    "homogeneous": "Homogeneous",
+    "personal": "CountError PersonalGroup count_error keep keep_probability minimum",
+    "pricing": "loss_of zcdp_of",
+    "sampling": "amplified before_sampling",
+    "zcdp": "ZCDP",
+}
+_ROOM_OF = {name: room for room, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(load(f"{__name__}.{_ROOM_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

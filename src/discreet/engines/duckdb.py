@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from discreet import arrow
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
 from discreet.engines.engine import NO_TABLES, Choose, only_integers
@@ -167,8 +168,8 @@ class DuckDBEngine:
                 counts = _quietly(self._connection, made, tables, into=groups)
                 if counts is None:
                     raise _failed()
-                at = np.asarray(choose(counts.column("n").to_numpy()), np.int64)
-                order = pa.table({"__at": at, "place": np.arange(len(at))})
+                at = np.asarray(choose(arrow.numbers(counts.column("n"))), np.int64)
+                order = pa.table({"__at": arrow.column(at), "place": arrow.column(np.arange(len(at)))})
                 joined = f"{groups} AS g JOIN {wanted} AS w USING (__at)"
                 chosen = f"SELECT g.* EXCLUDE (__at, n) FROM {joined} ORDER BY w.place"
                 keys = _quietly(self._connection, chosen, {wanted: order})

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.query.expression import Column, Expression, leaves, quote, spell
 from discreet.query.kept import kept_sql
@@ -171,7 +174,7 @@ def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str
             continue
         name = f"__keys_{at}"
         columns = {f"key{one}": release.keys[one].arrow() for one in axis}
-        tables[name] = pa.table({**columns, "at": pa.array(range(len(key.values)), type=pa.int64())})
+        tables[name] = pa.table({**columns, "at": arrow.column(np.arange(len(key.values)))})
         terms.append(f"{name}.at * {inner}")
         mine, theirs = ", ".join(f"k{one}" for one in axis), ", ".join(columns)
         filters.append(f"{f'({mine})' if len(axis) > 1 else mine} IN (SELECT {theirs} FROM {name})")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.query.expression import Call, Column, Expression, Literal, replace, spell
 from discreet.query.functions.dates import FIRST, LAST, grain_of
@@ -21,11 +22,14 @@ from discreet.query.span import EPOCH, MICROSECOND, Span, Value
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 MAX_CELLS = 10_000_000
 """The largest number of groups of one query."""
 PLANNED = 1000
 """How many groups a plan reckons with where they must be found first: it decides the size of trees, not the cost."""
+FEW = 1 << 15
+"""Up to so many groups their keys are spread out in Python, which is sooner done than PyArrow's kernels are loaded."""
 MAX_EVALUATED = 1_000_000
 """The largest public domain over which an expression is evaluated to find its values."""
 
@@ -48,9 +52,7 @@ class Key:
 
     def arrow(self) -> pa.Array:
         """The values as an Arrow array of the type that the engine's expression has."""
-        import pyarrow as pa
-
-        return pa.array(self.values, type=arrow_type(self.expression.type))
+        return arrow.listed(self.values, arrow_type(self.expression.type))
 
     def range(self) -> tuple[int, int] | None:
         """First value and count when the values are consecutive integers."""
@@ -237,10 +239,15 @@ def _imagined(kind: Type, groups: int) -> tuple[Value, ...]:
     return tuple(range(groups))
 
 
+def _spread(key: Key, index: NDArray[np.int64]) -> pa.Array:
+    """The values of a key at the places of an index."""
+    if len(index) > FEW:
+        return key.arrow().take(arrow.column(index))
+    return arrow.listed([key.values[at] for at in index.tolist()], arrow_type(key.expression.type))
+
+
 def table(keys: tuple[Key, ...]) -> dict[str, pa.Array]:
     """The key columns k0, k1, … of all groups, the last key running fastest."""
-    import pyarrow as pa
-
     total = inner = cells(keys)
     out: dict[str, pa.Array] = {}
     for axis in axes(keys):
@@ -248,7 +255,7 @@ def table(keys: tuple[Key, ...]) -> dict[str, pa.Array]:
         inner //= max(length, 1)
         index = np.tile(np.repeat(np.arange(length), inner), total // max(length * inner, 1))
         for at in axis:
-            out[f"k{at}"] = keys[at].arrow().take(pa.array(index))
+            out[f"k{at}"] = _spread(keys[at], index)
     return {f"k{at}": out[f"k{at}"] for at in range(len(keys))}
 
 

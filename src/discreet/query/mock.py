@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-ROWS = 10_000
-"""How many rows a private table gets unless more or fewer are wanted."""
 MISSING = 0.02
 """The share of NULL in a column that is not the unit: real columns have some."""
 PLAIN: Mapping[Type, tuple[int, int]] = {
@@ -31,7 +29,7 @@ WORDS = tuple(f"text {number}" for number in range(1, 10))
 
 
 def invent(
-    policy: Policy, schemas: Mapping[str, TableSchema], catalog: Catalog, rows: int = ROWS
+    policy: Policy, schemas: Mapping[str, TableSchema], catalog: Catalog, rows: int
 ) -> dict[str, pa.Table]:
     """Invent the tables of a policy; public ones are taken as they are.
 

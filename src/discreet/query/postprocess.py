@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
+from discreet import arrow
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.query import keys as ks
@@ -63,7 +64,7 @@ def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], c
             values = _plain(sandbox.run(post.sql("duckdb")))
     cells = None
     if has_cell:
-        cells = values.column(CELL).to_numpy()
+        cells = arrow.numbers(values.column(CELL))
         values = values.drop_columns([CELL])
     intervals: dict[str, Interval] = {}
     if cells is not None:
@@ -171,9 +172,9 @@ def _drawn(
     if not wanted:
         return {}, ()
     fixed = [o.name for o in rewritten.outputs if not o.noisy]
-    answer = values.append_column(ROW, pa.array(np.arange(len(values))))
+    answer = values.append_column(ROW, arrow.column(np.arange(len(values))))
     if cells is not None:
-        answer = answer.append_column(CELL, pa.array(cells))
+        answer = answer.append_column(CELL, arrow.column(cells))
         fixed = [CELL]
     elif not _identify(values, fixed):
         return {}, tuple(wanted)
@@ -181,19 +182,19 @@ def _drawn(
     if draws < FEWEST_DRAWS:
         return {}, tuple(wanted)
     tables = {n.plan.name: _draws_table(n, draws) for n in noisy} | _used(public, plan.post)
-    tables[DRAWS_TABLE] = pa.table({DRAW: pa.array(np.arange(draws))})
+    tables[DRAWS_TABLE] = pa.table({DRAW: arrow.column(np.arange(draws))})
     tables["__answer"] = answer
     try:
         with Sandbox(tables) as sandbox:
             ends = sandbox.run(_percentile_sql(rewritten, fixed, wanted, draws, confidence))
     except PostProcessingError:
         return {}, tuple(wanted)
-    row = ends.column(ROW).to_numpy()
+    row = arrow.numbers(ends.column(ROW))
     out: dict[str, Interval] = {}
     for at, name in enumerate(wanted):
         low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
-        low[row] = ends.column(f"l{at}").to_numpy(zero_copy_only=False)
-        high[row] = ends.column(f"h{at}").to_numpy(zero_copy_only=False)
+        low[row] = arrow.numbers(ends.column(f"l{at}"))
+        high[row] = arrow.numbers(ends.column(f"h{at}"))
         out[name] = (low, high)
     return out, ()
 
@@ -233,10 +234,10 @@ def _draws_table(noisy: Noisy, draws: int) -> pa.Table:
 
     cells = noisy.plan.cells
     data: dict[str, pa.Array] = {
-        DRAW: pa.array(np.repeat(np.arange(draws), cells)),
-        CELL: pa.array(np.tile(np.arange(cells), draws)),
+        DRAW: arrow.column(np.repeat(np.arange(draws), cells)),
+        CELL: arrow.column(np.tile(np.arange(cells), draws)),
     }
-    index = pa.array(np.tile(np.arange(cells), draws))
+    index = arrow.column(np.tile(np.arange(cells), draws))
     data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
     by_measure: dict[int, list[int]] = {}
     for at, aggregate in enumerate(noisy.plan.aggregates):
@@ -247,7 +248,7 @@ def _draws_table(noisy: Noisy, draws: int) -> pa.Table:
         entries = noisy.of(noisy.plan.aggregates[asked[0]])
         values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
     for at in range(len(noisy.plan.aggregates)):
-        data[f"a{at}"] = pa.array(values[at].reshape(-1), from_pandas=True)
+        data[f"a{at}"] = arrow.column(values[at].reshape(-1))
     return pa.table(data)
 
 
@@ -297,20 +298,27 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
     """
     import pyarrow as pa
 
+    post, has_cell = _with_cell(plan)
+    if has_cell and _picked(post) is not None and _distinct([item.alias_or_name for item in post.selects]):
+        return  # DuckDB has nothing to do then
     tables = {}
     for release in imagined(plan).releases:
-        row: dict[str, pa.Array] = {CELL: pa.array([0], pa.int64())}
+        row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
         for at, key in enumerate(release.keys):
-            row[f"k{at}"] = pa.array(key.values[:1], ks.arrow_type(key.expression.type))
+            row[f"k{at}"] = arrow.listed(key.values[:1], ks.arrow_type(key.expression.type))
         for at, aggregate in enumerate(release.aggregates):
-            row[f"a{at}"] = pa.array([1], pa.int64() if aggregate.whole else pa.float64())
+            row[f"a{at}"] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
         tables[release.name] = pa.table(row)
     try:
         with Sandbox(tables | _used(public, plan.post)) as sandbox:
             result = sandbox.run(plan.post.sql("duckdb"))
     except PostProcessingError as error:
         raise QueryRefused(error.cause, error.fix) from None
-    if len(set(map(str.lower, result.column_names))) != len(result.column_names):
+    if not _distinct(result.column_names):
         raise QueryRefused(
             "Two columns of the answer have the same name.", "Give one of them another name with AS."
         )
+
+
+def _distinct(names: list[str]) -> bool:
+    return len(set(map(str.lower, names))) == len(names)

@@ -22,7 +22,6 @@ from discreet.rational import show, small
 if TYPE_CHECKING:
     import pyarrow as pa
 
-GROUP_ROWS = 1000
 LARGEST = Fraction(10**6)
 SMALLEST = Fraction(1, 10**9)
 MOST_CELLS = 2000
@@ -235,7 +234,6 @@ def _positive(name: str, value: object) -> float:
 
 
 __all__ = [
-    "GROUP_ROWS",
     "MOST_CELLS",
     "Preview",
     "expected_errors",

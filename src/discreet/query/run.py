@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet import arrow
 from discreet.engines.engine import Engine
 from discreet.noise import add_laplace
 from discreet.query import keys as ks
@@ -62,21 +63,21 @@ class Noisy:
         """The noisy table that post-processing reads: `__cell`, keys k0, k1 and so on, aggregates a0, a1 and so on."""
         import pyarrow as pa
 
-        data: dict[str, pa.Array] = {CELL: pa.array(np.arange(self.plan.cells))}
+        data: dict[str, pa.Array] = {CELL: arrow.column(np.arange(self.plan.cells))}
         data.update(ks.table(self.plan.keys))
         for at, aggregate in enumerate(self.plan.aggregates):
             if self.counted(aggregate):
                 place, most = columns(self.plan.measures)[aggregate.measure], int(LARGEST)
-                data[f"a{at}"] = pa.array(np.clip(self.entries[:, place.start], -most, most))
+                data[f"a{at}"] = arrow.column(np.clip(self.entries[:, place.start], -most, most))
                 continue
             values = self.values(aggregate)
             if aggregate.whole:
                 # The type depends on the question alone; what is larger than any sum can be stays at the end.
                 missing = np.isnan(values)
                 whole = np.clip(np.where(missing, 0, values), -LARGEST, LARGEST).astype(np.int64)
-                data[f"a{at}"] = pa.array(whole, mask=missing)
+                data[f"a{at}"] = arrow.column(whole, missing)
             else:
-                data[f"a{at}"] = pa.array(values, from_pandas=True)
+                data[f"a{at}"] = arrow.column(values)
         return pa.table(data)
 
 
@@ -109,14 +110,14 @@ def exact_integers(
             continue
         compiled = compile_part(release, number, engine.dialect, salt, portable)
         result = engine.integers(compiled.sql, compiled.tables)
-        cell = result.column("cell").to_numpy()
+        cell = arrow.numbers(result.column("cell"))
         at_tree = next(
             (at for at, m in enumerate(release.measures) if m.part == number and isinstance(m, Tree)), None
         )
         if at_tree is not None:
             tree = release.measures[at_tree]
             assert isinstance(tree, Tree)
-            leaf, count = result.column("leaf").to_numpy(), result.column("m0").to_numpy()
+            leaf, count = arrow.numbers(result.column("leaf")), arrow.numbers(result.column("m0"))
             out[:, places[at_tree]] = tree.from_leaves(release.cells, cell, leaf, count)
             continue
         own = [
@@ -126,7 +127,7 @@ def exact_integers(
             for at in range(place.start, place.stop)
         ]
         for at, place_of_entry in enumerate(own):
-            out[cell, place_of_entry] = result.column(f"m{at}").to_numpy()
+            out[cell, place_of_entry] = arrow.numbers(result.column(f"m{at}"))
     if known is not None:
         out[:, places[known]] = 0
     return out

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet import arrow
 from discreet.query import keys as ks
 from discreet.query.answer import Release, table_bytes
 from discreet.query.plan import Plan
@@ -33,7 +34,7 @@ def pack(release: Release, noisy: Sequence[Noisy]) -> bytes:
         for at, one in enumerate(noisy):
             if one.plan.discovery is not None:
                 archive.writestr(f"keys{at}.arrow", table_bytes(_found(one)))
-            columns = {str(n): one.entries[:, n] for n in range(one.entries.shape[1])}
+            columns = {str(n): arrow.column(one.entries[:, n]) for n in range(one.entries.shape[1])}
             archive.writestr(f"release{at}.arrow", table_bytes(pa.table(columns)))
     return out.getvalue()
 
@@ -50,7 +51,7 @@ def unpack(data: bytes, plan: Plan) -> tuple[Release, list[Noisy]]:
                 columns = pa.ipc.open_stream(archive.read(f"keys{at}.arrow")).read_all().to_pydict().values()
                 one = replace(one, keys=ks.found(one.keys, map(tuple, columns)))
             columns = pa.ipc.open_stream(archive.read(f"release{at}.arrow")).read_all().columns
-            noisy.append(Noisy(one, np.stack([column.to_numpy() for column in columns], axis=1)))
+            noisy.append(Noisy(one, np.stack([arrow.numbers(column) for column in columns], axis=1)))
     return release, noisy
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from discreet.engines.engine import Engine
 from discreet.errors import PolicyError
+from discreet.imports import loading
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
 from discreet.session.session import Session
@@ -62,7 +63,8 @@ def protect(
         >>> session.preview("SELECT AVG(age) AS age FROM data", epsilon=0.5).epsilon
         Fraction(1, 2)
     """
-    from discreet.engines.sources import open_source
+    with loading():
+        from discreet.engines.sources import open_source
 
     if isinstance(policy, Policy):
         declared, home = policy, None

@@ -9,6 +9,11 @@ from discreet.errors import InvalidParameter
 from discreet.query.planner import Emphasis
 from discreet.rational import Number, decimal, epsilon_of, exact
 
+GROUP_ROWS = 1000
+"""How many rows a preview reckons with in a group."""
+MOCK_ROWS = 10_000
+"""How many rows an invented table gets."""
+
 
 def no_noise() -> InvalidParameter:
     """The error for an epsilon whose noise cannot be drawn."""

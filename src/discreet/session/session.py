@@ -12,26 +12,34 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from discreet import arrow
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.query.answer import Release
 from discreet.query.catalog import Catalog
-from discreet.query.explain import Explanation
-from discreet.query.explain import explain as explain_plan
-from discreet.query.mock import ROWS
 from discreet.query.plan import Plan
 from discreet.query.planner import NO_LIMITS, Emphasis, Limits, Reading
 from discreet.query.planner import plan as make_plan
-from discreet.query.preview import GROUP_ROWS, Preview, least_epsilon, preview_of
 from discreet.query.supported import lacking
 from discreet.rational import Number, epsilon_of
 from discreet.session.budget import DATA_SET, BudgetState
 from discreet.session.notes import INVENTED, notes_of
-from discreet.session.parameters import confidence_of, delta_of, emphasis_of, limit_of, no_noise, whole
+from discreet.session.parameters import (
+    GROUP_ROWS,
+    MOCK_ROWS,
+    confidence_of,
+    delta_of,
+    emphasis_of,
+    limit_of,
+    no_noise,
+    whole,
+)
 
 if TYPE_CHECKING:
+    from discreet.query.explain import Explanation
+    from discreet.query.preview import Preview
     from discreet.query.run import Noisy
     from discreet.sensitivity import SampledSensitivity
 
@@ -224,6 +232,8 @@ class Session:
             InvalidParameter: neither or both of epsilon and within are given, or one is out of range.
             QueryRefused: as for `sql`.
         """
+        from discreet.query.preview import least_epsilon, preview_of
+
         level = confidence_of(confidence)
         if (epsilon is None) == (within is None):
             raise InvalidParameter("A preview needs either epsilon or within.",
@@ -303,9 +313,11 @@ class Session:
         limits = Limits(limit_of(max_rows, "max_rows"), limit_of(max_groups, "max_groups"))
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
         self._rehearse(plan)
-        return explain_plan(plan, self._catalog, self._policy, sql, self._engine.dialect)
+        from discreet.query.explain import explain
 
-    def mock(self, rows: int = ROWS) -> Session:
+        return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)
+
+    def mock(self, rows: int = MOCK_ROWS) -> Session:
         """A session over invented tables, in which every question can be tried for nothing.
 
         Its tables have the names, columns and types of the real ones, and its policy is the same; the values are
@@ -446,8 +458,6 @@ class Session:
         return [run_release(release, self._engine, salt) for release in plan.releases]
 
     def _finish(self, plan: Plan, noisy: list[Noisy], confidence: float) -> Release:
-        import pyarrow as pa
-
         from discreet.query.postprocess import finish
 
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
@@ -455,10 +465,7 @@ class Session:
         notes = notes_of(plan, answered.without, self._catalog.unit_factor)
         if self._invented and plan.releases:
             notes = INVENTED
-        ends = [
-            {n: pa.array(pair[at], from_pandas=True) for n, pair in answered.intervals.items()}
-            for at in (0, 1)
-        ]
+        ends = [{n: arrow.column(pair[at]) for n, pair in answered.intervals.items()} for at in (0, 1)]
         return Release(
             question=plan.text,
             values=answered.values,

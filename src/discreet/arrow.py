@@ -1,0 +1,116 @@
+"""Arrow arrays to and from NumPy and Python, without PyArrow's own conversions.
+
+Those load pandas wherever it is installed, which takes longer than answering a question.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+
+
+def column(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Numbers as an Arrow array.
+
+    Args:
+        values: int64 or float64 array (n,).
+        missing: bool array (n,): which are null; of floats, NaN is null unless this is given.
+
+    Example:
+        >>> column(np.array([1.5, np.nan])).to_pylist()
+        [1.5, None]
+    """
+    import pyarrow as pa
+
+    kind = {"i": pa.int64(), "f": pa.float64()}[values.dtype.kind]
+    assert (values.dtype.itemsize, values.ndim) == (8, 1)
+    if missing is None and values.dtype.kind == "f":
+        missing = np.isnan(values)
+    return pa.Array.from_buffers(
+        kind, len(values), [_valid(missing), pa.py_buffer(np.ascontiguousarray(values))]
+    )
+
+
+def listed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Python values of one type, None for null, as an Arrow array.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> listed(["a", None, "ä"], pa.string()).to_pylist()
+        ['a', None, 'ä']
+    """
+    import pyarrow as pa
+
+    if kind == pa.timestamp("us"):  # rare, and full of corners
+        return pa.array(values, kind)
+    missing = np.fromiter((value is None for value in values), np.bool_, len(values))
+    valid = _valid(missing if missing.any() else None)
+    if kind == pa.string():
+        texts = [b"" if value is None else value.encode() for value in values]
+        ends = np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
+        if ends[-1] > np.iinfo(np.int32).max:
+            return pa.array(values, kind)
+        data = [pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(texts))]
+        return pa.Array.from_buffers(kind, len(texts), [valid, *data])
+    if kind == pa.bool_():
+        bits = np.packbits(np.fromiter(map(bool, values), np.bool_, len(values)), bitorder="little")
+        return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(bits)])
+    if kind == pa.date32():
+        days = (0 if value is None else value.toordinal() - _EPOCH for value in values)
+        return pa.Array.from_buffers(
+            kind, len(values), [valid, pa.py_buffer(np.fromiter(days, np.int32, len(values)))]
+        )
+    numbers = (0 if value is None else value for value in values)
+    dtype = {pa.int64(): np.int64, pa.float64(): np.float64}[kind]
+    return pa.Array.from_buffers(
+        kind, len(values), [valid, pa.py_buffer(np.fromiter(numbers, dtype, len(values)))]
+    )
+
+
+def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """The numbers of an Arrow array: int64 or float64 array (n,), NaN for null.
+
+    Raises:
+        ValueError: an integer is null.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> numbers(listed([1, 2], pa.int64()))
+        array([1, 2])
+    """
+    import pyarrow as pa
+
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    dtype = {pa.int64(): np.int64, pa.float64(): np.float64}[column.type]
+    found = [_chunk(chunk, dtype) for chunk in chunks if len(chunk)]
+    return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0, dtype)
+
+
+def _chunk(chunk: pa.Array, dtype: Any) -> NDArray[Any]:
+    valid, data = chunk.buffers()
+    values = np.frombuffer(data, dtype, len(chunk), chunk.offset * 8)
+    if not chunk.null_count:
+        return values
+    if dtype is np.int64:
+        raise ValueError("An integer is null.")
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")
+    return np.where(bits[chunk.offset : chunk.offset + len(chunk)] == 1, values, np.nan)
+
+
+def _valid(missing: NDArray[np.bool_] | None) -> pa.Buffer | None:
+    """The bitmap of what is there; None when everything is."""
+    import pyarrow as pa
+
+    if missing is None or not missing.any():
+        return None
+    return pa.py_buffer(np.packbits(~missing, bitorder="little"))

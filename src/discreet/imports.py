@@ -1,0 +1,31 @@
+"""Heavy modules, loaded on first use."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Import without looking for garbage.
+
+    Modules make hundreds of thousands of objects that live on; to look for garbage among them again and again takes
+    an eighth of the time.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def load(name: str) -> ModuleType:
+    """Import a module by its name, as `loading` does."""
+    with loading():
+        return importlib.import_module(name)
