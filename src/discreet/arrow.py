@@ -26,14 +26,18 @@ def column(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa
         values: int64 or float64 array (n,).
         missing: bool array (n,): which are null; of floats, NaN is null unless this is given.
 
+    Raises:
+        TypeError, KeyError: the values are something else.
+
     Example:
         >>> column(np.array([1.5, np.nan])).to_pylist()
         [1.5, None]
     """
     import pyarrow as pa
 
-    kind = {"i": pa.int64(), "f": pa.float64()}[values.dtype.kind]
-    assert (values.dtype.itemsize, values.ndim) == (8, 1)
+    if type(values) is not np.ndarray or values.ndim != 1:
+        raise TypeError("These are no plain numbers.")  # an array with a mask would lose it
+    kind = {np.dtype(np.int64): pa.int64(), np.dtype(np.float64): pa.float64()}[values.dtype]
     if missing is None and values.dtype.kind == "f":
         missing = np.isnan(values)
     return pa.Array.from_buffers(

@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -149,7 +149,7 @@ class DuckDBEngine:
         Raises:
             EngineError: DuckDB failed or was interrupted, or the result is not all BIGINT without NULL.
         """
-        return only_integers(self._run(sql, tables))
+        return only_integers(self._run(sql, tables, numbers=True))
 
     def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:
         """Run one query of groups and return the keys of the chosen ones; see `Engine.keys`.
@@ -209,12 +209,12 @@ class DuckDBEngine:
             if self._clear is not None:
                 self._clear()
 
-    def _run(self, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+    def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
         clash = next((name for name in tables if name.lower() in self._versions), None)
         if clash is not None:
             raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
         with self._lock:
-            result = _quietly(self._connection, sql, tables)
+            result = _quietly(self._connection, sql, tables, numbers=numbers)
         if result is None:
             raise _failed()
         return result
@@ -228,11 +228,16 @@ def _failed() -> EngineError:
 
 
 def _quietly(
-    connection: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, pa.Table], into: str = ""
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    tables: Mapping[str, pa.Table],
+    into: str = "",
+    numbers: bool = False,
 ) -> pa.Table | None:
     """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another.
 
-    With `into` its result stays inside, in a temporary table of this name, and only the column `n` is returned.
+    With `into` its result stays inside, in a temporary table of this name, and only the column `n` is returned. With
+    `numbers` only numbers of 64 bits are read, which takes a few milliseconds less.
     """
     import duckdb
 
@@ -247,12 +252,25 @@ def _quietly(
         if into:
             connection.execute(f"CREATE OR REPLACE TEMP TABLE {into} AS {sql}")
             return connection.sql(f"SELECT n FROM temp.main.{into} ORDER BY __at").to_arrow_table()
+        if numbers:  # a relation would be planned twice
+            return _numbers(connection.execute(statement).fetchnumpy())
         return connection.sql(statement).to_arrow_table()
     except Exception:
         return None
     finally:
         for name in registered:
             connection.unregister(name)
+
+
+def _numbers(found: Mapping[str, Any]) -> pa.Table:
+    """Columns of int64 as a table; a column of something else has no type in it, which `only_integers` refuses."""
+    import pyarrow as pa
+
+    def plain(values: Any) -> bool:  # one with a mask has NULL in it
+        return type(values) is np.ndarray and values.dtype == np.int64
+
+    length = min(map(len, found.values()), default=0)
+    return pa.table({n: arrow.column(v) if plain(v) else pa.nulls(length) for n, v in found.items()})
 
 
 def _clear(connection: duckdb.DuckDBPyConnection, folder: str) -> None:

@@ -48,6 +48,7 @@ class Ledger:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._salts: dict[str, int] = {}  # they never change
         self.durable = store.durable
         self.where = store.where
 
@@ -219,8 +220,10 @@ class Ledger:
                 rows.add_salt(dataset, salt)
             return salt
 
-        known = self._store.read(lambda rows: rows.salt(dataset))
-        return self._store.write(work) if known is None else known
+        if dataset not in self._salts:
+            known = self._store.read(lambda rows: rows.salt(dataset))
+            self._salts[dataset] = self._store.write(work) if known is None else known
+        return self._salts[dataset]
 
     def close(self) -> None:
         """Close the ledger; closing twice is allowed."""
