@@ -153,6 +153,15 @@ class _Scope:
                 holder.this.set("alias", exp.TableAlias(this=exp.to_identifier(f"__from{at}")))
         sources = [self._source(h) for h in holders]
         self.sources = {name: (shape, drawn) for name, shape, drawn in sources}
+        # What USING names is one column, that of the first source.
+        merged = {
+            name: {column.name.lower() for column in holder.args.get("using") or []}
+            for (name, _, _), holder in zip(sources, holders, strict=True)
+        }
+        self.own = {
+            name: tuple(output for output in shape if output.name.lower() not in merged[name])
+            for name, shape, _ in sources
+        }
         drawn_names = [name for name, _, drawn in sources if drawn]
         sub_drawn = self._subqueries(node)
         if not drawn_names and not sub_drawn:
@@ -296,7 +305,7 @@ class _Scope:
                 wanted = item.table.lower() if isinstance(item, exp.Column) else None
                 for name, (shape, _) in self.sources.items():
                     if wanted in (None, name):
-                        out += shape
+                        out += self.own[name] if wanted is None else shape
                 continue
             out.append(Output(output_name(item), noisy and self._is_noisy(item)))
         if len({o.name.lower() for o in out}) != len(out):

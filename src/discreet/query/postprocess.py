@@ -13,6 +13,7 @@ from discreet import arrow
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.query import keys as ks
+from discreet.query import redrawn
 from discreet.query.discovery import imagined
 from discreet.query.draws import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Rewritten, Shape, rewrite
 from discreet.query.intervals import direct, drawn_again, draws_for
@@ -166,7 +167,7 @@ def _drawn(
     try:
         rewritten = rewrite(post, noisy_shapes(plan), shapes)
     except CannotRewriteError:
-        return {}, tuple(n for n in names if _numeric(values, n))
+        return _one_by_one(plan, noisy, public, values, names, confidence)
     changing = {o.name for o in rewritten.outputs if o.noisy}
     wanted = [n for n in names if n in changing and _numeric(values, n)]
     if not wanted:
@@ -177,7 +178,7 @@ def _drawn(
         answer = answer.append_column(CELL, arrow.column(cells))
         fixed = [CELL]
     elif not _identify(values, fixed):
-        return {}, tuple(wanted)
+        return _one_by_one(plan, noisy, public, values, wanted, confidence)
     draws = draws_for(plan.releases)
     if draws < FEWEST_DRAWS:
         return {}, tuple(wanted)
@@ -188,7 +189,7 @@ def _drawn(
         with Sandbox(tables) as sandbox:
             ends = sandbox.run(_percentile_sql(rewritten, fixed, wanted, draws, confidence))
     except PostProcessingError:
-        return {}, tuple(wanted)
+        return _one_by_one(plan, noisy, public, values, wanted, confidence)
     row = arrow.numbers(ends.column(ROW))
     out: dict[str, Interval] = {}
     for at, name in enumerate(wanted):
@@ -197,6 +198,36 @@ def _drawn(
         high[row] = arrow.numbers(ends.column(f"h{at}"))
         out[name] = (low, high)
     return out, ()
+
+
+def _one_by_one(
+    plan: Plan,
+    noisy: Sequence[Noisy],
+    public: Mapping[str, pa.Table],
+    values: pa.Table,
+    names: Sequence[str],
+    confidence: float,
+) -> tuple[dict[str, Interval], tuple[str, ...]]:
+    """Intervals from draws, for a statement that cannot be run on all of them at once."""
+    asked = [name for name in names if _numeric(values, name)]
+    rows = len(values) + sum(one.plan.cells * (1 + len(one.plan.aggregates)) for one in noisy)
+    draws = redrawn.draws_for(rows)
+    if not asked or not draws:
+        return {}, tuple(asked)
+    drawn = {one.plan.name: _draws_table(one, draws).drop_columns([DRAW]) for one in noisy}
+    others, sql = _used(public, plan.post), redrawn.unordered(plan.post).sql("duckdb")
+
+    def run(draw: int) -> pa.Table:
+        tables = {
+            one.plan.name: drawn[one.plan.name].slice(draw * one.plan.cells, one.plan.cells) for one in noisy
+        }
+        with Sandbox(tables | others) as sandbox:
+            return _plain(sandbox.run(sql))
+
+    try:
+        return redrawn.intervals(values, asked, run, draws, confidence)
+    except PostProcessingError:
+        return {}, tuple(asked)
 
 
 def _percentile_sql(
