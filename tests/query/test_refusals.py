@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -145,3 +146,15 @@ def test_roll_ups_take_the_names_of_what_is_selected(session: Session) -> None:
         .root.children[0]
         .facts
     )
+
+
+def test_twins_and_dates_are_pointed_at() -> None:
+    session = dp.protect(pa.table({"d": [dt.date(2024, 5, 1)]}), privacy_unit="row", budget=1,
+                         bounds={"d": (dt.date(2024, 1, 1), dt.date(2024, 12, 31))})  # fmt: skip
+    with pytest.raises(QueryRefused, match="same name") as caught:
+        session.sql("SELECT COUNT(*) AS n, COUNT(*) AS N FROM data", epsilon=1)
+    assert "                      ^" in str(caught.value)
+    with pytest.raises(QueryRefused, match="MEDIAN takes a number, not a date") as caught:
+        session.sql("SELECT MEDIAN(d) AS m FROM data", epsilon=1)
+    better = caught.value.fix.removeprefix("Count days from a date of your choice: ").removesuffix(".")
+    session.sql(f"SELECT {better} AS m FROM data", epsilon=1)

@@ -15,6 +15,7 @@ from discreet.query.bind import Binder
 from discreet.query.expression import Column, Expression, Literal
 from discreet.query.measures import Measure, constant, grid_of
 from discreet.query.moments import DEGREES, Joint
+from discreet.query.names import takes_a_number
 from discreet.query.plan import Aggregate, AnyMeasure
 from discreet.query.quantile_syntax import quantile_asked
 from discreet.query.quantiles import is_quantile, tree_for
@@ -116,7 +117,7 @@ def _number(node: exp.Expr, function: exp.Expr, binder: Binder) -> Expression:
         assert as_number is not None
         argument = as_number
     if argument.type not in (Type.INTEGER, Type.FLOAT):
-        raise binder.refuse(function, f"{name} takes a number.", "Convert it with CAST(… AS DOUBLE).")
+        raise binder.refuse(function, *takes_a_number(name, node, argument.type))
     if not argument.span.bounded or not argument.span.within(-(10**300), 10**300):
         inner = node.sql("duckdb")
         raise binder.refuse(node, f"{inner} has no bounds, so one person could move the answer without limit.",

@@ -128,3 +128,11 @@ def _named(node: exp.Expr, written: str) -> str:
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).lower()
     match = re.match(r"(\w+)\s*(?=\()", written)
     return match[1].lower() if match is not None else node.sql_name().lower()
+
+
+def takes_a_number(name: str, node: exp.Expr, kind: Type) -> tuple[str, str]:
+    """Cause and fix of the refusal of an argument that is none."""
+    inner, fix = node.sql("duckdb"), "Convert it with CAST(… AS DOUBLE)."
+    if kind in (Type.DATE, Type.TIMESTAMP):
+        fix = f"Count days from a date of your choice: {name}(date_diff('day', DATE '2000-01-01', {inner}))."
+    return f"{name} takes a number, not {TYPE_WORDS[kind]}.", fix

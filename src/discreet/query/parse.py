@@ -61,6 +61,9 @@ def parse(text: str) -> exp.Query:
     return statement
 
 
+TWINS = ("Two columns of the answer have the same name.", "Give one of them another name with AS.")
+
+
 def output_name(item: exp.Expr) -> str:
     """The name of a column of a result: its alias, the column that it is, or its text."""
     if isinstance(item, exp.Alias | exp.Column) or (isinstance(item, exp.Subquery) and item.alias):
@@ -72,6 +75,7 @@ def _check(statement: exp.Query, text: str) -> None:
     if any(node.depth > MAX_DEPTH for node in statement.walk()):
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
     _refuse_functions(statement, text)
+    _refuse_twins(statement, text)
     for node in statement.walk():
         if isinstance(node, exp.Table):
             if not isinstance(node.this, exp.Identifier):
@@ -106,6 +110,16 @@ def _refuse_functions(statement: exp.Query, text: str) -> None:
         )
         raise refuse(next(written, None), text, f"The function {name} is not allowed in a query.",
                      "Remove it: a query reads the tables of the session and nothing else.")  # fmt: skip
+
+
+def _refuse_twins(statement: exp.Query, text: str) -> None:
+    """Refuse two columns of one name in the answer; those behind a star show when the statement is rehearsed."""
+    seen: set[str] = set()
+    for item in [] if any(item.is_star for item in statement.selects) else statement.selects:
+        name = output_name(item).lower()
+        if name in seen:
+            raise refuse(item, text, *TWINS)
+        seen.add(name)
 
 
 def _function_name(node: exp.Expr) -> str:

@@ -17,6 +17,7 @@ from discreet.query import redrawn
 from discreet.query.discovery import imagined
 from discreet.query.draws import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Rewritten, Shape, rewrite
 from discreet.query.intervals import direct, drawn_again, draws_for
+from discreet.query.parse import TWINS
 from discreet.query.plan import Plan
 from discreet.query.run import CELL, Noisy
 
@@ -346,9 +347,7 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
     except PostProcessingError as error:
         raise QueryRefused(error.cause, error.fix) from None
     if not _distinct(result.column_names):
-        raise QueryRefused(
-            "Two columns of the answer have the same name.", "Give one of them another name with AS."
-        )
+        raise QueryRefused(*TWINS)
 
 
 def _distinct(names: list[str]) -> bool:

@@ -20,6 +20,7 @@ from discreet.query.bind import Binder
 from discreet.query.expression import Column, Expression, Literal
 from discreet.query.frame import Frame
 from discreet.query.measures import WIDE
+from discreet.query.names import takes_a_number
 from discreet.query.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.query.parse import output_name
 from discreet.query.relation import Rows, UnitAggregate, WindowCall
@@ -192,7 +193,7 @@ def _summable(node: exp.Expr, argument: Expression, binder: Binder) -> tuple[Exp
     if argument.type is Type.INTEGER:
         return argument, Fraction(1)
     if argument.type is not Type.FLOAT:
-        raise binder.refuse(node, f"{node.key.upper()} takes a number.", "Convert it with CAST(… AS DOUBLE).")
+        raise binder.refuse(node, *takes_a_number(node.key.upper(), node.this, argument.type))
     lo, hi = argument.span.lo, argument.span.hi
     if lo is None or hi is None:
         inner = node.this.sql("duckdb")
