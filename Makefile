@@ -8,10 +8,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP    := $(BIN)/python -m pip install --quiet
 WORKERS ?= 2
 
-.PHONY: help demo test lint types bench docs clean
+.PHONY: help demo test lint types bench bench-peers docs clean
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "discreet needs Python 3.11 or newer; set PYTHON=python3.12, say")'
@@ -45,10 +45,13 @@ lint: $(VENV)/dev  ## ruff, mypy --strict and the floors
 bench: $(VENV)/bench  ## speed and accuracy, each as a ratio against a reference in the same run
 	$(BIN)/python -m benchmarks
 
+bench-peers: $(VENV)/dev  ## speed and error beside other libraries, each in an environment of its own; about ten minutes
+	$(BIN)/python -m benchmarks.peers
+
 docs: $(VENV)/dev  ## the SQL reference and the pictures, from the function table and the formulas
 	$(BIN)/python docs/reference.py > docs/sql.md.new && mv docs/sql.md.new docs/sql.md
 	$(BIN)/python docs/figures/choosing.py bounds > docs/figures/bounds.svg
 	$(BIN)/python docs/figures/choosing.py max_rows > docs/figures/max_rows.svg
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist

@@ -1,0 +1,56 @@
+"""An environment for each peer, made once from its pinned requirements."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / ".venv-peers"
+REQUIREMENTS = Path(__file__).parent / "requirements"
+
+
+class CannotInstall(Exception):
+    """The environment could not be made; the text is the installer's last word."""
+
+
+def python_of(name: str | None) -> Path:
+    """The interpreter of a peer's environment, which is made where it is missing or its requirements changed.
+
+    Args:
+        name: of a file in requirements/; None for the environment that runs this.
+
+    Raises:
+        CannotInstall: with the reason.
+    """
+    if name is None:
+        return Path(sys.executable)
+    wanted = (REQUIREMENTS / f"{name}.txt").read_text("utf-8")
+    folder = HOME / name
+    python, made = folder / "bin" / "python", folder / "made.txt"
+    if made.exists() and made.read_text("utf-8") == wanted:
+        return python
+    shutil.rmtree(folder, ignore_errors=True)
+    _run([sys.executable, "-m", "venv", str(folder)], folder)
+    _run([str(python), "-m", "pip", "install", "-r", str(REQUIREMENTS / f"{name}.txt")], folder)
+    made.write_text(wanted, "utf-8")
+    return python
+
+
+def _run(command: list[str], folder: Path) -> None:
+    # Our own constraints are not those of a peer.
+    quiet = {"PIP_CONSTRAINT": "", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    done = subprocess.run(command, env={**os.environ, **quiet}, capture_output=True, text=True)
+    if done.returncode:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise CannotInstall(last_word(done.stderr))
+
+
+def last_word(text: str) -> str:
+    """The last line that says something."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    return (errors or lines or ["it said nothing"])[-1]
