@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.peers import table
-from benchmarks.peers.common import EPSILON
+from benchmarks.peers.common import EPSILON, GROUPS
 from benchmarks.peers.data import ROWS, Truth, generate, truth
 from benchmarks.peers.environments import HOME, CannotInstall, python_of
 from benchmarks.peers.measure import OURS, PEERS, Answers, Peer, ask, errors
@@ -26,9 +26,9 @@ from benchmarks.peers.table import UNITS, Result
 
 RESULTS = Path(__file__).parents[1] / "results"
 TIMED = ("--warm-up", "1", "--least", "2", "--most", "30", "--seconds", "8")
-ERRORS = ("--least", "2", "--most", "30", "--seconds", "8")
-SPEED = f"Seconds of an answer: count and mean by 100 groups, {ROWS:,} rows"
-ERROR = f"Root mean square error at epsilon {EPSILON:g}"
+ERRORS = ("--least", "3", "--most", "40", "--seconds", "12")
+SPEED = "Seconds of an answer"
+ERROR = "Root mean square error"
 words = Console(stderr=True)
 
 
@@ -54,9 +54,9 @@ def main(chosen: Sequence[str]) -> int:
         console.print(table.rich(title, rows))
     found = table.verdicts(results)
     for met, text in found:
-        console.print(f"{'ok    ' if met else 'MISSED'} {text}", highlight=False)
+        console.print(f"{'ok    ' if met else 'MISSED'} {text}", highlight=False, soft_wrap=True)
     for reason in table.reasons(results):
-        console.print(reason, highlight=False)
+        console.print(reason, highlight=False, soft_wrap=True)
     save(results, tables)
     words.print(f"{time.monotonic() - began:.0f} s; saved in {RESULTS}/peers.json and peers.md")
     return 0 if all(met for met, _ in found) else 1
@@ -71,7 +71,7 @@ def environments(peers: Sequence[Peer]) -> tuple[dict[Peer, Path], list[Result]]
                 found[peer] = python_of(peer.environment)
             except CannotInstall as why:
                 missing.append(Result(peer.name, cannot=str(why)))
-                words.print(f"{peer.name} is missing: {why}", highlight=False)
+                words.print(f"{peer.name} is missing: {why}", highlight=False, soft_wrap=True)
     return found, missing
 
 
@@ -98,25 +98,30 @@ def _ask(peer: Peer, python: Path, path: Path, unit: str, options: Sequence[str]
             peer, python, path, unit, *options, told=lambda lines: status.update(f"{what}: {lines} lines")
         )
     said = told.cannot or f"{len(told.seconds)} answers of {told.median:.3g} s"
-    words.print(f"{what}: {said}", highlight=False)
+    words.print(f"{what}: {said}", highlight=False, soft_wrap=True)
     return told
 
 
 def save(results: Sequence[Result], tables: dict[str, table.Rows]) -> None:
     """Write results/peers.json and results/peers.md."""
     RESULTS.mkdir(exist_ok=True)
+    now = datetime.now(UTC).isoformat(timespec="minutes")
     record = {
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "when": now,
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cores": os.cpu_count(),
         "peers": [_record(one) for one in results],
     }
     (RESULTS / "peers.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
-    text = "\n".join(table.markdown(title, rows) for title, rows in tables.items())
-    lines = [*(text for _, text in table.verdicts(results)), *table.reasons(results)]
-    text += "\n" + "".join(f"- {line}\n" for line in lines)
-    (RESULTS / "peers.md").write_text(text, "utf-8")
+    parts = [
+        f"{ROWS:,} rows, {GROUPS} groups, epsilon {EPSILON:g}; {now}, {platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, {table.versions(results)}.\n",
+        *(table.markdown(title, rows) for title, rows in tables.items()),
+        "".join(f"- {'met' if met else 'missed'}: {text}\n" for met, text in table.verdicts(results))
+        + "".join(f"- {reason}\n" for reason in table.reasons(results)),
+    ]
+    (RESULTS / "peers.md").write_text("\n".join(parts), "utf-8")
 
 
 def _record(result: Result) -> dict[str, object]:

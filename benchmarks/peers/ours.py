@@ -11,7 +11,7 @@ from pathlib import Path
 import discreet as dp
 from benchmarks.peers.common import GROUPS, HIGH, KEPT, LOW, Answer, main
 
-QUESTION = "SELECT place, COUNT(*) AS n, AVG(amount) AS mean FROM visits GROUP BY place"
+QUESTION = "SELECT place, COUNT(amount) AS n, AVG(amount) AS mean FROM visits GROUP BY place"
 
 
 def prepare(path: str, unit: str) -> Callable[[], Answer]:

@@ -54,7 +54,8 @@ def accuracy(results: Sequence[Result]) -> Rows:
         for unit in UNITS:
             for of in ("count", "mean"):
                 theirs = one.errors.get(unit, {}).get(of)
-                cells.append(_ratio(theirs.rms if theirs else None, ours.errors[unit][of].rms))
+                spread = f" ± {theirs.spread:.2g}" if theirs else ""
+                cells.append(_ratio(theirs.rms if theirs else None, ours.errors[unit][of].rms, spread))
         rows.append([one.name, *cells])
     return rows
 
@@ -111,15 +112,28 @@ def rich(title: str, rows: Rows) -> Table:
 def markdown(title: str, rows: Rows) -> str:
     """The same table for a page."""
     head, *body = rows
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
-    return f"**{title}**\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    lines = [[title, *head[1:]], ["---", *["---:"] * (len(head) - 1)], *body]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def versions(results: Sequence[Result]) -> str:
+    """What was compared, as a line for a page."""
+    found: dict[str, str] = {}
+    for one in results:
+        for told in one.answers.values():
+            found.update(told.versions)
+    return ", ".join(f"{name} {version}" for name, version in found.items())
 
 
 def _ours(results: Sequence[Result]) -> Result:
     return next(one for one in results if one.name == OURS.name)
 
 
-def _ratio(theirs: float | None, ours: float | None, unit: str = "") -> str:
+def _ratio(theirs: float | None, ours: float | None, unit: str) -> str:
     if theirs is None or ours is None:
         return "-"
-    return f"{theirs:.3g}{unit} ({theirs / ours:.2g}x)" if theirs != ours else f"{theirs:.3g}{unit}"
+    return f"{theirs:.3g}{unit}" + (f" ({_times(theirs / ours)}x)" if theirs != ours else "")
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2g}" if ratio < 99.5 else f"{ratio:.0f}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from benchmarks.peers import environments, table
+from benchmarks.peers import environments, page, table
 from benchmarks.peers.common import GROUPS, KEPT, means_of
 from benchmarks.peers.data import generate, truth
 from benchmarks.peers.measure import OURS, PEERS, Answers, Error, Peer, ask, error, read
@@ -27,7 +27,7 @@ def _result(name: str, seconds: float, rms: float, loading: float = 0.0) -> Resu
     )
 
 
-RESULTS = [_result(OURS.name, 0.1, 2.0), _result("slow", 1.0, 3.0, 1.5), _result("slower", 4.0, 4.0)]
+RESULTS = [_result(OURS.name, 0.1, 2.0), _result("slow", 1.0, 3.0, 1.5), _result("slower", 12.3, 4.0)]
 
 
 def test_the_error_is_the_root_mean_square_over_groups_and_answers() -> None:
@@ -48,12 +48,12 @@ def test_the_tables_hold_theirs_and_how_many_times_ours_that_is() -> None:
     assert table.speed(RESULTS)[1:] == [
         ["discreet", "0.1 s", "0.1 s", "0.1 s", "0.1 s"],
         ["slow", "1 s (10x)", "2.5 s (25x)", "1 s (10x)", "2.5 s (25x)"],
-        ["slower", "4 s (40x)", "4 s (40x)", "4 s (40x)", "4 s (40x)"],
+        ["slower", *["12.3 s (123x)"] * 4],
     ]
-    assert table.accuracy(RESULTS)[2] == ["slow", *["3 (1.5x)"] * 4]
+    assert table.accuracy(RESULTS)[2] == ["slow", *["3 ± 0.01 (1.5x)"] * 4]
     lines = table.markdown("Errors", table.accuracy(RESULTS)).splitlines()
-    assert lines[3] == "| --- | ---: | ---: | ---: | ---: |"
-    assert len(lines) == 4 + len(RESULTS)
+    assert lines[1] == "| --- | ---: | ---: | ---: | ---: |"
+    assert len(lines) == 2 + len(RESULTS)
     assert table.rich("Errors", table.accuracy(RESULTS)).row_count == len(RESULTS)
 
 
@@ -151,3 +151,12 @@ def test_our_own_script_answers_and_one_that_fails_says_why(tmp_path: Path) -> N
 
 def test_sums_become_means_group_by_group() -> None:
     assert means_of({1: 2.0, 0: 4.0}, {0: 8.0, 1: 6.0}) == {1: 3.0, 0: 2.0}
+
+
+def test_the_page_takes_new_tables_and_keeps_its_words() -> None:
+    text = page.PAGE.read_text("utf-8")
+    once = page.filled(text, "one\n")
+    assert page.BEGIN + "one\n" + page.END in once
+    assert page.filled(once, "two\n") == page.filled(text, "two\n")
+    with pytest.raises(AssertionError, match="lost its marks"):
+        page.filled("no marks", "one\n")
