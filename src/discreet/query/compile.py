@@ -20,6 +20,7 @@ from discreet.query.expression import Column, Expression, leaves, quote, spell
 from discreet.query.kept import kept_sql
 from discreet.query.keys import axes
 from discreet.query.measures import SATURATE, Measure
+from discreet.query.packed import Span
 from discreet.query.plan import AnyMeasure, Part, ReleasePlan
 from discreet.query.quantiles import Tree
 from discreet.query.relation import UNIT, public_tables, raw_column, scans
@@ -72,8 +73,9 @@ def compile_part(
     if part.rows.per_unit:
         keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters])
         rows = kept_sql(
-            rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None
-        )
+            rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None,
+            _spans(release, measures),
+        )  # fmt: skip
     keys = [f"k{at}" for at in range(len(part.keys))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
     entries = [
@@ -150,6 +152,18 @@ def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
         elif isinstance(measure, Measure) and measure.argument is not None:
             types[f"t{at}"] = Type.INTEGER
     return types
+
+
+def _spans(release: ReleasePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
+    """The spans of those columns of a row that are integers and filtered or scaled into a span."""
+    spans = {
+        f"t{at}": span for at, one in enumerate(measures) if isinstance(one, Measure) and (span := one.span)
+    }
+    for axis in axes(release.keys):
+        run = release.keys[axis[0]].range()
+        if run is not None:
+            spans[f"k{axis[0]}"] = (run[0], run[0] + run[1] - 1)
+    return spans
 
 
 def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from discreet.engines.schema import Type
 from discreet.query.dialect import quote, typed
+from discreet.query.packed import Span, fits, pack, unpack
 from discreet.query.relation import UNIT
 
 MANY = 64
@@ -26,6 +27,7 @@ def kept_sql(
     salt: int,
     dialect: str,
     portable: Mapping[str, Type] | None = None,
+    spans: Mapping[str, Span] | None = None,
 ) -> str:
     """The rows that are kept, in SQL.
 
@@ -37,11 +39,18 @@ def kept_sql(
         salt: 64 bits that key the hash.
         dialect: of the engine.
         portable: use the hash that is the same on every engine, over the columns of these types.
+        spans: of the columns that are integers of few bits.
     """
     listed = ", ".join(names) or "1 AS one"
     unit = quote(UNIT, dialect)
     key = _fast(salt, [unit, *names], dialect) if portable is None else _same(salt, portable, dialect)
     if dialect == "duckdb" and portable is None and max_rows <= MANY:
+        if spans is not None and fits(names, spans):
+            least = (
+                f"SELECT unnest(min({pack(names, spans, key)}, {max_rows})) AS s FROM ({rows}) AS q "
+                f"WHERE {keep} GROUP BY {unit}"
+            )
+            return f"SELECT {unpack(names, spans, 's')} FROM ({least}) AS l"
         packed = ", ".join([f"h := {key}", *(f"{name} := {name}" for name in names)])
         least = (
             f"SELECT unnest(min(struct_pack({packed}), {max_rows})) AS s FROM ({rows}) AS q "

@@ -105,6 +105,13 @@ class Measure:
         return 1 if self.grid is None else self.grid.levels
 
     @property
+    def span(self) -> tuple[int, int] | None:
+        """The least and the greatest integer that a row carries; None where it carries no integer of ours."""
+        if self.argument is None or self.distinct:
+            return None
+        return (1, 1) if self.grid is None else _span(self.grid, self.degree)
+
+    @property
     def name(self) -> str:
         """The name of what is measured, for people."""
         if self.distinct:
@@ -236,7 +243,7 @@ def scaled_sql(measure: Measure, dialect: str) -> str:
     assert measure.grid is not None
     x, grid = "{0}", measure.grid
     base = 0.0 if measure.degree < 0 else grid.lo
-    least, most = scaled(grid, grid.lo, base), scaled(grid, grid.hi, base)
+    least, most = _span(grid, measure.degree)
     if measure.argument.type is Type.INTEGER and grid.step == 1:
         lo, hi = str(int(grid.lo)), str(int(grid.hi))
         t = x if base == 0 else f"({x} - ({int(base)}))"
@@ -254,6 +261,11 @@ def scaled_sql(measure: Measure, dialect: str) -> str:
         above = f"{x} <= CAST('Infinity' AS DOUBLE)"
     text = f"CASE WHEN {x} >= {lo} AND {x} <= {hi} THEN {t} WHEN {x} < {lo} THEN {least} WHEN {above} THEN {most} END"
     return fill(text, [spell(measure.argument, dialect)], dialect)
+
+
+def _span(grid: Grid, degree: int) -> tuple[int, int]:
+    base = 0.0 if degree < 0 else grid.lo
+    return scaled(grid, grid.lo, base), scaled(grid, grid.hi, base)
 
 
 def scaled(grid: Grid, x: float, base: float) -> int:
