@@ -23,7 +23,7 @@ def column(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa
     """Numbers as an Arrow array.
 
     Args:
-        values: int64 or float64 array (n,).
+        values: int64 or float64 array (n,), or narrower integers.
         missing: bool array (n,): which are null; of floats, NaN is null unless this is given.
 
     Raises:
@@ -37,7 +37,7 @@ def column(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa
 
     if type(values) is not np.ndarray or values.ndim != 1:
         raise TypeError("These are no plain numbers.")  # an array with a mask would lose it
-    kind = {np.dtype(np.int64): pa.int64(), np.dtype(np.float64): pa.float64()}[values.dtype]
+    kind = {np.dtype(dtype): kind for kind, dtype in _dtypes().items()}[values.dtype]
     if missing is None and values.dtype.kind == "f":
         missing = np.isnan(values)
     return pa.Array.from_buffers(
@@ -82,7 +82,7 @@ def listed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """The numbers of an Arrow array: int64 or float64 array (n,), NaN for null.
+    """The numbers of an Arrow array: int64 or float64 array (n,), or narrower integers, NaN for null.
 
     Raises:
         ValueError: an integer is null.
@@ -95,17 +95,44 @@ def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     import pyarrow as pa
 
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    dtype = {pa.int64(): np.int64, pa.float64(): np.float64}[column.type]
+    dtype = _dtypes()[column.type]
     found = [_chunk(chunk, dtype) for chunk in chunks if len(chunk)]
     return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0, dtype)
 
 
+def taken(values: pa.Array, at: NDArray[np.int64]) -> pa.Array:
+    """The values at some places.
+
+    Args:
+        values: of any type.
+        at: int64 array (n,).
+
+    Example:
+        >>> taken(column(np.array([1.5, np.nan])), np.array([1, 0, 0])).to_pylist()
+        [None, 1.5, 1.5]
+    """
+    import pyarrow as pa
+
+    if values.type == pa.float64() or (values.type == pa.int64() and not values.null_count):
+        return column(numbers(values)[at])
+    return values.take(column(at))
+
+
+def _dtypes() -> dict[pa.DataType, Any]:
+    import pyarrow as pa
+
+    return {
+        pa.int64(): np.int64, pa.float64(): np.float64, pa.int32(): np.int32, pa.uint32(): np.uint32,
+        pa.int16(): np.int16, pa.int8(): np.int8,
+    }  # fmt: skip
+
+
 def _chunk(chunk: pa.Array, dtype: Any) -> NDArray[Any]:
     valid, data = chunk.buffers()
-    values = np.frombuffer(data, dtype, len(chunk), chunk.offset * 8)
+    values = np.frombuffer(data, dtype, len(chunk), chunk.offset * np.dtype(dtype).itemsize)
     if not chunk.null_count:
         return values
-    if dtype is np.int64:
+    if dtype is not np.float64:
         raise ValueError("An integer is null.")
     bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")
     return np.where(bits[chunk.offset : chunk.offset + len(chunk)] == 1, values, np.nan)

@@ -267,8 +267,8 @@ def test_every_release_of_a_statement_is_paid_for(watch: Watch) -> None:
 
 
 def test_a_private_table_in_the_sandbox_is_found(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    used = postprocess._used
-    monkeypatch.setattr(postprocess, "_used", lambda *args: used(*args) | {"visits": ROWS})
+    used = postprocess.used
+    monkeypatch.setattr(postprocess, "used", lambda *args: used(*args) | {"visits": ROWS})
     assert "the sandbox was given visits" in watch.ask("SELECT COUNT(*) AS n FROM visits")[1]
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 DRAWS = 4000
 """How often noise is drawn again: the 2.5th percentile of 4,000 draws is within 0.25 points of the true one."""
-BLOCK = 1 << 18
-"""How many groups are looked at at a time."""
+STEPS = 1024
+"""How many steps the half-widths of a mean are tabulated in."""
 MOST_NUMBERS = 8_000_000
 """The most numbers drawn at a time."""
 
@@ -73,6 +73,12 @@ def discrete_half_width(scale: float, confidence: float) -> int:
     return max(0, int(np.ceil(m - 1e-12)))
 
 
+def closed(release: ReleasePlan, aggregate: Aggregate) -> bool:
+    """Whether the interval of an aggregate is a formula of its entries, the same whenever it is made."""
+    measure = release.measures[aggregate.measure]
+    return measure.weights(aggregate.what) is not None or (aggregate.what == "avg" and measure.degree == 1)
+
+
 def mean_interval(a: Floats, b: Floats, scale: float, confidence: float) -> tuple[Floats, Floats]:
     """The interval of B/(A + B), from noisy a of A and b of B: all c with |(1 - c) b - c a| small enough.
 
@@ -85,36 +91,52 @@ def mean_interval(a: Floats, b: Floats, scale: float, confidence: float) -> tupl
     Returns:
         Two float64 arrays (n,) in [0, 1]; the whole of [0, 1] where the noise drowns everything.
     """
-    grid, unit = _ratio_widths(confidence)
-    widths = scale * unit
-
+    widths = scale * _ratio_widths(confidence)
     total = a + b
+    sure = total > 0
+    # At c = 0 and at c = 1 the test looks at b alone and at a alone; a point in between always passes at b / total.
+    beyond_low, beyond_high = np.abs(b) > widths[0], np.abs(a) > widths[-1]
+    sure &= ~(((b < 0) & beyond_low) | ((a < 0) & beyond_high))
+    low, high = np.zeros_like(total), np.ones_like(total)
+    for end, crossed in ((low, sure & beyond_low), (high, sure & beyond_high)):
+        # Only there does the interval end before the edge.
+        if crossed.any():
+            end[crossed] = _crossing(b[crossed], total[crossed], widths, end is high)
+    return low, high
 
-    def accepted(c: Floats | float, at: NDArray[np.bool_] | slice = slice(None)) -> NDArray[np.bool_]:
-        return np.asarray(np.abs(b[at] - c * total[at]) <= np.interp(c, grid, widths))
 
-    with np.errstate(divide="ignore", invalid="ignore"):
-        middle = np.where(total > 0, np.clip(b / total, 0, 1), 0.5)
-    sure = (total > 0) & accepted(middle)
-    ends = []
-    for edge in (0.0, 1.0):
-        end = np.full_like(middle, edge)
-        crossed = sure & ~accepted(edge)  # only there does the interval end before the edge
-        inside, outside = middle[crossed], end[crossed]
-        for _ in range(40):
-            between = (inside + outside) / 2
-            ok = accepted(between, crossed)
-            inside, outside = np.where(ok, between, inside), np.where(ok, outside, between)
-        end[crossed] = inside
-        ends.append(end)
-    return ends[0], ends[1]
+def _crossing(b: Floats, total: Floats, widths: Floats, upper: bool) -> Floats:
+    """Where |b - c total| comes to exceed the half-width, going from b / total to an edge at which it does.
+
+    Args:
+        b: float64 array (n,).
+        total: float64 array (n,), greater than zero.
+        widths: float64 array (STEPS + 1,), the half-widths at c = 0, 1/STEPS, …, 1; straight lines in between.
+        upper: whether the edge is 1; else it is 0.
+    """
+    sign = -1.0 if upper else 1.0
+
+    def beyond(step: NDArray[np.intp]) -> Floats:
+        """By how much the test fails at a step; beyond b / total, on the other side, it never does."""
+        return np.asarray(sign * (b - step / STEPS * total) - widths[step])
+
+    place = np.clip(b / total, 0, 1) * STEPS
+    inside = (np.minimum(place, STEPS - 1) if upper else np.maximum(np.ceil(place), 1)).astype(np.intp)
+    outside = np.full_like(inside, STEPS if upper else 0)
+    while (np.abs(outside - inside) > 1).any():
+        middle = (inside + outside + upper) // 2  # rounded towards the edge: at neighbours nothing moves
+        fails = beyond(middle) > 0
+        inside, outside = np.where(fails, inside, middle), np.where(fails, middle, outside)
+    # Between two steps both sides are straight lines of c.
+    out, into = beyond(outside), beyond(inside)
+    return np.asarray((outside + (inside - outside) * (out / (out - into))) / STEPS)
 
 
 @lru_cache(maxsize=64)
-def _ratio_widths(confidence: float) -> tuple[Floats, Floats]:
+def _ratio_widths(confidence: float) -> Floats:
     """Half-widths of (1 - c) L1 - c L2 on a grid of c, for standard Laplace variables."""
-    grid = np.linspace(0, 1, 1025)
-    return grid, half_width(np.stack([1 - grid, grid], axis=-1), confidence)
+    grid = np.linspace(0, 1, STEPS + 1)
+    return half_width(np.stack([1 - grid, grid], axis=-1), confidence)
 
 
 def draws_for(releases: Sequence[ReleasePlan]) -> int:
@@ -185,10 +207,6 @@ def direct(
         values: float64 array (cells,), as estimated from the entries.
         confidence: strictly between 0 and 1.
     """
-    if len(values) > BLOCK:
-        blocks = [slice(start, start + BLOCK) for start in range(0, len(values), BLOCK)]
-        ends = [direct(release, aggregate, entries[at], values[at], confidence) for at in blocks]
-        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
     width = linear_half_width(release, aggregate, confidence)
     if width is not None:
         return values - width, values + width

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -53,6 +53,11 @@ class Key:
     def arrow(self) -> pa.Array:
         """The values as an Arrow array of the type that the engine's expression has."""
         return arrow.listed(self.values, arrow_type(self.expression.type))
+
+    @property
+    def plain(self) -> bool:
+        """Whether the values are numbers of 64 bits, which need no detour through their places."""
+        return self.expression.type in (Type.INTEGER, Type.FLOAT) and None not in self.values
 
     def range(self) -> tuple[int, int] | None:
         """First value and count when the values are consecutive integers."""
@@ -241,23 +246,60 @@ def _imagined(kind: Type, groups: int) -> tuple[Value, ...]:
 
 def _spread(key: Key, index: NDArray[np.int64]) -> pa.Array:
     """The values of a key at the places of an index."""
+    if key.plain:
+        return arrow.column(arrow.numbers(key.arrow())[index])
     if len(index) > FEW:
         return key.arrow().take(arrow.column(index))
     return arrow.listed([key.values[at] for at in index.tolist()], arrow_type(key.expression.type))
 
 
-def table(keys: tuple[Key, ...]) -> dict[str, pa.Array]:
-    """The key columns k0, k1, … of all groups, the last key running fastest."""
+def table(keys: tuple[Key, ...], wanted: Collection[int] | None = None) -> dict[str, pa.Array]:
+    """The key columns k0, k1, … of all groups, the last key running fastest.
+
+    Args:
+        keys: of the release.
+        wanted: the numbers of the keys whose columns are needed; by default all.
+    """
     total = inner = cells(keys)
     out: dict[str, pa.Array] = {}
     for axis in axes(keys):
         length = len(keys[axis[0]].values)
         inner //= max(length, 1)
-        index = np.tile(np.repeat(np.arange(length), inner), total // max(length * inner, 1))
-        for at in axis:
-            out[f"k{at}"] = _spread(keys[at], index)
-    return {f"k{at}": out[f"k{at}"] for at in range(len(keys))}
+        mine = [at for at in axis if wanted is None or at in wanted]
+        times = total // max(length * inner, 1)
+        index = (
+            None
+            if all(keys[at].plain for at in mine)
+            else np.tile(np.repeat(np.arange(length), inner), times)
+        )
+        for at in mine:
+            if index is None:
+                values = arrow.numbers(keys[at].arrow())
+                out[f"k{at}"] = arrow.column(np.tile(np.repeat(values, inner), times))
+            else:
+                out[f"k{at}"] = _spread(keys[at], index)
+    return {f"k{at}": out[f"k{at}"] for at in range(len(keys)) if f"k{at}" in out}
 
 
-__all__ = ["MAX_CELLS", "Call", "Key", "axes", "cells", "column_values", "found", "imagined", "planned_cells",
-           "public_values", "table"]  # fmt: skip
+def columns_of(keys: tuple[Key, ...], at: NDArray[np.int64], wanted: Collection[int]) -> dict[str, pa.Array]:
+    """The key columns of some groups, given by their numbers.
+
+    Args:
+        keys: of the release.
+        at: int64 array (groups,).
+        wanted: the numbers of the keys whose columns are needed.
+    """
+    inner = cells(keys)
+    out: dict[str, pa.Array] = {}
+    for axis in axes(keys):
+        length = len(keys[axis[0]].values)
+        inner //= max(length, 1)
+        mine = [one for one in axis if one in wanted]
+        if mine:
+            index = at // max(inner, 1) % max(length, 1)
+            out.update({f"k{one}": _spread(keys[one], index) for one in mine})
+    return {f"k{one}": out[f"k{one}"] for one in range(len(keys)) if f"k{one}" in out}
+
+
+__all__ = ["MAX_CELLS", "Call", "Key", "axes", "cells", "column_values", "columns_of", "found", "imagined",
+           "planned_cells", "public_values", "table"]  # fmt: skip

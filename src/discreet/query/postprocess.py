@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,16 +17,20 @@ from discreet.query import keys as ks
 from discreet.query import redrawn
 from discreet.query.discovery import imagined
 from discreet.query.draws import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Rewritten, Shape, rewrite
-from discreet.query.intervals import direct, drawn_again, draws_for
+from discreet.query.intervals import closed, direct, drawn_again, draws_for
+from discreet.query.late import Late
 from discreet.query.parse import TWINS
-from discreet.query.plan import Plan
-from discreet.query.run import CELL, Noisy
+from discreet.query.picked import chosen, key_columns, picked_columns, picks_all, with_cell
+from discreet.query.picked import table as picked_table
+from discreet.query.plan import Aggregate, Plan
+from discreet.query.run import CELL, EVERY, Noisy, Some, blocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
     Interval = tuple[Floats, Floats]
 
 FEWEST_DRAWS = 200
@@ -38,13 +43,21 @@ class Answered:
 
     Attributes:
         values: the answer, as the statement gives it.
-        intervals: low and high ends by column, float64 arrays (rows,); NaN where there is no interval.
+        intervals: low and high ends by column, float64 arrays (rows,); NaN where there is no interval. Those that are
+            a formula are worked out when they are looked at.
         without: the noisy columns that have no interval.
     """
 
     values: pa.Table
     intervals: Mapping[str, Interval]
     without: tuple[str, ...]
+
+    def ends(self, at: int) -> Mapping[str, pa.Array]:
+        """The low (0) or the high (1) ends as Arrow float64 arrays, null where there is none."""
+        return Late({name: partial(self._end, name, at) for name in self.intervals})
+
+    def _end(self, name: str, at: int) -> pa.Array:
+        return arrow.column(self.intervals[name][at])
 
 
 def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], confidence: float) -> Answered:
@@ -55,40 +68,31 @@ def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], c
     Raises:
         PostProcessingError: DuckDB refused the statement; its message speaks of released numbers only.
     """
-    tables: dict[str, pa.Table] = {n.plan.name: n.table() for n in noisy} | _used(public, plan.post)
-    post, has_cell = _with_cell(plan)
-    picked = _picked(post) if has_cell else None
+    post, has_cell = with_cell(plan)
+    picked = picked_columns(post) if has_cell else None
+    cells: Some | None = None
     if picked is not None:
-        values = tables[noisy[0].plan.name].select([column for _, column in picked])
-        values = values.rename_columns([name for name, _ in picked])
+        cells = chosen(post, noisy[0])
+        values = picked_table(picked, noisy[0], cells)
     else:
+        tables: dict[str, pa.Table] = {n.plan.name: n.table() for n in noisy} | used(public, plan.post)
         with Sandbox(tables) as sandbox:
-            values = _plain(sandbox.run(post.sql("duckdb")))
-    cells = None
-    if has_cell:
-        cells = arrow.numbers(values.column(CELL))
-        values = values.drop_columns([CELL])
-    intervals: dict[str, Interval] = {}
+            values = plain(sandbox.run(post.sql("duckdb")))
+        if has_cell:
+            cells = arrow.numbers(values.column(CELL))
+            values = values.drop_columns([CELL])
+    intervals: dict[str, Callable[[], Interval]] = {}
     if cells is not None:
         intervals = _direct(plan, noisy[0], cells, confidence)
-    plain = _key_columns(plan) if has_cell else set()
-    rest = [name for name in values.column_names if name not in intervals and name not in plain]
+    keys = key_columns(plan) if has_cell else set()
+    rest = [name for name in values.column_names if name not in intervals and name not in keys]
     drawn, without = _drawn(plan, noisy, public, values, cells, rest, confidence)
-    intervals.update(drawn)
-    return Answered(values, {n: intervals[n] for n in values.column_names if n in intervals}, without)
+    intervals.update({name: partial(_as_it_is, ends) for name, ends in drawn.items()})
+    return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
 
 
-def _picked(post: exp.Query) -> list[tuple[str, str]] | None:
-    """Name and column of each item of a statement that only picks columns of its table; None for any other."""
-    if any(value for key, value in post.args.items() if key not in ("expressions", "from_")):
-        return None
-    items = [(item.alias_or_name, item.unalias()) for item in post.selects]
-    if not all(type(column) is exp.Column for _, column in items):
-        return None
-    names = [column.name for _, column in items]
-    return (
-        list(zip((name for name, _ in items), names, strict=True)) if len(set(names)) == len(names) else None
-    )
+def _as_it_is(ends: Interval) -> Interval:
+    return ends
 
 
 def noisy_shapes(plan: Plan) -> dict[str, Shape]:
@@ -103,50 +107,38 @@ def noisy_shapes(plan: Plan) -> dict[str, Shape]:
     }
 
 
-def _used(public: Mapping[str, pa.Table], post: exp.Query) -> dict[str, pa.Table]:
+def used(public: Mapping[str, pa.Table], post: exp.Query) -> dict[str, pa.Table]:
+    """The public tables that a statement reads."""
     names = {table.name.lower() for table in post.find_all(exp.Table)}
     return {name: table for name, table in public.items() if name in names}
 
 
-def _with_cell(plan: Plan) -> tuple[exp.Query, bool]:
-    """The statement with the number of the group beside each row, where a row is one group of one release."""
-    post = plan.post
-    if not isinstance(post, exp.Select) or len(plan.releases) != 1:
-        return post, False
-    source = post.args["from_"].this if post.args.get("from_") is not None else None
-    if not isinstance(source, exp.Table) or source.name != plan.releases[0].name:
-        return post, False
-    if post.args.get("joins") or post.args.get("distinct") or post.args.get("group"):
-        return post, False
-    post = post.copy()
-    assert isinstance(post, exp.Select)
-    post.append("expressions", exp.alias_(exp.column(CELL, table=plan.releases[0].name), CELL))
-    return post, True
-
-
-def _key_columns(plan: Plan) -> set[str]:
-    """The columns of a statement over one noisy table that are a key as it is, which no noise can change."""
-    return {
-        item.alias_or_name
-        for item in plan.post.selects
-        if isinstance(item.unalias(), exp.Column) and item.unalias().name.startswith("k")
-    }
-
-
-def _direct(plan: Plan, noisy: Noisy, cells: NDArray[np.int64], confidence: float) -> dict[str, Interval]:
-    """Closed-form intervals of the columns that are an aggregate as it is."""
-    out: dict[str, Interval] = {}
+def _direct(plan: Plan, noisy: Noisy, cells: Some, confidence: float) -> dict[str, Callable[[], Interval]]:
+    """Intervals of the columns that are an aggregate as it is; a formula is worked out when it is looked at."""
+    out: dict[str, Callable[[], Interval]] = {}
+    if (
+        not isinstance(cells, slice)
+        and len(cells) == noisy.plan.cells
+        and (cells[1:] == cells[:-1] + 1).all()
+    ):
+        cells = EVERY
     assert isinstance(plan.post, exp.Select)
     for item in plan.post.expressions:
         inner = item.unalias()
         if isinstance(inner, exp.Column) and inner.name.startswith("a") and inner.table == noisy.plan.name:
             aggregate = noisy.plan.aggregates[int(inner.name[1:])]
-            everything = len(cells) == noisy.plan.cells and bool((cells[1:] == cells[:-1] + 1).all())
-            at = slice(None) if everything else cells
-            out[item.alias_or_name] = direct(
-                noisy.plan, aggregate, noisy.of(aggregate)[at], noisy.values(aggregate)[at], confidence
-            )
+            later = partial(direct_ends, noisy, aggregate, cells, confidence)
+            out[item.alias_or_name] = later if closed(noisy.plan, aggregate) else partial(_as_it_is, later())
     return out
+
+
+def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float) -> Interval:
+    """The interval of an aggregate as it is, in some groups: float64 arrays (groups,)."""
+    low, high = (np.empty(len(noisy.entries[at, :0])) for _ in range(2))
+    for part, here in blocks(at, len(noisy.entries)):
+        entries, values = noisy.of(aggregate, here), noisy.values(aggregate, here)
+        low[part], high[part] = direct(noisy.plan, aggregate, entries, values, confidence)
+    return low, high
 
 
 def _drawn(
@@ -154,7 +146,7 @@ def _drawn(
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     values: pa.Table,
-    cells: NDArray[np.int64] | None,
+    cells: Some | None,
     names: list[str],
     confidence: float,
 ) -> tuple[dict[str, Interval], tuple[str, ...]]:
@@ -163,7 +155,7 @@ def _drawn(
 
     if not plan.releases or not names:
         return {}, ()
-    post, _ = _with_cell(plan)
+    post, _ = with_cell(plan)
     shapes = {name: tuple(Output(c, False) for c in table.column_names) for name, table in public.items()}
     try:
         rewritten = rewrite(post, noisy_shapes(plan), shapes)
@@ -176,14 +168,16 @@ def _drawn(
     fixed = [o.name for o in rewritten.outputs if not o.noisy]
     answer = values.append_column(ROW, arrow.column(np.arange(len(values))))
     if cells is not None:
-        answer = answer.append_column(CELL, arrow.column(cells))
+        answer = answer.append_column(
+            CELL, arrow.column(np.arange(len(values)) if isinstance(cells, slice) else cells)
+        )
         fixed = [CELL]
     elif not _identify(values, fixed):
         return _one_by_one(plan, noisy, public, values, wanted, confidence)
     draws = draws_for(plan.releases)
     if draws < FEWEST_DRAWS:
         return {}, tuple(wanted)
-    tables = {n.plan.name: _draws_table(n, draws) for n in noisy} | _used(public, plan.post)
+    tables = {n.plan.name: _draws_table(n, draws) for n in noisy} | used(public, plan.post)
     tables[DRAWS_TABLE] = pa.table({DRAW: arrow.column(np.arange(draws))})
     tables["__answer"] = answer
     try:
@@ -211,19 +205,19 @@ def _one_by_one(
 ) -> tuple[dict[str, Interval], tuple[str, ...]]:
     """Intervals from draws, for a statement that cannot be run on all of them at once."""
     asked = [name for name in names if _numeric(values, name)]
-    rows = len(values) + sum(one.plan.cells * (1 + len(one.plan.aggregates)) for one in noisy)
+    rows = len(values) + sum(one.cells * (1 + len(one.aggregates)) for one in plan.releases)
     draws = redrawn.draws_for(rows)
     if not asked or not draws:
         return {}, tuple(asked)
     drawn = {one.plan.name: _draws_table(one, draws).drop_columns([DRAW]) for one in noisy}
-    others, sql = _used(public, plan.post), redrawn.unordered(plan.post).sql("duckdb")
+    others, sql = used(public, plan.post), redrawn.unordered(plan.post).sql("duckdb")
 
     def run(draw: int) -> pa.Table:
         tables = {
             one.plan.name: drawn[one.plan.name].slice(draw * one.plan.cells, one.plan.cells) for one in noisy
         }
         with Sandbox(tables | others) as sandbox:
-            return _plain(sandbox.run(sql))
+            return plain(sandbox.run(sql))
 
     try:
         return redrawn.intervals(values, asked, run, draws, confidence)
@@ -300,7 +294,7 @@ def _numeric(values: pa.Table, name: str) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _plain(table: pa.Table) -> pa.Table:
+def plain(table: pa.Table) -> pa.Table:
     """Wide integers and decimals as plain integers or floats, so that every library can read them."""
     import pyarrow as pa
 
@@ -330,8 +324,8 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
     """
     import pyarrow as pa
 
-    post, has_cell = _with_cell(plan)
-    if has_cell and _picked(post) is not None and _distinct([item.alias_or_name for item in post.selects]):
+    post, has_cell = with_cell(plan)
+    if has_cell and picks_all(post) and _distinct([item.alias_or_name for item in post.selects]):
         return  # DuckDB has nothing to do then
     tables = {}
     for release in imagined(plan).releases:
@@ -342,8 +336,8 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
             row[f"a{at}"] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
         tables[release.name] = pa.table(row)
     try:
-        with Sandbox(tables | _used(public, plan.post)) as sandbox:
-            result = sandbox.run(plan.post.sql("duckdb"))
+        with Sandbox(tables | used(public, plan.post)) as sandbox:
+            result = sandbox.run(post.sql("duckdb"))
     except PostProcessingError as error:
         raise QueryRefused(error.cause, error.fix) from None
     if not _distinct(result.column_names):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -24,11 +25,28 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
+Some: TypeAlias = "slice | Integers"
+"""Which groups: all of them, some that stand together, or their numbers in any order."""
+EVERY: Final = slice(None)
 CELL = "__cell"
 """The column of a noisy table that numbers its groups."""
 LARGEST = 2.0**62
-BLOCK = 1 << 18
-"""How many groups get their noise at a time: what is in the making stays small however many there are."""
+BLOCK = 1 << 16
+"""How many groups are worked on at a time: what is in the making fits the cache, however many there are."""
+
+
+def blocks(at: Some, cells: int, size: int | None = None) -> Iterator[tuple[slice, Some]]:
+    """Some groups a block at a time: where a block stands among them, and which groups it has.
+
+    Example:
+        >>> list(blocks(slice(5), 9, 3))
+        [(slice(0, 3, None), slice(0, 3, None)), (slice(3, 5, None), slice(3, 5, None))]
+    """
+    first, last, _ = at.indices(cells) if isinstance(at, slice) else (0, len(at), 1)
+    size = size or BLOCK
+    for start in range(first, last, size):
+        here = slice(start, min(start + size, last))
+        yield slice(here.start - first, here.stop - first), here if isinstance(at, slice) else at[here]
 
 
 @dataclass(frozen=True)
@@ -43,42 +61,64 @@ class Noisy:
     plan: ReleasePlan
     entries: Integers
 
-    def of(self, aggregate: Aggregate) -> Floats:
-        """The entries of the measure that an aggregate is estimated from: float64 array (cells, entries)."""
-        return self.entries[:, columns(self.plan.measures)[aggregate.measure]].astype(np.float64)
+    def of(self, aggregate: Aggregate, at: Some = EVERY) -> Floats:
+        """The entries of the measure that an aggregate is estimated from, in some groups.
+
+        Returns:
+            float64 array (groups, entries).
+        """
+        return self.entries[at, columns(self.plan.measures)[aggregate.measure]].astype(np.float64)
 
     def counted(self, aggregate: Aggregate) -> bool:
         """Whether an aggregate is its one noisy integer as it is."""
         return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.what)
 
-    def values(self, aggregate: Aggregate) -> Floats:
-        """The estimate of an aggregate in every group: float64 array (cells,)."""
-        measure = self.plan.measures[aggregate.measure]
+    def values(self, aggregate: Aggregate, at: Some = EVERY) -> Floats:
+        """The estimate of an aggregate in some groups: float64 array (groups,)."""
+        out = np.empty(len(self.entries[at, :0]))
+        for part, here in blocks(at, len(self.entries)):
+            out[part] = self._estimate(aggregate, here)
+        return out
+
+    def _estimate(self, aggregate: Aggregate, at: Some) -> Floats:
         if self.counted(aggregate):
-            return self.of(aggregate)[:, 0]
-        exact = measure.estimate(aggregate.what, self.of(aggregate))
+            return self.of(aggregate, at)[:, 0]
+        exact = self.plan.measures[aggregate.measure].estimate(aggregate.what, self.of(aggregate, at))
         return np.rint(exact) if aggregate.whole else exact
 
-    def table(self) -> pa.Table:
-        """The noisy table that post-processing reads: `__cell`, keys k0, k1 and so on, aggregates a0, a1 and so on."""
+    def table(self, names: Collection[str] | None = None) -> pa.Table:
+        """The noisy table that post-processing reads: `__cell`, keys k0, k1 and so on, aggregates a0, a1 and so on.
+
+        Args:
+            names: the columns wanted; by default all of them.
+        """
         import pyarrow as pa
 
-        data: dict[str, pa.Array] = {CELL: arrow.column(np.arange(self.plan.cells))}
-        data.update(ks.table(self.plan.keys))
-        for at, aggregate in enumerate(self.plan.aggregates):
-            if self.counted(aggregate):
-                place, most = columns(self.plan.measures)[aggregate.measure], int(LARGEST)
-                data[f"a{at}"] = arrow.column(np.clip(self.entries[:, place.start], -most, most))
-                continue
-            values = self.values(aggregate)
-            if aggregate.whole:
-                # The type depends on the question alone; what is larger than any sum can be stays at the end.
-                missing = np.isnan(values)
-                whole = np.clip(np.where(missing, 0, values), -LARGEST, LARGEST).astype(np.int64)
-                data[f"a{at}"] = arrow.column(whole, missing)
+        keys = {f"k{at}": at for at in range(len(self.plan.keys))}
+        wanted = [CELL, *keys, *(f"a{at}" for at in range(len(self.plan.aggregates)))]
+        data: dict[str, pa.Array] = {}
+        made = ks.table(self.plan.keys, [at for name, at in keys.items() if names is None or name in names])
+        for name in wanted if names is None else [name for name in wanted if name in names]:
+            if name == CELL:
+                data[name] = arrow.column(np.arange(self.plan.cells))
             else:
-                data[f"a{at}"] = arrow.column(values)
+                data[name] = made[name] if name in keys else self.column(self.plan.aggregates[int(name[1:])])
         return pa.table(data)
+
+    def column(self, aggregate: Aggregate) -> pa.Array:
+        """An aggregate in every group, as it is answered. Its type depends on the question alone."""
+        if self.counted(aggregate):
+            place, most = columns(self.plan.measures)[aggregate.measure], int(LARGEST)
+            counts = self.entries[:, place.start]
+            inside = not len(counts) or (counts.min() >= -most and counts.max() <= most)
+            return arrow.column(counts if inside else np.clip(counts, -most, most))
+        values = self.values(aggregate)
+        if not aggregate.whole:
+            return arrow.column(values)
+        # What is larger than any sum can be stays at the end.
+        missing = np.isnan(values)
+        whole = np.clip(np.where(missing, 0, values), -LARGEST, LARGEST).astype(np.int64)
+        return arrow.column(whole, missing)
 
 
 def exact_integers(
@@ -103,7 +143,8 @@ def exact_integers(
     Raises:
         EngineError: the engine failed.
     """
-    out = np.zeros((release.cells, sum(measure.entries for measure in release.measures)), dtype=np.int64)
+    # Column by column, as they are filled, made noisy and read.
+    out = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64, order="F")
     places = columns(release.measures)
     for number in range(len(release.parts)):
         if not release.cells or all(at == known for at, m in enumerate(release.measures) if m.part == number):
@@ -153,7 +194,7 @@ def run_release(release: ReleasePlan, engine: Engine, salt: int) -> Noisy:
         if at == known:
             entries[:, part] = units[:, np.newaxis]
             continue
-        for start in range(0, release.cells, BLOCK):
-            exact = np.ascontiguousarray(entries[start : start + BLOCK, part])
-            entries[start : start + BLOCK, part] = add_laplace(exact, release.scale(at))
+        for _, here in blocks(EVERY, release.cells):
+            exact = np.ascontiguousarray(entries[here, part])
+            entries[here, part] = add_laplace(exact, release.scale(at))
     return Noisy(release, entries)

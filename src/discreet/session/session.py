@@ -12,7 +12,6 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet import arrow
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Account, Ledger, Loss, open_ledger
@@ -134,6 +133,7 @@ class Session:
         self._rehearse(plan)
         if not plan.releases:
             return self._finish(plan, [], level)
+        from discreet.query.picked import follows
         from discreet.query.settled import pack
 
         charge = self._ledger.charge(question, Loss(plan.epsilon, plan.delta), self._accounts)
@@ -141,7 +141,7 @@ class Session:
         noisy = self._run(plan)
         say("finishing the answer")
         release = self._finish(plan, noisy, level)
-        self._ledger.settle(charge, pack(release, noisy))
+        self._ledger.settle(charge, pack(release, noisy, follows(plan)))
         return release
 
     def release(
@@ -465,7 +465,7 @@ class Session:
         notes = notes_of(plan, answered.without, self._catalog.unit_factor)
         if self._invented and plan.releases:
             notes = INVENTED
-        ends = [{n: arrow.column(pair[at]) for n, pair in answered.intervals.items()} for at in (0, 1)]
+        ends = [answered.ends(at) for at in (0, 1)]
         return Release(
             question=plan.text,
             values=answered.values,
@@ -478,13 +478,13 @@ class Session:
             made=dt.datetime.now(dt.UTC).replace(microsecond=0),
         )
 
-    def _settled(self, plan: Plan, kept: bytes, confidence: float) -> Release:
+    def _settled(self, plan: Plan, kept_bytes: bytes, confidence: float) -> Release:
         """An earlier answer; at another confidence its intervals are made anew from the same noisy integers."""
         from discreet.query.settled import unpack
 
-        release, noisy = unpack(kept, plan)
-        if release.confidence == confidence:
-            return release
+        kept = unpack(kept_bytes, plan)
+        if kept.release is not None and kept.release.confidence == confidence:
+            return kept.release
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
-        return replace(self._finish(plan, noisy, confidence), made=release.made, replayed=True)
+        return replace(self._finish(plan, kept.noisy, confidence), made=kept.made, replayed=True)
