@@ -9,6 +9,7 @@ show before the transaction of charge and settlement commits.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import random
@@ -48,7 +49,7 @@ def answer(ledger: Ledger, question: str, analyst: int, show: int, fault: str) -
         rows.append(entry)
         result = compute(question)
         settled = make_entry(_head(rows), "settle", question, settles=entry.number, digest=digest_of(result))
-        rows.append(settled, result)
+        rows.append(settled, io.BytesIO(result))
         os.write(show, result + b"\n")
         time.sleep(0.002)  # a slow commit
 

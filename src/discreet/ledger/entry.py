@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -171,9 +171,12 @@ def genesis(identity: str) -> Head:
     return Head(0, _hash("discreet ledger", str(FORMAT), identity))
 
 
-def digest_of(answer: bytes) -> str:
-    """SHA-256 of an answer, hexadecimal."""
-    return hashlib.sha256(answer).hexdigest()
+def digest_of(answer: bytes | Iterable[bytes]) -> str:
+    """SHA-256 of an answer, whole or in pieces, hexadecimal."""
+    state = hashlib.sha256()
+    for piece in (answer,) if isinstance(answer, bytes) else answer:
+        state.update(piece)
+    return state.hexdigest()
 
 
 def text(what: str, value: object) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from discreet.accounting.loss import Loss, at_least, at_most
 from discreet.accounting.tally import OWN, Tally, admits, price
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.ledger.chain import check, corrupt, verify
 from discreet.ledger.entry import Account, Charge, Entry, Head, Posting, digest_of, make_entry, text
-from discreet.ledger.store import MemoryStore, Rows, Store
+from discreet.ledger.store import MemoryStore, Rows, Store, pieces
 
 TIMEOUT = 30.0
 """Seconds to wait for other writers. A charge takes milliseconds, so this is thousands of them."""
@@ -104,20 +105,22 @@ class Ledger:
         entry = self._store.write(work)
         return Charge(entry.number, entry.hash, question, cost)
 
-    def settle(self, charge: Charge, answer: bytes) -> None:
+    def settle(self, charge: Charge, answer: bytes | BinaryIO) -> None:
         """Keep the answer to a charge, durably, so that it can be replayed. Show it to nobody before.
 
         Args:
             charge: what `charge` returned.
-            answer: the released answer: noisy, never a data value.
+            answer: the released answer: noisy, never a data value. A large one may be a file, which is read piece by
+                piece.
 
         Raises:
             LedgerError: the charge is settled already or is not of this ledger, or the ledger cannot be
                 written. The charge stays.
             LedgerCorrupt: an entry that the settlement builds on was altered.
-            InvalidParameter: the answer is not bytes.
+            InvalidParameter: the answer is neither bytes nor a file of bytes.
         """
-        if not isinstance(answer, bytes):
+        file = io.BytesIO(answer) if isinstance(answer, bytes) else answer
+        if not hasattr(file, "seek") or hasattr(file, "encoding"):  # a file of text has one
             raise InvalidParameter("The answer to settle is not bytes.", "Serialise it first.")
 
         def work(rows: Rows) -> None:
@@ -126,9 +129,9 @@ class Ledger:
                 raise LedgerError("This charge is not in this ledger.", "Settle where you charged.")
             if rows.settlement(charge.number) is not None:
                 raise LedgerError("This charge is settled already.", "Charge again for a new answer.")
-            digest = digest_of(answer)
+            digest = digest_of(pieces(file))
             settled = make_entry(_head(rows), "settle", entry.question, settles=entry.number, digest=digest)
-            rows.append(settled, answer)
+            rows.append(settled, file)
 
         self._store.write(work)
 
@@ -141,17 +144,34 @@ class Ledger:
             LedgerError: the ledger cannot be read.
             LedgerCorrupt: the answer or its entry was altered.
         """
+        out = io.BytesIO()
+        return out.getvalue() if self.replay_into(question, out) else None
+
+    def replay_into(self, question: str, into: BinaryIO) -> bool:
+        """Write the settled answer of the same question into a file, piece by piece; see `replay`.
+
+        Args:
+            question: as it was charged.
+            into: an empty file; when this raises, what it holds is worth nothing.
+
+        Returns:
+            Whether there is such an answer.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+            LedgerCorrupt: the answer or its entry was altered.
+        """
         text("The question", question)
 
-        def work(rows: Rows) -> bytes | None:
+        def work(rows: Rows) -> bool:
             entry = rows.first_settlement(question)
             if entry is None:
-                return None
+                return False
             check(entry)
-            answer = rows.answer(entry.number)
-            if entry.question != question or digest_of(answer) != entry.digest:
+            digest = digest_of(_copied(rows.answer(entry.number), into))
+            if entry.question != question or digest != entry.digest:
                 raise corrupt(entry.number, "holds an answer that was altered")
-            return answer
+            return True
 
         return self._store.read(work)
 
@@ -253,6 +273,12 @@ def open_ledger(url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT)
     from discreet.ledger.sql import open_sql  # SQLite and its fork handlers only where they are used
 
     return Ledger(open_sql(text("The ledger's address", name), timeout))
+
+
+def _copied(answer: Iterator[bytes], into: BinaryIO) -> Iterator[bytes]:
+    for piece in answer:
+        into.write(piece)
+        yield piece
 
 
 def _page(store: Store, number: int) -> list[Entry]:

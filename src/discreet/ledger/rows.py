@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import RULES
 from discreet.ledger.chain import corrupt
 from discreet.ledger.entry import Entry, Head, Kind, Posting, genesis
 from discreet.ledger.schema import ENTRY, POSTING
+from discreet.ledger.store import PIECE, pieces
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -23,7 +25,12 @@ _SQUARES = re.compile(r"\d{1,200}(/[1-9]\d{0,199})?")
 _ENTRIES = f"SELECT {', '.join(ENTRY)} FROM discreet_entry"
 _POSTINGS = f"SELECT {', '.join(POSTING)} FROM discreet_posting"
 _ADD_ENTRY = f"INSERT INTO discreet_entry ({', '.join(ENTRY)}, answer) VALUES ({'?, ' * len(ENTRY)}?)"
+_ADD_LARGE = f"{_ADD_ENTRY.removesuffix('?)')}zeroblob(?))"
 _ADD_POSTING = f"INSERT INTO discreet_posting ({', '.join(POSTING)}) VALUES ({'?, ' * (len(POSTING) - 1)}?)"
+
+
+AT_ONCE = 1 << 24
+"""Up to so many bytes of an answer are written at once, which is faster; a larger one is written piece by piece."""
 
 
 class SqlRows:
@@ -66,10 +73,18 @@ class SqlRows:
         """See `Rows`."""
         return self._one("WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", _key(question))
 
-    def answer(self, number: int) -> bytes:
+    def answer(self, number: int) -> Iterator[bytes]:
         """See `Rows`."""
-        row = self._first("SELECT answer FROM discreet_entry WHERE number = ?", number)
-        return row[0] if row is not None and isinstance(row[0], bytes) else b""
+        row = self._first("SELECT typeof(answer) FROM discreet_entry WHERE number = ?", number)
+        if row is None or row[0] != "blob":
+            return
+        with self._blob(number, readonly=True) as blob:
+            while piece := blob.read(PIECE):
+                yield piece
+
+    def _blob(self, number: int, readonly: bool) -> sqlite3.Blob:
+        """The answer of an entry, in place: it may be larger than memory should be."""
+        return self._connection.blobopen("discreet_entry", "answer", number, readonly=readonly)
 
     def after(self, number: int, count: int) -> list[Entry]:
         """See `Rows`."""
@@ -82,12 +97,19 @@ class SqlRows:
         )
         return self._first(orphan) is not None
 
-    def append(self, entry: Entry, answer: bytes | None = None) -> None:
+    def append(self, entry: Entry, answer: BinaryIO | None = None) -> None:
         """See `Rows`."""
+        size = 0 if answer is None else answer.seek(0, os.SEEK_END)
+        large = size > AT_ONCE
+        kept = None if answer is None or large else b"".join(pieces(answer))
         time = entry.time.isoformat(timespec="microseconds")
         row = (entry.number, time, entry.kind, entry.question, _key(entry.question), entry.settles, entry.digest,
-               entry.previous, entry.hash, answer)  # fmt: skip
-        self._connection.execute(_ADD_ENTRY, row)
+               entry.previous, entry.hash, size if large else kept)  # fmt: skip
+        self._connection.execute(_ADD_LARGE if large else _ADD_ENTRY, row)
+        if answer is not None and large:
+            with self._blob(entry.number, readonly=False) as blob:
+                for piece in pieces(answer):
+                    blob.write(piece)
         for at, line in enumerate(entry.postings):
             self._connection.execute(_ADD_POSTING, _posting_row(entry.number, at, line))
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Protocol, TypeVar
 
 from discreet.errors import LedgerError
 from discreet.ledger.entry import Entry, Head, genesis
 
 Result = TypeVar("Result")
+PIECE = 1 << 20
+"""How many bytes of an answer are held at a time."""
+
+
+def pieces(file: BinaryIO) -> Iterator[bytes]:
+    """What a file holds, from its start."""
+    file.seek(0)
+    while piece := file.read(PIECE):
+        yield piece
 
 
 class Rows(Protocol):
@@ -35,8 +44,8 @@ class Rows(Protocol):
     def first_settlement(self, question: str) -> Entry | None:
         """The earliest settlement of a question."""
 
-    def answer(self, number: int) -> bytes:
-        """The answer that a settlement holds."""
+    def answer(self, number: int) -> Iterator[bytes]:
+        """The answer that a settlement holds, in pieces."""
 
     def after(self, number: int, count: int) -> list[Entry]:
         """Up to `count` entries above a number, in order."""
@@ -44,8 +53,8 @@ class Rows(Protocol):
     def stray(self) -> bool:
         """Whether a posting exists that belongs to no entry."""
 
-    def append(self, entry: Entry, answer: bytes | None = None) -> None:
-        """Add an entry."""
+    def append(self, entry: Entry, answer: BinaryIO | None = None) -> None:
+        """Add an entry; the answer is read from the start of a file."""
 
     def salt(self, dataset: str) -> int | None:
         """The secret of a data set."""
@@ -134,8 +143,8 @@ class _MemoryRows:
     def first_settlement(self, question: str) -> Entry | None:
         return self.entry(self._first.get(question, 0))
 
-    def answer(self, number: int) -> bytes:
-        return self._answers[number]
+    def answer(self, number: int) -> Iterator[bytes]:
+        yield self._answers[number]
 
     def after(self, number: int, count: int) -> list[Entry]:
         return self._entries[number : number + count]
@@ -143,10 +152,11 @@ class _MemoryRows:
     def stray(self) -> bool:
         return False
 
-    def append(self, entry: Entry, answer: bytes | None = None) -> None:
+    def append(self, entry: Entry, answer: BinaryIO | None = None) -> None:
+        kept = b"".join(pieces(answer)) if answer is not None else b""
         self._entries.append(entry)
         if entry.settles is not None and answer is not None:
-            self._answers[entry.number] = answer
+            self._answers[entry.number] = kept
             self._settlements[entry.settles] = entry.number
             self._first.setdefault(entry.question, entry.number)
         for posting in entry.postings:
