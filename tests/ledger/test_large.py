@@ -75,7 +75,7 @@ class Failing(io.BytesIO):
 def test_a_settlement_that_fails_half_way_leaves_nothing_but_the_charge(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "ledger.db") as ledger:
         charge = ledger.charge("q", Loss(1), [Account("d", Loss(2))])
-        with pytest.raises(Exception, match="disk|ledger"):
+        with pytest.raises(Exception, match=r"disk|ledger"):
             ledger.settle(charge, Failing(ANSWER))
         assert ledger.replay("q") is None
         assert [entry.kind for entry in ledger.entries()] == ["charge"]

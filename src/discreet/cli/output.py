@@ -7,13 +7,14 @@ import json
 import math
 import sys
 from collections.abc import Container
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from discreet.cli.options import Usage
+from discreet.query.answer_file import about
+from discreet.query.answer_file import exact as exact
 
 if TYPE_CHECKING:
     from discreet.query.answer import Release
@@ -22,24 +23,6 @@ if TYPE_CHECKING:
 PICTURES = (".svg", ".png", ".html")
 SUFFIXES = (".csv", ".parquet", ".json", *PICTURES)
 _INTERVAL = r"± [\d,.∞e+-]+$|\[-?[\d,.∞e+-]+, -?[\d,.∞e+-]+\]$"
-
-
-def exact(value: Fraction) -> str:
-    """Write a rational exactly and so that `--epsilon` reads it back.
-
-    Example:
-        >>> exact(Fraction(3, 10)), exact(Fraction(2)), exact(Fraction(1, 3))
-        ('0.3', '2', '1/3')
-    """
-    rest, places = value.denominator, 0
-    while rest % 10 == 0 or rest % 5 == 0 or rest % 2 == 0:
-        rest //= 10 if rest % 10 == 0 else 5 if rest % 5 == 0 else 2
-        places += 1
-    if rest != 1 or places > 18:
-        return str(value)
-    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
-    whole, fraction = (digits[:-places], digits[-places:].rstrip("0")) if places else (digits, "")
-    return ("-" if value < 0 else "") + whole + (f".{fraction}" if fraction else "")
 
 
 def dump(document: object) -> str:
@@ -55,13 +38,7 @@ def rows(release: Release) -> list[dict[str, Any]]:
 def document(release: Release, budget: BudgetState) -> dict[str, Any]:
     """An answer and all that belongs to it, for `--json`."""
     return {
-        "question": release.question,
-        "epsilon": exact(release.epsilon),
-        "delta": exact(release.delta),
-        "confidence": release.confidence,
-        "replayed": release.replayed,
-        "made": release.made.isoformat(),
-        "notes": list(release.notes),
+        **about(release),
         "rows": rows(release),
         "budget": state(budget),
     }

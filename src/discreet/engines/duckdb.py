@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -151,6 +152,28 @@ class DuckDBEngine:
         """
         return only_integers(self._run(sql, tables, numbers=True))
 
+    def batches(
+        self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES, rows: int = 1 << 16
+    ) -> Iterator[pa.Table]:
+        """Run one aggregate query and yield its integers in pieces; see `engine.in_batches`.
+
+        What does not fit into the memory of the database while it sorts is spilled as the class says. No other query
+        runs until the last piece was taken or the iterator was closed.
+
+        Raises:
+            EngineError: as for `integers`.
+        """
+        self._see_no_clash(tables)
+        with self._lock:
+            registered: list[str] = []
+            try:
+                reader = _reader(self._connection, sql, tables, rows, registered)
+                while (piece := _next(reader)) is not None:
+                    yield only_integers(piece)
+            finally:
+                for name in registered:
+                    self._connection.unregister(name)
+
     def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:
         """Run one query of groups and return the keys of the chosen ones; see `Engine.keys`.
 
@@ -209,10 +232,13 @@ class DuckDBEngine:
             if self._clear is not None:
                 self._clear()
 
-    def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
+    def _see_no_clash(self, tables: Mapping[str, pa.Table]) -> None:
         clash = next((name for name in tables if name.lower() in self._versions), None)
         if clash is not None:
             raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
+
+    def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
+        self._see_no_clash(tables)
         with self._lock:
             result = _quietly(self._connection, sql, tables, numbers=numbers)
         if result is None:
@@ -271,6 +297,45 @@ def _numbers(found: Mapping[str, Any]) -> pa.Table:
 
     length = min(map(len, found.values()), default=0)
     return pa.table({n: arrow.column(v) if plain(v) else pa.nulls(length) for n, v in found.items()})
+
+
+def _reader(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    tables: Mapping[str, pa.Table],
+    rows: int,
+    registered: list[str],
+) -> pa.RecordBatchReader:
+    """Start one SELECT; whoever calls unregisters the tables. What DuckDB says of a failure stays in here."""
+    import duckdb
+
+    reader = None
+    with contextlib.suppress(Exception):
+        for name, table in tables.items():
+            connection.register(name, table)
+            registered.append(name)
+        (statement,) = connection.extract_statements(sql)
+        if statement.type == duckdb.StatementType.SELECT:
+            reader = connection.sql(statement).to_arrow_reader(rows)
+    if reader is None:
+        raise _failed()
+    return reader
+
+
+def _next(reader: pa.RecordBatchReader) -> pa.Table | None:
+    """The next piece of a result; None at its end."""
+    import pyarrow as pa
+
+    piece, ended = None, False
+    try:
+        piece = pa.Table.from_batches([reader.read_next_batch()])
+    except StopIteration:
+        ended = True
+    except Exception:
+        ended = False
+    if piece is None and not ended:
+        raise _failed()
+    return piece
 
 
 def _clear(connection: duckdb.DuckDBPyConnection, folder: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -37,10 +37,38 @@ def only_integers(result: pa.Table) -> pa.Table:
     return result
 
 
+def in_batches(
+    engine: Engine, sql: str, by: str, tables: Mapping[str, pa.Table] = NO_TABLES, rows: int = 1 << 16
+) -> Iterator[pa.Table]:
+    """Run one aggregate query and yield its integers some rows at a time, in the order of one column.
+
+    An engine with a method `batches` sorts them and hands them over as they are wanted; from another they come at once,
+    and memory has to hold them.
+
+    Args:
+        engine: runs it.
+        sql: one SELECT in the dialect of the engine.
+        by: the column that decides the order.
+        tables: as for `Engine.integers`.
+        rows: at most so many in one piece.
+
+    Raises:
+        EngineError: as for `Engine.integers`, at any time before the last piece.
+    """
+    batches: Callable[..., Iterator[pa.Table]] | None = getattr(engine, "batches", None)
+    if batches is not None:
+        yield from batches(f"SELECT * FROM ({sql}) AS o ORDER BY {by}", tables, rows)
+        return
+    result = engine.integers(sql, tables).sort_by(by)
+    for start in range(0, len(result), rows):
+        yield result.slice(start, rows)
+
+
 class Engine(Protocol):
     """Runs aggregate queries over private tables and returns nothing but integers.
 
-    An engine may have two attributes more: `place`, a text that names the database without any credential (under it
+    An engine may have three attributes more: `batches`, which runs a query like `integers` and yields its result in
+    pieces (see `in_batches`), `place`, a text that names the database without any credential (under it
     the ledger is found again; None when the data lives in memory), and `lacks`, the names of functions of the
     function table that it cannot compute; a question with one of them is refused before anything is charged.
 

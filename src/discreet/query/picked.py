@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from discreet import arrow
 from discreet.engines.sandbox import Sandbox
-from discreet.query import keys as ks
 from discreet.query.intervals import closed
 from discreet.query.plan import Plan
 from discreet.query.run import CELL, EVERY, Noisy, Some
@@ -126,11 +125,7 @@ def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
         values = noisy.table(names).select(names)
     else:
         keys = [int(name[1:]) for name in names if name.startswith("k")]
-        if 8 * len(cells) < noisy.plan.cells:
-            columns = ks.columns_of(noisy.plan.keys, cells, keys)
-        else:
-            every = ks.table(noisy.plan.keys, keys)
-            columns = {name: arrow.taken(column, cells) for name, column in every.items()}
+        columns = noisy.keys(keys, cells)
         for name in names:
             if name not in columns:
                 columns[name] = arrow.taken(noisy.column(noisy.plan.aggregates[int(name[1:])]), cells)
@@ -150,13 +145,15 @@ def chosen(post: exp.Query, noisy: Noisy) -> Some:
     statement.set("expressions", [exp.column(CELL, table=noisy.plan.name)])
     used_columns = {column.name for column in statement.find_all(exp.Column)}
     with Sandbox({noisy.plan.name: noisy.table(used_columns)}) as sandbox:
-        return np.asarray(arrow.numbers(sandbox.run(statement.sql("duckdb")).column(0)), np.int64)
+        return (
+            np.asarray(arrow.numbers(sandbox.run(statement.sql("duckdb")).column(0)), np.int64) - noisy.first
+        )
 
 
 def _sorted(post: exp.Query, noisy: Noisy) -> Integers | None:
     """All groups in the order of one count; None where a statement says anything else."""
     others = [value for key, value in post.args.items() if key not in ("expressions", "from_", "order")]
-    if any(others) or not noisy.plan.cells:
+    if any(others) or not len(noisy.entries):
         return None
     first, *rest = post.args["order"].expressions
     if [one.this.name for one in rest] != [CELL] or not re.fullmatch(r"a\d+", first.this.name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from sqlglot import exp
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Interval = tuple[Floats, Floats]
+
+Interval: TypeAlias = "tuple[Floats, Floats]"
 
 FEWEST_DRAWS = 200
 ROW = "__row"
@@ -79,15 +79,15 @@ def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], c
         with Sandbox(tables) as sandbox:
             values = plain(sandbox.run(post.sql("duckdb")))
         if has_cell:
-            cells = arrow.numbers(values.column(CELL))
+            cells = arrow.numbers(values.column(CELL)) - noisy[0].first
             values = values.drop_columns([CELL])
     intervals: dict[str, Callable[[], Interval]] = {}
     if cells is not None:
         intervals = _direct(plan, noisy[0], cells, confidence)
     keys = key_columns(plan) if has_cell else set()
     rest = [name for name in values.column_names if name not in intervals and name not in keys]
-    drawn, without = _drawn(plan, noisy, public, values, cells, rest, confidence)
-    intervals.update({name: partial(_as_it_is, ends) for name, ends in drawn.items()})
+    ends, without = drawn(plan, noisy, public, values, cells, rest, confidence)
+    intervals.update({name: partial(_as_it_is, pair) for name, pair in ends.items()})
     return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
 
 
@@ -141,7 +141,7 @@ def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float)
     return low, high
 
 
-def _drawn(
+def drawn(
     plan: Plan,
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],

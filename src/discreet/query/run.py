@@ -51,15 +51,22 @@ def blocks(at: Some, cells: int, size: int | None = None) -> Iterator[tuple[slic
 
 @dataclass(frozen=True)
 class Noisy:
-    """The noisy integers of a release. Everything made of them is post-processing.
+    """The noisy integers of a release, or of some of its groups. Everything made of them is post-processing.
 
     Attributes:
         plan: of the release.
-        entries: int64 array (cells, entries of all measures).
+        entries: int64 array (groups, entries of all measures).
+        first: the number of the first of these groups; what is said of a group here counts from it.
     """
 
     plan: ReleasePlan
     entries: Integers
+    first: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all groups of the release."""
+        return len(self.entries) == self.plan.cells
 
     def of(self, aggregate: Aggregate, at: Some = EVERY) -> Floats:
         """The entries of the measure that an aggregate is estimated from, in some groups.
@@ -97,13 +104,27 @@ class Noisy:
         keys = {f"k{at}": at for at in range(len(self.plan.keys))}
         wanted = [CELL, *keys, *(f"a{at}" for at in range(len(self.plan.aggregates)))]
         data: dict[str, pa.Array] = {}
-        made = ks.table(self.plan.keys, [at for name, at in keys.items() if names is None or name in names])
+        made = self.keys([at for name, at in keys.items() if names is None or name in names])
         for name in wanted if names is None else [name for name in wanted if name in names]:
             if name == CELL:
-                data[name] = arrow.column(np.arange(self.plan.cells))
+                data[name] = arrow.column(np.arange(self.first, self.first + len(self.entries)))
             else:
                 data[name] = made[name] if name in keys else self.column(self.plan.aggregates[int(name[1:])])
         return pa.table(data)
+
+    def keys(self, wanted: Collection[int], at: Some = EVERY) -> dict[str, pa.Array]:
+        """The columns of some keys in some groups, by the numbers of the keys."""
+        if not isinstance(at, slice) and 8 * len(at) < len(self.entries):
+            return ks.columns_of(self.plan.keys, at + self.first, wanted)
+        if self.whole:
+            columns = ks.table(self.plan.keys, wanted)
+        else:
+            columns = ks.columns_of(
+                self.plan.keys, np.arange(self.first, self.first + len(self.entries)), wanted
+            )
+        if isinstance(at, slice):
+            return columns
+        return {name: arrow.taken(column, at) for name, column in columns.items()}
 
     def column(self, aggregate: Aggregate) -> pa.Array:
         """An aggregate in every group, as it is answered. Its type depends on the question alone."""

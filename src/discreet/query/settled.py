@@ -19,6 +19,7 @@ import numpy as np
 from discreet import arrow
 from discreet.query import keys as ks
 from discreet.query.answer import Release, table_bytes
+from discreet.query.measures import columns
 from discreet.query.plan import Plan, ReleasePlan
 from discreet.query.run import Noisy
 
@@ -39,20 +40,26 @@ class Packer:
     def __init__(self, into: IO[bytes], made: dt.datetime) -> None:
         self._archive = zipfile.ZipFile(into, "w", zipfile.ZIP_STORED)  # the pieces are compressed already
         self._archive.writestr("about.json", json.dumps({"made": made.isoformat()}))
-        self._blocks: dict[int, int] = {}
+        self._blocks: dict[tuple[int, int], int] = {}
 
-    def block(self, number: int, entries: Integers) -> None:
-        """Add the noisy integers of the next groups of a release: int64 array (groups, entries)."""
-        at = self._blocks.get(number, 0)
-        self._archive.writestr(f"release{number}/{at}.arrow", table_bytes(_narrowed(entries)))
-        self._blocks[number] = at + 1
+    def block(self, number: int, part: int, entries: Integers) -> None:
+        """Add noisy integers of the next groups of a release.
+
+        Args:
+            number: of the release.
+            part: whose measures they belong to.
+            entries: int64 array (groups, entries of the part).
+        """
+        at = self._blocks.get((number, part), 0)
+        self._archive.writestr(_name(number, part, at), table_bytes(_narrowed(entries)))
+        self._blocks[number, part] = at + 1
 
     def found(self, number: int, release: ReleasePlan) -> None:
         """Add the groups of a release that were found."""
         import pyarrow as pa
 
-        columns = {f"k{at}": key.arrow() for at, key in enumerate(release.keys) if not key.public}
-        self._archive.writestr(f"keys{number}.arrow", table_bytes(pa.table(columns)))
+        found = {f"k{at}": key.arrow() for at, key in enumerate(release.keys) if not key.public}
+        self._archive.writestr(f"keys{number}.arrow", table_bytes(pa.table(found)))
 
     def answer(self, release: Release) -> None:
         """Add the answer itself."""
@@ -91,8 +98,9 @@ def pack(release: Release, noisy: Sequence[Noisy], follows: bool = False) -> byt
     for at, one in enumerate(noisy):
         if one.plan.discovery is not None:
             packer.found(at, one.plan)
-        for start in range(0, max(1, len(one.entries)), BLOCK):
-            packer.block(at, one.entries[start : start + BLOCK])
+        for part, places in enumerate(places_of(one.plan)):
+            for start in range(0, max(1, len(one.entries)), BLOCK):
+                packer.block(at, part, one.entries[start : start + BLOCK, places])
     if not follows:
         packer.answer(release)
     packer.close()
@@ -109,13 +117,11 @@ def unpack(data: bytes, plan: Plan) -> Kept:
         noisy = []
         for at, one in enumerate(plan.releases):
             if one.discovery is not None:
-                columns = pa.ipc.open_stream(archive.read(f"keys{at}.arrow")).read_all().to_pydict().values()
-                one = replace(one, keys=ks.found(one.keys, map(tuple, columns)))
+                found = pa.ipc.open_stream(archive.read(f"keys{at}.arrow")).read_all().to_pydict().values()
+                one = replace(one, keys=ks.found(one.keys, map(tuple, found)))
             entries = np.empty((one.cells, sum(m.entries for m in one.measures)), np.int64, order="F")
-            start = 0
-            for block in blocks_of(archive, at):
-                entries[start : start + len(block)] = block
-                start += len(block)
+            for block in blocks_of(archive, at, one):
+                entries[block.first : block.first + len(block.entries)] = block.entries
             noisy.append(Noisy(one, entries))
         return Kept(made_of(archive), release, noisy)
 
@@ -125,32 +131,53 @@ def made_of(archive: zipfile.ZipFile) -> dt.datetime:
     return dt.datetime.fromisoformat(json.loads(archive.read("about.json"))["made"])
 
 
-def blocks_of(archive: zipfile.ZipFile, number: int) -> Iterator[Integers]:
-    """The noisy integers of a release block by block: int64 arrays (groups, entries)."""
+def blocks_of(archive: zipfile.ZipFile, number: int, release: ReleasePlan) -> Iterator[Noisy]:
+    """The noisy integers of a release block by block."""
     import pyarrow as pa
 
-    names, at = set(archive.namelist()), 0
-    while (name := f"release{number}/{at}.arrow") in names:
-        yield _wide(pa.ipc.open_stream(archive.read(name)).read_all())
-        at += 1
+    names, at, first = set(archive.namelist()), 0, 0
+    places = places_of(release)
+    while _name(number, 0, at) in names:
+        parts = [
+            _wide(pa.ipc.open_stream(archive.read(_name(number, one, at))).read_all())
+            for one in range(len(places))
+        ]
+        entries = np.empty((len(parts[0]), sum(map(len, places))), np.int64, order="F")
+        for part, own in zip(parts, places, strict=True):
+            entries[:, own] = part
+        yield Noisy(release, entries, first)
+        at, first = at + 1, first + len(entries)
+
+
+def places_of(release: ReleasePlan) -> list[list[int]]:
+    """Where the integers of each part stand among all integers of a group."""
+    places = list(zip(release.measures, columns(release.measures), strict=True))
+    return [
+        [at for measure, own in places if measure.part == part for at in range(own.start, own.stop)]
+        for part in range(len(release.parts))
+    ]
+
+
+def _name(number: int, part: int, block: int) -> str:
+    return f"release{number}/{part}/{block}.arrow"
 
 
 def _narrowed(entries: Integers) -> pa.Table:
     """The columns in the narrowest integers that hold them; wide ones are split, for the low half is all noise."""
     import pyarrow as pa
 
-    columns: dict[str, pa.Array] = {}
+    data: dict[str, pa.Array] = {}
     for at in range(entries.shape[1]):
         column = entries[:, at]
         low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
         kind = _fitting(low, high)
         if kind is None:
             upper = column >> 32
-            columns[f"low{at}"] = arrow.column(column.astype(np.uint32))
-            columns[f"high{at}"] = arrow.column(upper.astype(_fitting(low >> 32, high >> 32) or np.int32))
+            data[f"low{at}"] = arrow.column(column.astype(np.uint32))
+            data[f"high{at}"] = arrow.column(upper.astype(_fitting(low >> 32, high >> 32) or np.int32))
         else:
-            columns[f"{at}"] = arrow.column(column.astype(kind))
-    return pa.table(columns)
+            data[f"{at}"] = arrow.column(column.astype(kind))
+    return pa.table(data)
 
 
 def _fitting(low: int, high: int) -> type[np.signedinteger] | None:

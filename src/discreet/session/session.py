@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from discreet.query.preview import Preview
     from discreet.query.run import Noisy
     from discreet.sensitivity import SampledSensitivity
+    from discreet.session.writing import Written
 
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
 """Beyond these no question has noise that can be drawn, and floats of planning would overflow."""
@@ -143,6 +145,87 @@ class Session:
         release = self._finish(plan, noisy, level)
         self._ledger.settle(charge, pack(release, noisy, follows(plan)))
         return release
+
+    def write(
+        self,
+        query: str,
+        epsilon: Number,
+        into: str | os.PathLike[str],
+        *,
+        confidence: float = 0.95,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        split: Mapping[str, Number] | None = None,
+        replace: bool = False,
+        progress: Callable[[str], None] | None = None,
+    ) -> Written:
+        """Answer a question into a file.
+
+        For answers of up to 10,000,000 groups: the noise, the intervals and the file are made block by block, so that
+        memory does not grow with the number of groups (that of the engine is its own; DuckDB spills what does not
+        fit). The file has the values and, for each column with an interval, `<name>_low` and `<name>_high`. It appears
+        under its name when it is whole. The same question is the same answer here and in `sql`.
+
+        Groups whose keys are not public, and answers of up to 65,536 groups, are made in memory first. With more
+        groups than that, a column that is no aggregate as it is has no interval.
+
+        Args:
+            query: as for `sql`.
+            epsilon: as for `sql`.
+            into: a path that ends in .parquet or .csv.
+            confidence: of the intervals, strictly between 0 and 1.
+            delta: as for `sql`.
+            max_rows: as for `sql`.
+            max_groups: as for `sql`.
+            split: as for `sql`.
+            replace: whether a file of this name may be replaced.
+            progress: called with a few words at each step and, on the way, every half a second.
+
+        Returns:
+            What was written, without the values.
+
+        Raises:
+            InvalidParameter: as for `sql`; or `into` has another ending, is there already, or cannot be written.
+                Nothing was charged.
+            QueryRefused: as for `sql`.
+            BudgetExceeded: as for `sql`.
+            LedgerError: as for `sql`.
+            EngineError: the engine failed; the charge stays, and there is no file.
+            PostProcessingError: what is done with the noisy tables failed; the charge stays, there is no file, and the
+                noisy integers are kept.
+            OSError: the disk is full or gone; the charge stays, and there is no file. Where the answer was kept
+                before, the same question again is free.
+
+        Privacy: as for `sql`.
+
+        Example:
+            >>> import tempfile
+            >>> import pyarrow as pa
+            >>> import discreet as dp
+            >>> visits = pa.table({"x": [3, 4, 4], "y": [7, 7, 9]})
+            >>> session = dp.protect(visits, privacy_unit="row", bounds={"x": (0, 299), "y": (0, 299)}, budget=1)
+            >>> query = "SELECT x, y, COUNT(*) AS n FROM data GROUP BY x, y"
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     written = session.write(query, 1, f"{folder}/map.parquet")
+            >>> written.rows, written.columns
+            (90000, ('x', 'y', 'n', 'n_low', 'n_high'))
+        """
+        from discreet.query.answer_file import Target
+        from discreet.query.streamed import streams
+        from discreet.session.writing import in_memory, streamed
+
+        target = Target(into, replace)
+        level = confidence_of(confidence)
+        limits = Limits(limit_of(max_rows, "max_rows"), limit_of(max_groups, "max_groups"))
+        plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
+        if streams(plan):
+            return streamed(self, plan, target, level, progress or (lambda _: None))
+        release = self.sql(
+            query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows, max_groups=max_groups, split=split,
+            progress=progress,
+        )  # fmt: skip
+        return in_memory(release, target)
 
     def release(
         self,

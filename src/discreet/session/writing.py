@@ -1,0 +1,145 @@
+"""Session.write: an answer straight into a file, in the same memory however many groups it has."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from discreet.errors import QueryRefused
+from discreet.ledger import Loss
+from discreet.query.answer import Release
+from discreet.query.answer_file import Target
+from discreet.query.plan import Plan
+from discreet.query.settled import Packer, made_of
+from discreet.query.streamed import MOST_KEPT, answers, integers, noisy_blocks
+from discreet.session.budget import DATA_SET
+from discreet.session.notes import INVENTED, notes_of
+
+if TYPE_CHECKING:
+    from discreet.session.session import Session
+
+EVERY = 0.5
+"""Seconds between two words on how far it is."""
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Written:
+    """An answer in a file.
+
+    Attributes:
+        path: of the file.
+        rows: how many it has.
+        columns: their names.
+        question: the SQL that was asked.
+        confidence: of the intervals, which are the columns `…_low` and `…_high`.
+        epsilon: the privacy loss of the whole question.
+        delta: 0 unless groups had to be found whose keys are not public.
+        notes: what the intervals do not cover.
+        made: when.
+        replayed: whether this is an earlier answer to the same question, which cost nothing again.
+    """
+
+    path: Path
+    rows: int
+    columns: tuple[str, ...]
+    question: str
+    confidence: float
+    epsilon: Fraction
+    delta: Fraction
+    notes: tuple[str, ...]
+    made: dt.datetime
+    replayed: bool
+
+    @classmethod
+    def of(cls, release: Release, rows: int, path: Path) -> Written:
+        """What is known of a file that a release, or its first piece, was written to."""
+        return cls(path, rows, tuple(release.to_arrow().column_names), release.question, release.confidence,
+                   release.epsilon, release.delta, release.notes, release.made, release.replayed)  # fmt: skip
+
+
+def in_memory(release: Release, target: Target) -> Written:
+    """Write an answer that is in memory."""
+    with target.folder() as folder:
+        first, rows = target.write([release], folder)
+    return Written.of(first, rows, target.path)
+
+
+def streamed(session: Session, plan: Plan, target: Target, confidence: float, say: Say) -> Written:
+    """Answer a question that `streamed.streams` is true of, block by block, into a file.
+
+    Raises:
+        QueryRefused: it has more numbers than one answer can have. Nothing was charged.
+        The others of `Session.write`.
+    """
+    if integers(plan) > MOST_KEPT:
+        raise QueryRefused(
+            f"The answer is made of {integers(plan):,} noisy integers; at most {MOST_KEPT:,} can be kept.",
+            "Ask for fewer groups or fewer quantities at once.",
+        )
+    question = session._question(plan)
+    with target.folder() as folder, (folder / "settled").open("w+b") as kept:
+        replayed = session._ledger.replay_into(question, kept)
+        if not replayed:
+            session._rehearse(plan)
+            charge = session._ledger.charge(question, Loss(plan.epsilon, plan.delta), session._accounts)
+            say("reading the data")
+            _draw(session, plan, kept, say)
+            session._ledger.settle(charge, kept)
+        with zipfile.ZipFile(kept) as archive:
+            releases = _releases(session, plan, archive, confidence, replayed, folder)
+            first, rows = target.write(_told(releases, say), folder)
+    return Written.of(first, rows, target.path)
+
+
+def _draw(session: Session, plan: Plan, kept: IO[bytes], say: Say) -> None:
+    """The noisy integers of all releases, into a file."""
+    salt = session._ledger.salt(DATA_SET)
+    packer = Packer(kept, dt.datetime.now(dt.UTC).replace(microsecond=0))
+    total = sum(release.cells * len(release.parts) for release in plan.releases)
+    done, last = 0, time.monotonic()
+    for number, release in enumerate(plan.releases):
+        for part in range(len(release.parts)):
+            for block in noisy_blocks(release, part, session._engine, salt):
+                packer.block(number, part, block)
+                done += len(block)
+                if time.monotonic() - last > EVERY:
+                    last = time.monotonic()
+                    say(f"drawing noise: {done:,} of {total:,} groups")
+    packer.close()
+
+
+def _releases(
+    session: Session, plan: Plan, archive: zipfile.ZipFile, confidence: float, replayed: bool, folder: Path
+) -> Iterator[Release]:
+    """The answer as one release after the other, each with some of its rows."""
+    if "answer.arrow" in archive.namelist():  # it was answered in memory before
+        release = Release.from_bytes(archive.read("answer.arrow"))
+        if release.confidence == confidence:
+            yield release
+            return
+    made = made_of(archive)
+    for answered in answers(plan, archive, session._catalog.public, confidence, folder):
+        notes = (
+            INVENTED if session._invented else notes_of(plan, answered.without, session._catalog.unit_factor)
+        )
+        yield Release(plan.text, answered.values, answered.ends(0), answered.ends(1), confidence, plan.epsilon,
+                      notes, made, replayed, plan.delta)  # fmt: skip
+
+
+def _told(releases: Iterator[Release], say: Say) -> Iterator[Release]:
+    """The same, with a word on how far it is from time to time."""
+    say("finishing the answer")
+    rows, last = 0, time.monotonic()
+    for release in releases:
+        yield release
+        rows += len(release)
+        if time.monotonic() - last > EVERY:
+            last = time.monotonic()
+            say(f"writing the answer: {rows:,} rows")
