@@ -15,6 +15,7 @@ from pyarrow import parquet
 from tests.cli.conftest import Run
 
 from discreet.errors import EngineError
+from discreet.query.answer_file import Target
 from discreet.session import Session
 
 COUNT = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county ORDER BY county"
@@ -243,12 +244,29 @@ def test_an_interrupt_says_that_the_charge_stays(
 def test_an_answer_that_cannot_be_written_is_kept(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "taken.csv").mkdir()
-    result = run("query", COUNT, "-e", "0.1", "--output", "taken.csv")
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Target, "_appear", full)
+    result = run("query", COUNT, "-e", "0.1", "--output", "answer.csv")
     assert result.exit_code == 1
     assert "the same question again is free" in result.stderr
+    assert not (folder / "answer.csv").exists()
     assert isinstance(json.loads(run("query", COUNT, "-e", "0.1", "--json").stdout)["rows"], list)
     assert json.loads(run("budget", "--json").stdout)["spent"] == "0.1"
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_charge(folder: Path, run: Run) -> None:
+    (folder / "taken.csv").mkdir()
+    assert run("query", COUNT, "-e", "0.1", "--output", "taken.csv").exit_code == 2
+    assert json.loads(run("budget", "--json").stdout)["spent"] == "0"
+
+
+def test_a_table_is_replaced_at_once(folder: Path, run: Run) -> None:
+    (folder / "answer.csv").write_text("old")
+    assert run("query", COUNT, "-e", "0.1", "--output", "answer.csv").exit_code == 0
+    assert (folder / "answer.csv").read_text().startswith('"')
+    assert not list(folder.glob(".discreet-*"))
 
 
 def test_epsilon_of_a_table_is_exact(folder: Path, run: Run) -> None:

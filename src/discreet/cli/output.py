@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from discreet.session import BudgetState
 
 PICTURES = (".svg", ".png", ".html")
-SUFFIXES = (".csv", ".parquet", ".json", *PICTURES)
+TABLES = (".csv", ".parquet")
+SUFFIXES = (*TABLES, ".json", *PICTURES)
 _INTERVAL = r"± [\d,.∞e+-]+$|\[-?[\d,.∞e+-]+, -?[\d,.∞e+-]+\]$"
 
 
@@ -83,26 +84,13 @@ def check_output(path: Path | None) -> None:
 
 
 def write(release: Release, budget: BudgetState, path: Path) -> None:
-    """Write an answer to a file of the kind that its name says."""
-    kind = path.suffix.lower()
-    if kind == ".json":
+    """Write an answer to a file of JSON or to a picture, as its name says."""
+    if path.suffix.lower() == ".json":
         path.write_text(dump(document(release, budget)) + "\n", "utf-8")
         return
-    if kind in PICTURES:
-        from discreet.plots.render import save
+    from discreet.plots.render import save
 
-        save(release.plot(), path)
-        return
-    table = release.to_arrow()
-    if kind == ".csv":
-        from pyarrow import csv
-
-        csv.write_csv(table, path)
-        return
-    from pyarrow import parquet
-
-    about = {key: value for key, value in document(release, budget).items() if key not in ("rows", "budget")}
-    parquet.write_table(table.replace_schema_metadata({"discreet": json.dumps(about)}), path)
+    save(release.plot(), path)
 
 
 def print_table(

@@ -16,6 +16,7 @@ from discreet.errors import EngineError, PostProcessingError
 if TYPE_CHECKING:
     from discreet.query.answer import Release
     from discreet.session import Session
+    from discreet.session.writing import Written
 
 
 def command(
@@ -72,6 +73,7 @@ def command(
           "SELECT county, AVG(age) AS age FROM visits GROUP BY county" --epsilon 0.1
     """  # noqa: D301
     from discreet.cli import output as out
+    from discreet.session.writing import Written
 
     if epsilon is None:
         raise opt.Usage("name the cost with --epsilon; `discreet preview` helps to choose it")
@@ -82,11 +84,14 @@ def command(
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
     with Progress("opening the data") as progress, _opened(place, mock) as session:
         shares = dict(opt.read_pair(one, "--split") for one in split or ())
-        asked = _Asked(text, epsilon, delta, confidence, place.question_rows, max_groups, shares)
+        straight = output if output is not None and output.suffix.lower() in out.TABLES else None
+        asked = _Asked(text, epsilon, delta, confidence, place.question_rows, max_groups, shares, straight)
         release = _ask(session, asked, progress)
         left = session.budget
         where = session.ledger.where
-    if output is not None:
+    if isinstance(release, Written):
+        pass  # it is in its file already
+    elif output is not None:
         try:
             out.write(release, left, output)
         except OSError as error:
@@ -128,10 +133,11 @@ class _Asked(NamedTuple):
     max_rows: int | None
     max_groups: int | None
     split: dict[str, str]
+    table: Path | None
 
 
-def _ask(session: Session, asked: _Asked, progress: Progress) -> Release:
-    """Ask; when it is interrupted or fails, add to the error what became of the charge."""
+def _ask(session: Session, asked: _Asked, progress: Progress) -> Release | Written:
+    """Ask, straight into a file of a table; when it fails, add to the error what became of the charge."""
     charged = interrupted = False
 
     def say(words: str) -> None:
@@ -147,11 +153,18 @@ def _ask(session: Session, asked: _Asked, progress: Progress) -> Release:
 
     before = signal.signal(signal.SIGINT, stop)
     try:
+        if asked.table is not None:
+            return session.write(
+                asked.text, asked.epsilon, asked.table, confidence=asked.confidence, delta=asked.delta,
+                max_rows=asked.max_rows, max_groups=asked.max_groups, split=asked.split, replace=True, progress=say,
+            )  # fmt: skip
         return session.sql(
             asked.text, asked.epsilon, confidence=asked.confidence, delta=asked.delta, max_rows=asked.max_rows,
             max_groups=asked.max_groups, split=asked.split, progress=say,
         )  # fmt: skip
-    except (KeyboardInterrupt, EngineError, PostProcessingError) as error:
+    except (KeyboardInterrupt, EngineError, PostProcessingError, OSError) as error:
+        if getattr(error, "__notes__", None):
+            raise  # it says itself what became of the answer
         failure = KeyboardInterrupt() if interrupted else error
         failure.add_note(
             f"The charge of epsilon {asked.epsilon} stays, and no answer was given."

@@ -166,11 +166,14 @@ class DuckDBEngine:
         self._see_no_clash(tables)
         with self._lock:
             registered: list[str] = []
+            reader = None
             try:
                 reader = _reader(self._connection, sql, tables, rows, registered)
                 while (piece := _next(reader)) is not None:
                     yield only_integers(piece)
             finally:
+                if reader is not None:
+                    reader.close()  # DuckDB runs nothing else before
                 for name in registered:
                     self._connection.unregister(name)
 

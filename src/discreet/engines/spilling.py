@@ -17,8 +17,10 @@ from discreet.errors import PostProcessingError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MEMORY = "512MB"
+MEMORY = "256MB"
 """How much memory it takes before it spills."""
+THREADS = "2"
+"""Each thread needs memory of its own, so that more of them than this would not fit."""
 
 
 class Spilling:
@@ -33,7 +35,7 @@ class Spilling:
             folder: a private folder to spill into.
         """
         self._connection = connect(
-            memory_limit=MEMORY, temp_directory=str(folder), preserve_insertion_order="true"
+            memory_limit=MEMORY, threads=THREADS, temp_directory=str(folder), preserve_insertion_order="true"
         )
         for name, file in files.items():
             self._connection.execute(

@@ -45,8 +45,8 @@ class Target:
             )
         if os.path.lexists(self.path) and (not replace or self.path.is_dir()):
             raise InvalidParameter(
-                f"There is something at {self.path} already.",
-                "Give the answer another name, remove what is there, or write replace=True.",
+                f"There is {'a folder' if self.path.is_dir() else 'something'} at {self.path} already.",
+                "Give the answer another name" + (", or write replace=True." if not replace else "."),
             )
         if not os.access(self.path.absolute().parent, os.W_OK | os.X_OK):
             raise InvalidParameter(

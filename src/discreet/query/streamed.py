@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 IN_MEMORY = 1 << 16
 """Answers of up to so many groups are made in memory."""
-NUMBERS = 1 << 19
+NUMBERS = 1 << 17
 """How many integers are worked on at a time."""
 MOST_KEPT = 110_000_000
 """The most integers of one answer: the ledger keeps at most 10^9 bytes in one piece, and one may take 8 of them."""
@@ -95,7 +95,8 @@ def _exact(release: ReleasePlan, part: int, engine: Engine, salt: int) -> Iterat
     width = sum(m.entries for m in measures)
     size = max(1, NUMBERS // sum(m.entries for m in release.measures))
     (tree,) = measures if isinstance(measures[0], Tree) else (None,)
-    rows = _Sorted(in_batches(engine, compiled.sql, "cell", compiled.tables), width + 1)
+    pieces = in_batches(engine, compiled.sql, "cell", compiled.tables)
+    rows = _Sorted(pieces, 3 if isinstance(tree, Tree) else 1 + width)
     for start in range(0, release.cells, size):
         stop = min(start + size, release.cells)
         found = rows.below(stop)
@@ -127,7 +128,7 @@ class _Sorted:
                 self._rest = rest[found:]
                 break
             self._rest = None
-        return np.concatenate(taken) if taken else np.zeros((0, max(3, self._width)), np.int64)
+        return np.concatenate(taken) if taken else np.zeros((0, self._width), np.int64)
 
     def _next(self) -> Integers | None:
         if self._rest is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -67,7 +67,7 @@ class Written:
 def in_memory(release: Release, target: Target) -> Written:
     """Write an answer that is in memory."""
     with target.folder() as folder:
-        first, rows = target.write([release], folder)
+        first, rows = _kept(target, [release], folder)
     return Written.of(first, rows, target.path)
 
 
@@ -94,8 +94,17 @@ def streamed(session: Session, plan: Plan, target: Target, confidence: float, sa
             session._ledger.settle(charge, kept)
         with zipfile.ZipFile(kept) as archive:
             releases = _releases(session, plan, archive, confidence, replayed, folder)
-            first, rows = target.write(_told(releases, say), folder)
+            first, rows = _kept(target, _told(releases, say), folder)
     return Written.of(first, rows, target.path)
+
+
+def _kept(target: Target, pieces: Iterable[Release], folder: Path) -> tuple[Release, int]:
+    """Write an answer that the ledger keeps."""
+    try:
+        return target.write(pieces, folder)
+    except OSError as error:
+        error.add_note("The answer is kept; the same question again is free.")
+        raise
 
 
 def _draw(session: Session, plan: Plan, kept: IO[bytes], say: Say) -> None:
@@ -104,15 +113,17 @@ def _draw(session: Session, plan: Plan, kept: IO[bytes], say: Say) -> None:
     packer = Packer(kept, dt.datetime.now(dt.UTC).replace(microsecond=0))
     total = sum(release.cells * len(release.parts) for release in plan.releases)
     done, last = 0, time.monotonic()
-    for number, release in enumerate(plan.releases):
-        for part in range(len(release.parts)):
-            for block in noisy_blocks(release, part, session._engine, salt):
-                packer.block(number, part, block)
-                done += len(block)
-                if time.monotonic() - last > EVERY:
-                    last = time.monotonic()
-                    say(f"drawing noise: {done:,} of {total:,} groups")
-    packer.close()
+    try:
+        for number, release in enumerate(plan.releases):
+            for part in range(len(release.parts)):
+                for block in noisy_blocks(release, part, session._engine, salt):
+                    packer.block(number, part, block)
+                    done += len(block)
+                    if time.monotonic() - last > EVERY:
+                        last = time.monotonic()
+                        say(f"drawing noise: {done:,} of {total:,} groups")
+    finally:
+        packer.close()
 
 
 def _releases(
