@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests import servers
 
 import discreet as dp
+from discreet.engines.engine import in_batches
 from discreet.engines.postgres import PostgresEngine
 from discreet.engines.schema import Type
 from discreet.engines.sources import open_source
@@ -277,3 +279,36 @@ def test_ctrl_c_cancels_on_the_server_and_the_charge_stays(url: str, tmp_path: P
         assert connection.execute(sleeping).fetchone() == (0,)
     with dp.protect(f"{url}#slow", privacy_unit="row", budget=5, ledger=ledger) as session:
         assert session.budget.spent == 1
+
+
+def test_integers_come_in_pieces_through_a_cursor(url: str) -> None:
+    engine = open_source(url)
+    series = "generate_series(0, 99) AS s(g)"
+    sql = f'SELECT g::BIGINT AS cell, 3 * g::BIGINT AS m0 FROM {series} WHERE EXISTS (SELECT 1 FROM "visits")'
+    pieces = list(in_batches(engine, sql, "cell", rows=30))
+    assert [len(piece) for piece in pieces] == [30, 30, 30, 10]
+    assert [cell for piece in pieces for cell in piece.column("m0").to_pylist()] == list(range(0, 300, 3))
+    left = in_batches(engine, sql, "cell", rows=30)
+    next(left)
+    left.close()  # type: ignore[attr-defined]
+    assert engine.integers('SELECT count(*) AS n FROM "visits"').num_rows == 1
+    with pytest.raises(EngineError, match="other than integers"):
+        list(in_batches(engine, "SELECT 'a' AS cell", "cell"))
+    with pytest.raises(EngineError, match="could not finish") as caught:
+        list(in_batches(engine, 'SELECT CAST("county" AS bigint) AS cell FROM "visits"', "cell"))
+    assert caught.value.__context__ is None
+    assert engine.integers('SELECT count(*) AS n FROM "visits"').num_rows == 1
+    engine.close()
+    with pytest.raises(EngineError):
+        list(in_batches(engine, sql, "cell"))
+
+
+def test_a_large_answer_is_written_block_by_block(url: str, tmp_path: Path) -> None:
+    more = options(tmp_path)
+    more["bounds"] = {"age": (0, 120), "weight": (0, 900)}
+    with dp.protect(f"{url}#visits", privacy_unit="patient_id", **more) as session:
+        query = "SELECT age, floor(weight) AS w, COUNT(*) AS n FROM visits GROUP BY age, floor(weight)"
+        written = session.write(query, 1, tmp_path / "a.parquet")
+        assert written.rows == 121 * 901
+        table = pq.read_table(tmp_path / "a.parquet")
+        assert table.replace_schema_metadata(None).equals(session.sql(query, 1).to_arrow())

@@ -10,7 +10,7 @@ import hashlib
 import re
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -98,18 +98,27 @@ class PostgresEngine:
         Raises:
             EngineError: PostgreSQL failed or was interrupted, or the result is not all BIGINT without NULL.
         """
-        import numpy as np
-        import pyarrow as pa
+        return _integers(*self._run(sql, tables))
 
-        names, types, rows = self._run(sql, tables)
-        bad = any(oid != 20 for oid in types) or any(value is None for row in rows for value in row)
-        if bad:
-            raise EngineError(
-                "The engine returned something other than integers.",
-                "This is a fault of discreet; please report it with the query.",
-            )
-        block = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
-        return pa.table({name: pa.array(block[:, at]) for at, name in enumerate(names)})
+    def batches(
+        self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES, rows: int = 1 << 16
+    ) -> Iterator[pa.Table]:
+        """Run one aggregate query and yield its integers in pieces; see `engine.in_batches`.
+
+        They are read through a cursor of the server. No other query runs until the last piece was taken or the iterator
+        was closed.
+
+        Raises:
+            EngineError: as for `integers`.
+        """
+        text, values = self._text(tables, sql)
+        with self._lock:
+            if self._closed:
+                raise _failed()
+            for piece in _pieces(self._connection, text, values, rows):
+                if piece is None:
+                    raise _failed()
+                yield _integers(*piece)
 
     def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:
         """Run one query of groups and return the keys of those that are chosen by their counts; see `Engine.keys`.
@@ -242,6 +251,21 @@ class PostgresEngine:
         return text, values
 
 
+def _integers(names: list[str], types: list[int], rows: list[tuple[Any, ...]]) -> pa.Table:
+    """Rows as a table, if they are nothing but BIGINT without NULL."""
+    import numpy as np
+    import pyarrow as pa
+
+    bad = any(oid != 20 for oid in types) or any(value is None for row in rows for value in row)
+    if bad:
+        raise EngineError(
+            "The engine returned something other than integers.",
+            "This is a fault of discreet; please report it with the query.",
+        )
+    block = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
+    return pa.table({name: pa.array(block[:, at]) for at, name in enumerate(names)})
+
+
 def _failed() -> EngineError:
     return EngineError(
         "The engine could not finish the query.",
@@ -305,6 +329,31 @@ def _quietly(
             return [c.name for c in described], [c.type_code for c in described], cursor.fetchall()
     except Exception:
         return None
+
+
+def _pieces(
+    connection: psycopg.Connection[Any], sql: str, values: list[Any], size: int
+) -> Iterator[tuple[list[str], list[int], list[tuple[Any, ...]]] | None]:
+    """Run one SELECT and yield its rows in pieces; None when it fails. As for `_quietly`, no exception gets out."""
+    from psycopg import rows
+
+    try:
+        with connection.transaction():
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION READ ONLY")
+                cursor.execute(_SET)
+            with connection.cursor("discreet_pieces", row_factory=rows.tuple_row) as large:
+                large.execute(sql, values, binary=False)
+                described = large.description or []
+                names, types = [c.name for c in described], [c.type_code for c in described]
+                while found := large.fetchmany(size):
+                    yield names, types, found
+    except Exception:
+        failed = True
+    else:
+        failed = False
+    if failed:
+        yield None
 
 
 def _listed(table: pa.Table) -> tuple[str, list[Any]]:
