@@ -27,6 +27,7 @@ from discreet.errors import (
 )
 from discreet.query import streamed
 from discreet.query.answer_file import Target
+from discreet.query.settled import Packer
 from discreet.session import writing
 
 RNG = np.random.default_rng(0)
@@ -181,7 +182,7 @@ def _post_fails(*_: object) -> Iterator[Any]:
 
 @pytest.mark.parametrize(("owner", "name", "fault", "error", "kept"), [
     (DuckDBEngine, "batches", _engine_fails, EngineError, False),
-    (writing.Packer, "block", _full, OSError, False),
+    (Packer, "block", _full, OSError, False),
     (Spilling, "run", _post_fails, PostProcessingError, True),
     (Target, "write", _full, OSError, True),
     (Target, "_appear", _full, OSError, True),

@@ -13,6 +13,7 @@ import pytest
 import discreet as dp
 from discreet.engines.engine import in_batches
 from discreet.errors import EngineError
+from discreet.noise import add_laplace
 from discreet.query import run, streamed
 from discreet.query.intervals import draws_for
 from discreet.query.plan import ReleasePlan
@@ -98,7 +99,7 @@ def test_every_group_of_every_block_has_noise_of_its_own(monkeypatch: pytest.Mon
 
     assert faults(blocks(), release) == ""
     # planted: a block without noise, one draw for all blocks, groups with rows alone
-    add, count = streamed.add_laplace, 0
+    add, count = add_laplace, 0
 
     def forgetful(values: Any, scale: Fraction) -> Any:
         nonlocal count
