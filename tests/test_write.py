@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -305,3 +308,40 @@ def test_an_interrupt_leaves_the_charge_and_no_file(tmp_path: Path) -> None:
         session.write(COUNT, 1, tmp_path / "a.parquet", progress=stop)
     assert session.budget.spent == 1
     assert left_over(tmp_path) == []
+
+
+KILLED = """
+import os, signal, sys
+import discreet as dp
+from discreet.query import streamed
+from discreet.session import writing
+writing.EVERY, streamed.NUMBERS = 0.0, 20_000
+folder, at = sys.argv[1], int(sys.argv[2])
+session = dp.protect(folder + "/data.parquet", privacy_unit="row", bounds={"x": (0, 299), "y": (0, 299)}, budget=9,
+                     ledger=folder + "/ledger.db")
+said = 0
+def die(_):
+    global said
+    said += 1
+    if said == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+session.write("SELECT x, y, COUNT(*) AS n FROM data GROUP BY x, y", 1, folder + "/a.parquet", progress=die)
+"""
+
+
+@pytest.mark.parametrize(("at", "settled"), [(1, False), (4, False), (7, True), (9, True)])
+def test_a_process_that_is_killed_leaves_the_charge_and_no_file(
+    at: int, settled: bool, tmp_path: Path
+) -> None:
+    pq.write_table(TABLE, tmp_path / "data.parquet")
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), str(at)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not (tmp_path / "a.parquet").exists()
+    for folder in tmp_path.glob(".discreet-*"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    with dp.protect(tmp_path / "data.parquet", privacy_unit="row", bounds={"x": (0, 299), "y": (0, 299)}, budget=9,
+                    ledger=tmp_path / "ledger.db") as session:  # fmt: skip
+        assert session.budget.spent == 1
+        session.ledger.verify()
+        query = "SELECT x, y, COUNT(*) AS n FROM data GROUP BY x, y"
+        assert session.write(query, 1, tmp_path / "a.parquet").replayed == settled
