@@ -269,7 +269,7 @@ def test_every_release_of_a_statement_is_paid_for(watch: Watch) -> None:
 def test_a_private_table_in_the_sandbox_is_found(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     used = postprocess.used
     monkeypatch.setattr(postprocess, "used", lambda *args: used(*args) | {"visits": ROWS})
-    assert "the sandbox was given visits" in watch.ask("SELECT COUNT(*) AS n FROM visits")[1]
+    assert "the sandbox was given visits" in watch.ask("SELECT COUNT(*) * 2 AS n FROM visits")[1]
 
 
 def test_a_private_row_in_a_public_table_is_found(watch: Watch) -> None:
