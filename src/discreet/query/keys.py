@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +34,7 @@ MAX_EVALUATED = 1_000_000
 """The largest public domain over which an expression is evaluated to find its values."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Key:
     """One expression of GROUP BY.
 
@@ -52,9 +52,13 @@ class Key:
 
     def arrow(self) -> pa.Array:
         """The values as an Arrow array of the type that the engine's expression has."""
-        return arrow.listed(self.values, arrow_type(self.expression.type))
+        return self._array
 
-    @property
+    @cached_property
+    def _array(self) -> pa.Array:
+        return arrow.listed(self.values, arrow_type(self.expression.type))  # there may be a million of them
+
+    @cached_property
     def plain(self) -> bool:
         """Whether the values are numbers of 64 bits, which need no detour through their places."""
         return self.expression.type in (Type.INTEGER, Type.FLOAT) and None not in self.values

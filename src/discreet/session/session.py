@@ -180,7 +180,8 @@ class Session:
             max_groups: as for `sql`.
             split: as for `sql`.
             replace: whether a file of this name may be replaced.
-            progress: called with a few words at each step and, on the way, every half a second.
+            progress: called with a few words at each step and, on the way, every half a second. It must not ask this
+                session anything: the engine is at work.
 
         Returns:
             What was written, without the values.
