@@ -36,12 +36,14 @@ class Explanation:
         epsilon: the privacy loss of the whole question.
         root: the tree.
         engine_sql: by release, the queries that the engine would run; empty unless asked for.
+        dialect: what these are written in.
     """
 
     question: str
     epsilon: Fraction
     root: Node
     engine_sql: dict[str, list[str]] = field(default_factory=dict)
+    dialect: str = "duckdb"
 
     def to_dict(self) -> dict[str, Json]:
         """The same for machines."""
@@ -65,7 +67,8 @@ class Explanation:
     def __repr__(self) -> str:
         parts = [draw(self.root)]
         for name, queries in self.engine_sql.items():
-            parts += [f"-- {name}, with 0 in place of the secret salt\n{pretty(query)}" for query in queries]
+            heading = f"-- {name}, with 0 in place of the secret salt"
+            parts += [f"{heading}\n{pretty(query, self.dialect)}" for query in queries]
         return "\n\n".join(parts)
 
 
@@ -107,14 +110,14 @@ def explain(
             queries[release.name] = finding + [
                 compile_part(release, at, dialect, salt=0).sql for at in numbers
             ]
-    return Explanation(plan.text, plan.epsilon, root, queries)
+    return Explanation(plan.text, plan.epsilon, root, queries, dialect)
 
 
-def pretty(query: str) -> str:
+def pretty(query: str, dialect: str = "duckdb") -> str:
     """SQL on several lines."""
     import sqlglot
 
-    return sqlglot.transpile(query, read="duckdb", write="duckdb", pretty=True)[0]
+    return sqlglot.transpile(query, read=dialect, write=dialect, pretty=True)[0]
 
 
 # Releases ----------------------------------------------------------------------------------------------------
