@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,6 +57,9 @@ _CAST = {
     "timestamp_ns": "timestamp",
     "timestamp with time zone": "timestamp",
 }
+
+SLICE_ROWS, MOST_SLICES = 6_000_000, 64
+"""From how many rows of a table on the units are split, and into how many slices at most."""
 
 
 class DuckDBEngine:
@@ -137,6 +142,24 @@ class DuckDBEngine:
             raise
         engine._clear = weakref.finalize(engine, _clear, connection, folder)
         return engine
+
+    @cached_property
+    def slices(self) -> int:
+        """Into how many slices the units are split, so that what is kept of each unit fits into memory.
+
+        DuckDB holds the rows that are kept of every unit until the last row is read, some 600 bytes for each unit,
+        and spills none of them. What it estimates of the sizes of tables decides, which is metadata; nothing but the
+        time and the memory of an answer hangs on it.
+        """
+        rows = 0
+        with self._lock:
+            for table in self._schema:
+                with contextlib.suppress(Exception):  # no estimate: one slice
+                    ((_, text),) = self._connection.execute(
+                        f"EXPLAIN (FORMAT json) SELECT * FROM {quote(table)}"
+                    ).fetchall()
+                    rows = max(rows, *map(int, re.findall(r'"Estimated Cardinality": "(\d+)"', text)))
+        return min(MOST_SLICES, 1 + rows // SLICE_ROWS)
 
     def schema(self) -> Mapping[str, TableSchema]:
         """Return the schema of every table as it was at opening."""

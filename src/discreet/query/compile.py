@@ -17,7 +17,7 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.query.expression import Column, Expression, leaves, quote, spell
-from discreet.query.kept import kept_sql
+from discreet.query.kept import EVERY_UNIT, Units, kept_sql
 from discreet.query.keys import axes
 from discreet.query.measures import SATURATE, Measure
 from discreet.query.packed import Span
@@ -46,7 +46,12 @@ class Compiled:
 
 
 def compile_part(
-    release: ReleasePlan, number: int, dialect: str, salt: int, portable: bool = False
+    release: ReleasePlan,
+    number: int,
+    dialect: str,
+    salt: int,
+    portable: bool = False,
+    units: Units = EVERY_UNIT,
 ) -> Compiled:
     """Write the aggregate query of one part of a release.
 
@@ -56,6 +61,7 @@ def compile_part(
         dialect: of the engine.
         salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
         portable: decide that in the same way on every engine, which takes longer.
+        units: whose rows; one slice of several where `slices_of` allows it.
     """
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
@@ -74,7 +80,7 @@ def compile_part(
         keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters])
         rows = kept_sql(
             rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None,
-            _spans(release, measures),
+            _spans(release, measures), units,
         )  # fmt: skip
     keys = [f"k{at}" for at in range(len(part.keys))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
@@ -94,6 +100,18 @@ def compile_part(
     return Compiled(
         f"SELECT {numbers} AS cell, {outputs} FROM ({groups}) AS g{''.join(joins)}{where}", tables
     )
+
+
+def slices_of(release: ReleasePlan, number: int, most: int) -> int:
+    """Into how many slices of units a part may be split, each asked by itself: 1 where the answers do not add up.
+
+    Args:
+        release: the plan.
+        number: of the part.
+        most: as many as the engine would like.
+    """
+    distinct = any(isinstance(m, Measure) and m.distinct for m in release.measures if m.part == number)
+    return most if release.parts[number].rows.per_unit and not distinct else 1
 
 
 def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled:

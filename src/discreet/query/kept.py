@@ -9,12 +9,28 @@ choose other rows than each other does not matter to privacy. The portable hash 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from discreet.engines.schema import Type
 from discreet.query.dialect import quote, typed
 from discreet.query.packed import Span, fits, pack, unpack
 from discreet.query.relation import UNIT
 
+
+@dataclass(frozen=True)
+class Units:
+    """One slice of all units, by a hash of the unit. What is counted in several slices adds up to what is in all.
+
+    Attributes:
+        at: the number of the slice.
+        of: how many there are; more than one only where the engine says so, in DuckDB's dialect.
+    """
+
+    at: int = 0
+    of: int = 1
+
+
+EVERY_UNIT = Units()
 MANY = 64
 """Up to so many rows of a unit DuckDB keeps the least of them in a heap for each unit, beyond it they are sorted."""
 
@@ -28,6 +44,7 @@ def kept_sql(
     dialect: str,
     portable: Mapping[str, Type] | None = None,
     spans: Mapping[str, Span] | None = None,
+    units: Units = EVERY_UNIT,
 ) -> str:
     """The rows that are kept, in SQL.
 
@@ -40,9 +57,13 @@ def kept_sql(
         dialect: of the engine.
         portable: use the hash that is the same on every engine, over the columns of these types.
         spans: of the columns that are integers of few bits.
+        units: whose rows.
     """
     listed = ", ".join(names) or "1 AS one"
     unit = quote(UNIT, dialect)
+    if units.of > 1:
+        # Another hash than the one that groups the units, of which a slice would then see a few values only.
+        keep += f" AND hash({salt}::UBIGINT, {unit}) % {units.of} = {units.at}"
     key = _fast(salt, [unit, *names], dialect) if portable is None else _same(salt, portable, dialect)
     if dialect == "duckdb" and portable is None and max_rows <= MANY:
         if spans is not None and fits(names, spans):

@@ -12,9 +12,10 @@ from discreet import arrow
 from discreet.engines.engine import Engine
 from discreet.noise import add_laplace
 from discreet.query import keys as ks
-from discreet.query.compile import compile_part
+from discreet.query.compile import compile_part, slices_of
 from discreet.query.discovery import discover
-from discreet.query.measures import columns
+from discreet.query.kept import Units
+from discreet.query.measures import SATURATE, columns
 from discreet.query.plan import Aggregate, ReleasePlan
 from discreet.query.quantiles import Tree
 
@@ -170,29 +171,45 @@ def exact_integers(
     for number in range(len(release.parts)):
         if not release.cells or all(at == known for at, m in enumerate(release.measures) if m.part == number):
             continue
-        compiled = compile_part(release, number, engine.dialect, salt, portable)
-        result = engine.integers(compiled.sql, compiled.tables)
-        cell = arrow.numbers(result.column("cell"))
-        at_tree = next(
-            (at for at, m in enumerate(release.measures) if m.part == number and isinstance(m, Tree)), None
-        )
-        if at_tree is not None:
-            tree = release.measures[at_tree]
-            assert isinstance(tree, Tree)
-            leaf, count = arrow.numbers(result.column("leaf")), arrow.numbers(result.column("m0"))
-            out[:, places[at_tree]] = tree.from_leaves(release.cells, cell, leaf, count)
-            continue
-        own = [
-            at
-            for measure, place in zip(release.measures, places, strict=True)
-            if measure.part == number
-            for at in range(place.start, place.stop)
-        ]
-        for at, place_of_entry in enumerate(own):
-            out[cell, place_of_entry] = arrow.numbers(result.column(f"m{at}"))
+        slices = slices_of(release, number, getattr(engine, "slices", 1))
+        for at in range(slices):
+            compiled = compile_part(release, number, engine.dialect, salt, portable, Units(at, slices))
+            _put(out, release, number, engine.integers(compiled.sql, compiled.tables), more=at > 0)
     if known is not None:
         out[:, places[known]] = 0
     return out
+
+
+def _put(out: Integers, release: ReleasePlan, number: int, result: pa.Table, more: bool) -> None:
+    """Put what the engine counted for a part in its place, or add what it counted of one more slice of the units.
+
+    Privacy: a unit is in one slice, whose integers it moves by as much as it would move those of all units; adding and
+    saturating are 1-Lipschitz in each integer, so the sensitivity stands.
+    """
+    places = columns(release.measures)
+    cell = arrow.numbers(result.column("cell"))
+    at_tree = next(
+        (at for at, m in enumerate(release.measures) if m.part == number and isinstance(m, Tree)), None
+    )
+    if at_tree is not None:
+        tree = release.measures[at_tree]
+        assert isinstance(tree, Tree)
+        leaf, count = arrow.numbers(result.column("leaf")), arrow.numbers(result.column("m0"))
+        out[:, places[at_tree]] += tree.from_leaves(release.cells, cell, leaf, count)
+        return
+    own = [
+        at
+        for measure, place in zip(release.measures, places, strict=True)
+        if measure.part == number
+        for at in range(place.start, place.stop)
+    ]
+    for at, place_of_entry in enumerate(own):
+        found = arrow.numbers(result.column(f"m{at}"))
+        if more:
+            # All are within 2^62, and with one less the sum of two does not wrap.
+            before = np.minimum(out[cell, place_of_entry], SATURATE - 1)
+            found = np.clip(before + found, -SATURATE, SATURATE)
+        out[cell, place_of_entry] = found
 
 
 def run_release(release: ReleasePlan, engine: Engine, salt: int) -> Noisy:
