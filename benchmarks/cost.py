@@ -22,7 +22,8 @@ import numpy as np
 from benchmarks.line import Line
 from benchmarks.scale import KEPT, QUESTION, ROWS, Ask, asker, generate, spark_session, turns
 from discreet.plots.render import save
-from discreet.plots.theme import COLOURS, Size, altair, axis, dots, finish, lines as drawn, words
+from discreet.plots.theme import COLOURS, Size, altair, axis, dots, finish, words
+from discreet.plots.theme import lines as drawn
 
 MEASURED = Path(__file__).parent / "results" / "cost.json"
 PICTURE = Path(__file__).parent.parent / "docs" / "figures" / "cost.svg"
@@ -60,22 +61,25 @@ def lines() -> Iterator[Line]:
         for series in (ROW, USER):
             found = slope(points, panel, series)
             if found is not None:
-                yield Line(
-                    f"{shown}: slope, {series}", found, "linear", 1.0, found, f"at most {MOST_SLOPE:g}", found <= MOST_SLOPE
-                )  # fmt: skip
+                name = f"{shown}: exponent, {series} (not seconds)"
+                yield Line(name, found, "linear", 1.0, found, f"at most {MOST_SLOPE:g}", found <= MOST_SLOPE)
 
 
 def _points(folder: Path) -> Iterator[Point]:
     for rows in ROW_SIZES:
         data = generate(folder, rows, GROUPS, f"rows{rows}")
-        yield from _duckdb("duckdb rows", rows, data, folder, GROUPS, runs=9 if rows < 10**7 else 3)
+        yield from _duckdb("duckdb rows", rows, data, folder, GROUPS, runs=_runs(rows))
     spark = spark_session(folder)
     for rows in SPARK_SIZES:
-        yield from _spark(spark, rows, folder / f"rows{rows}", folder, runs=5 if rows < 10**7 else 2)
+        yield from _spark(spark, rows, folder / f"rows{rows}", folder, runs=min(3, _runs(rows)))
     spark.stop()
     for groups in GROUP_SIZES:
         data = generate(folder, GROUPED_ROWS, groups, f"groups{groups}")
         yield from _duckdb("duckdb groups", groups, data, folder, groups, runs=5)
+
+
+def _runs(rows: int) -> int:
+    return 7 if rows < 10**7 else 3 if rows < 10**8 else 1
 
 
 def _duckdb(panel: str, size: int, data: Path, folder: Path, groups: int, runs: int) -> Iterator[Point]:
@@ -132,7 +136,9 @@ def _panel(points: list[Point], panel: str, part: Size, ends: tuple[float, float
     mine = [p for p in points if p["panel"] == panel]
     sizes = sorted({p["size"] for p in mine})
     # room at the right, for the names of the lines
-    x = axis("x", panel.split()[1], log=True, domain=(sizes[0], sizes[-1] * 1.3), tickCount=len(sizes), format="~s")
+    x = axis(
+        "x", panel.split()[1], log=True, domain=(sizes[0], sizes[-1] * 1.3), tickCount=len(sizes), format="~s"
+    )
     y = axis("y", "seconds" if first else "", log=True, domain=ends, tickCount=5, format="~g")
     series = {
         USER: [(p["size"], p["seconds"]) for p in mine if p["series"] == USER],

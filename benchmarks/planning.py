@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 from benchmarks.line import Line, once
 from discreet.engines.duckdb import DuckDBEngine
@@ -24,9 +25,7 @@ def lines() -> Iterator[Line]:
     questions = sorted(QUESTIONS, key=len)[-LONGEST:]
     for text in questions:
         plan(text, catalog, Fraction(1))  # imports, and templates that are compiled once in a process
-    runs = [
-        [once(lambda text=text: plan(text, catalog, Fraction(1))) for text in questions] for _ in range(RUNS)
-    ]
+    runs = [[once(partial(plan, text, catalog, Fraction(1))) for text in questions] for _ in range(RUNS)]
     every = statistics.median(seconds for run in runs for seconds in run)
     slowest = max(statistics.median(found) for found in zip(*runs, strict=True))
     name = f"planning, the {LONGEST} longest questions of the corpus"
