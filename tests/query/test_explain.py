@@ -16,6 +16,8 @@ from pyarrow import parquet
 import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.query.catalog import Catalog
+from discreet.query.dialect import FAMILIES, quote
+from discreet.query.explain import explain
 from discreet.query.planner import plan
 from discreet.query.tree import Node, draw
 from discreet.rational import show
@@ -136,6 +138,15 @@ def test_the_engine_sql_is_shown_without_the_salt() -> None:
     assert 'FROM "visits"' in queries[0]
     assert str(salt) not in repr(seen)
     assert session.explain(QUESTION).engine_sql == {}
+
+
+@pytest.mark.parametrize("dialect", FAMILIES)
+def test_the_sql_of_every_dialect_is_shown(dialect: str) -> None:
+    session = _session()
+    made = plan(QUESTION, session._catalog, Fraction(1))
+    shown = repr(explain(made, session._catalog, session.policy, sql=True, dialect=dialect))
+    assert shown.count("-- __release_1") == 1
+    assert quote("visits", dialect) in shown
 
 
 def test_it_touches_no_data_and_charges_nothing(tmp_path: Path) -> None:
