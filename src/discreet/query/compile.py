@@ -61,7 +61,7 @@ def compile_part(
         dialect: of the engine.
         salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
         portable: decide that in the same way on every engine, which takes longer.
-        units: whose rows; one slice of several where `slices_of` allows it.
+        units: whose rows; one slice of several where what is counted `adds_up`.
     """
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
@@ -102,16 +102,10 @@ def compile_part(
     )
 
 
-def slices_of(release: ReleasePlan, number: int, most: int) -> int:
-    """Into how many slices of units a part may be split, each asked by itself: 1 where the answers do not add up.
-
-    Args:
-        release: the plan.
-        number: of the part.
-        most: as many as the engine would like.
-    """
+def adds_up(release: ReleasePlan, number: int) -> bool:
+    """Whether what a part counts of several slices of the units adds up to what it counts of all of them."""
     distinct = any(isinstance(m, Measure) and m.distinct for m in release.measures if m.part == number)
-    return most if release.parts[number].rows.per_unit and not distinct else 1
+    return release.parts[number].rows.per_unit and not distinct
 
 
 def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled:

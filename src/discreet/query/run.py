@@ -12,7 +12,7 @@ from discreet import arrow
 from discreet.engines.engine import Engine
 from discreet.noise import add_laplace
 from discreet.query import keys as ks
-from discreet.query.compile import compile_part, slices_of
+from discreet.query.compile import adds_up, compile_part
 from discreet.query.discovery import discover
 from discreet.query.kept import Units
 from discreet.query.measures import SATURATE, columns
@@ -171,7 +171,7 @@ def exact_integers(
     for number in range(len(release.parts)):
         if not release.cells or all(at == known for at, m in enumerate(release.measures) if m.part == number):
             continue
-        slices = slices_of(release, number, getattr(engine, "slices", 1))
+        slices = getattr(engine, "slices", 1) if adds_up(release, number) else 1
         for at in range(slices):
             compiled = compile_part(release, number, engine.dialect, salt, portable, Units(at, slices))
             _put(out, release, number, engine.integers(compiled.sql, compiled.tables), more=at > 0)
