@@ -11,6 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines import duckdb as engines
+from discreet.engines.connection import connect
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.query import run
 from discreet.query.conformance import tables
@@ -76,8 +77,15 @@ def test_sums_of_slices_saturate_and_never_wrap() -> None:
             assert out[0, 0] == end
 
 
+def test_as_many_rows_as_fit_into_half_of_the_memory() -> None:
+    for limit, size in (("600KiB", 600 * 1024), ("4GiB", 4 * 1024**3), ("600MB", 600 * 1000**2)):
+        connection = connect(memory_limit=limit)
+        rows = engines._rows_at_once(connection)
+        assert abs(rows - size / 2 / engines.ROW_BYTES) <= 0.02 * rows  # DuckDB shows it with one decimal
+
+
 def test_how_many_slices_depends_on_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "SLICE_ROWS", 100)
+    monkeypatch.setattr(engines, "_rows_at_once", lambda connection: 100)
     sizes = {90: 1, 250: 3, 10**5: engines.MOST_SLICES}
     for rows, slices in sizes.items():
         assert DuckDBEngine.open({"t": pa.table({"u": range(rows)})}).slices == slices

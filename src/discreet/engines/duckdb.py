@@ -58,8 +58,10 @@ _CAST = {
     "timestamp with time zone": "timestamp",
 }
 
-SLICE_ROWS, MOST_SLICES = 6_000_000, 64
-"""From how many rows of a table on the units are split, and into how many slices at most."""
+MOST_SLICES = 64
+"""Into how many slices the units are split at most: each reads the table once more."""
+ROW_BYTES = 300
+"""What DuckDB needs for a row while it looks for the rows that are kept of each unit; measured, and rounded up."""
 
 
 class DuckDBEngine:
@@ -147,19 +149,18 @@ class DuckDBEngine:
     def slices(self) -> int:
         """Into how many slices the units are split, so that what is kept of each unit fits into memory.
 
-        DuckDB holds the rows that are kept of every unit until the last row is read, some 600 bytes for each unit,
-        and spills none of them. What it estimates of the sizes of tables decides, which is metadata; nothing but the
-        time and the memory of an answer hangs on it.
+        DuckDB holds the rows that are kept of every unit until the last row is read, and spills none of them. So a
+        slice has as many rows as fit into half of the memory that it may use. Its estimate of the sizes of tables
+        decides, which is metadata; nothing but the time and the memory of an answer hangs on it.
         """
         rows = 0
-        with self._lock:
+        with self._lock, contextlib.suppress(Exception):  # no estimate: one slice
             for table in self._schema:
-                with contextlib.suppress(Exception):  # no estimate: one slice
-                    ((_, text),) = self._connection.execute(
-                        f"EXPLAIN (FORMAT json) SELECT * FROM {quote(table)}"
-                    ).fetchall()
-                    rows = max(rows, *map(int, re.findall(r'"Estimated Cardinality": "(\d+)"', text)))
-        return min(MOST_SLICES, 1 + rows // SLICE_ROWS)
+                sql = f"EXPLAIN (FORMAT json) SELECT * FROM {quote(table)}"
+                ((_, text),) = self._connection.execute(sql).fetchall()
+                rows = max(rows, *map(int, re.findall(r'"Estimated Cardinality": "(\d+)"', text)))
+            return min(MOST_SLICES, 1 + rows // _rows_at_once(self._connection))
+        return 1
 
     def schema(self) -> Mapping[str, TableSchema]:
         """Return the schema of every table as it was at opening."""
@@ -270,6 +271,14 @@ class DuckDBEngine:
         if result is None:
             raise _failed()
         return result
+
+
+def _rows_at_once(connection: duckdb.DuckDBPyConnection) -> int:
+    """How many rows fit into half of the memory that DuckDB may use."""
+    ((limit,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+    number, unit = limit.split()
+    size = float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit)
+    return max(1, int(size / 2 / ROW_BYTES))
 
 
 def _failed() -> EngineError:
