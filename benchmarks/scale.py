@@ -153,11 +153,15 @@ def of_duckdb(data: Path, folder: Path) -> Iterator[Line]:
     ours = once(ask)
     peak = _peak(os.getpid())
     asks = [ask, lambda: free.execute(LEAST).fetchall(), lambda: free.execute(QUESTION).fetchall()]
-    if ROWS > 2 * FILE_ROWS:
-        least, plain = turns(asks[1:], 1)
+    try:
+        if ROWS > 2 * FILE_ROWS:
+            least, plain = turns(asks[1:], 1)
+        else:
+            ours, least, plain = turns(asks, 3)
+    except duckdb.OutOfMemoryException:
+        yield Line(f"DuckDB, {ROWS:,} rows, user unit; by hand not enough memory", ours, "", 0, 0, "", True)
     else:
-        ours, least, plain = turns(asks, 3)
-    yield from _beside("DuckDB", ours, least, plain)
+        yield from _beside("DuckDB", ours, least, plain)
     yield _memory("DuckDB, with Python", peak)
 
 
