@@ -94,3 +94,15 @@ def test_how_many_slices_depends_on_the_size(monkeypatch: pytest.MonkeyPatch) ->
     answer = dp.protect(many, **options).sql("SELECT COUNT(*) AS n, MEDIAN(g) AS g FROM data", epsilon=80)
     # Noise of scale 1/20: a false alarm needs one of exp(-40).
     assert abs(answer.values.column("n").to_pylist()[0] - 400) <= 2
+
+
+def test_what_is_shown_of_a_plan_does_not_tell_how_many_rows_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = set()
+    for slices in (1, 7):
+        monkeypatch.setattr(DuckDBEngine, "slices", slices)
+        table = pa.table({"u": range(50)})
+        session = dp.protect(table, privacy_unit="u", max_rows=2, budget=1)
+        shown.add(str(session.explain("SELECT COUNT(*) AS n FROM data", epsilon=1, sql=True)))
+    assert len(shown) == 1

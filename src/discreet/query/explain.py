@@ -13,10 +13,9 @@ from sqlglot import exp
 
 from discreet.policy import Policy
 from discreet.query.catalog import Catalog
-from discreet.query.compile import adds_up, compile_discovery, compile_part
+from discreet.query.compile import compile_discovery, compile_part
 from discreet.query.explain_rows import part_node, public_table
 from discreet.query.expression import Column
-from discreet.query.kept import Units
 from discreet.query.keys import Key
 from discreet.query.lineage import origins, read, rule
 from discreet.query.moments import Joint
@@ -74,7 +73,7 @@ class Explanation:
 
 
 def explain(
-    plan: Plan, catalog: Catalog, policy: Policy, sql: bool = False, dialect: str = "duckdb", slices: int = 1
+    plan: Plan, catalog: Catalog, policy: Policy, sql: bool = False, dialect: str = "duckdb"
 ) -> Explanation:
     """Explain a plan.
 
@@ -84,7 +83,6 @@ def explain(
         policy: the same, for what it declares of each column.
         sql: whether to write out the SQL that the engine would run.
         dialect: of the engine.
-        slices: into how many slices of units it splits a large table; the SQL of the first is shown.
     """
     children = [_release(release, plan, policy) for release in plan.releases]
     private = {release.name for release in plan.releases}
@@ -110,10 +108,7 @@ def explain(
                 [compile_discovery(release, dialect, salt=0).sql] if release.discovery is not None else []
             )
             queries[release.name] = finding + [
-                compile_part(
-                    release, at, dialect, salt=0, units=Units(of=slices if adds_up(release, at) else 1)
-                ).sql
-                for at in numbers
+                compile_part(release, at, dialect, salt=0).sql for at in numbers
             ]
     return Explanation(plan.text, plan.epsilon, root, queries, dialect)
 

@@ -359,7 +359,8 @@ class Session:
             max_rows: as for `sql`.
             max_groups: as for `sql`.
             split: as for `sql`.
-            sql: whether to show the SQL that the engine would run, too; of a large table, for the first slice of units.
+            sql: whether to show the SQL that the engine would run, too. A large table may be asked slice by slice of
+                its units; how many slices there are depends on how many rows there are, so that is not shown.
 
         Returns:
             A tree: its `repr` is text, `to_dict()` is for machines, `to_svg()` is a picture.
@@ -399,8 +400,7 @@ class Session:
         self._rehearse(plan)
         from discreet.query.explain import explain
 
-        slices = getattr(self._engine, "slices", 1) if sql else 1
-        return explain(plan, self._catalog, self._policy, sql, self._engine.dialect, slices)
+        return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)
 
     def mock(self, rows: int = MOCK_ROWS) -> Session:
         """A session over invented tables, in which every question can be tried for nothing.
