@@ -15,6 +15,7 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.query import keys as ks
 from discreet.query import redrawn
+from discreet.query.carried import carried
 from discreet.query.discovery import imagined
 from discreet.query.draws import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Rewritten, Shape, rewrite
 from discreet.query.intervals import closed, direct, drawn_again, draws_for
@@ -86,12 +87,18 @@ def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], c
         intervals = _direct(plan, noisy[0], cells, confidence)
     keys = key_columns(plan) if has_cell else set()
     rest = [name for name in values.column_names if name not in intervals and name not in keys]
-    ends, without = drawn(plan, noisy, public, values, cells, rest, confidence)
-    intervals.update({name: partial(_as_it_is, pair) for name, pair in ends.items()})
+    ends: dict[str, Interval] = {}
+    if cells is not None:
+        ends = _carried(plan, noisy[0], values, cells, rest, confidence)
+        rest = [name for name in rest if name not in ends]
+    more, without = drawn(plan, noisy, public, values, cells, rest, confidence)
+    ends.update(more)
+    intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
     return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
 
 
-def _as_it_is(ends: Interval) -> Interval:
+def as_it_is(ends: Interval) -> Interval:
+    """An interval that is there already, for where one is made when it is looked at."""
     return ends
 
 
@@ -128,7 +135,7 @@ def _direct(plan: Plan, noisy: Noisy, cells: Some, confidence: float) -> dict[st
         if isinstance(inner, exp.Column) and inner.name.startswith("a") and inner.table == noisy.plan.name:
             aggregate = noisy.plan.aggregates[int(inner.name[1:])]
             later = partial(direct_ends, noisy, aggregate, cells, confidence)
-            out[item.alias_or_name] = later if closed(noisy.plan, aggregate) else partial(_as_it_is, later())
+            out[item.alias_or_name] = later if closed(noisy.plan, aggregate) else partial(as_it_is, later())
     return out
 
 
@@ -139,6 +146,21 @@ def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float)
         entries, values = noisy.of(aggregate, here), noisy.values(aggregate, here)
         low[part], high[part] = direct(noisy.plan, aggregate, entries, values, confidence)
     return low, high
+
+
+def _carried(
+    plan: Plan, noisy: Noisy, values: pa.Table, cells: Some, names: list[str], confidence: float
+) -> dict[str, Interval]:
+    """Intervals of the columns that are monotone in one aggregate of their group."""
+    items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
+    numbers = {name: item for name, item in items.items() if _numeric(values, name)}
+    aggregates = noisy.plan.aggregates
+    return carried(
+        numbers,
+        noisy.plan.name,
+        lambda wanted: noisy.keys(wanted, cells),
+        lambda at: direct_ends(noisy, aggregates[at], cells, confidence),
+    )
 
 
 def drawn(

@@ -22,13 +22,15 @@ from discreet.engines.engine import Engine, in_batches
 from discreet.engines.spilling import Spilling
 from discreet.errors import EngineError
 from discreet.noise import add_laplace
+from discreet.query import keys as ks
+from discreet.query.carried import carried, monotone_in
 from discreet.query.compile import compile_part
 from discreet.query.intervals import direct
 from discreet.query.late import Late
 from discreet.query.measures import columns
 from discreet.query.picked import key_columns, with_cell
 from discreet.query.plan import Plan, ReleasePlan
-from discreet.query.postprocess import Answered, Interval, drawn, finish, plain, used
+from discreet.query.postprocess import Answered, Interval, as_it_is, drawn, finish, plain, used
 from discreet.query.quantiles import Tree
 from discreet.query.run import CELL
 from discreet.query.settled import blocks_of
@@ -185,15 +187,22 @@ def _spilled(
     post, has_cell = with_cell(plan)
     shown = _aggregates(plan) if has_cell else {}
     release = plan.releases[0]
+    further = {
+        item.alias_or_name: item.unalias()
+        for item in (plan.post.selects if has_cell else [])
+        if item.alias_or_name not in shown and monotone_in(item.unalias(), release.name)
+    }
+    under = {int((monotone_in(item, release.name) or "a0")[1:]) for item in further.values()}
     wanted: dict[int, list[str]] = {}
-    for at in shown.values():
+    for at in under.union(shown.values()):
         place = columns(release.measures)[release.aggregates[at].measure]
         wanted[at] = [f"__e{entry}" for entry in range(place.start, place.stop)]
     extra = sorted({name for names in wanted.values() for name in names})
+    beside = {f"__a{at}": f"a{at}" for at in sorted(under)}
     if extra:
         assert isinstance(post, exp.Select)
-        for name in extra:
-            post.append("expressions", exp.alias_(exp.column(name, table=release.name), name))
+        for name, column in {**{name: name for name in extra}, **beside}.items():
+            post.append("expressions", exp.alias_(exp.column(column, table=release.name), name))
     files = {
         one.name: _file(kept, number, one, extra, folder / f"{number}.parquet")
         for number, one in enumerate(plan.releases)
@@ -204,17 +213,36 @@ def _spilled(
     with Spilling(files, used(public, plan.post), spill) as box:
         for piece in box.run(post.sql("duckdb")):
             table = plain(piece)
-            values = table.drop_columns([name for name in (CELL, *extra) if name in table.column_names])
+            hidden = (CELL, *extra, *beside)
+            values = table.drop_columns([name for name in hidden if name in table.column_names])
             makers = {
                 name: partial(_ends, release, at, table.column(name), table.select(wanted[at]), confidence)
                 for name, at in shown.items()
             }
+            found = _further(further, release, table, wanted, confidence) if further else {}
+            makers.update({name: partial(as_it_is, pair) for name, pair in found.items()})
             if without is None:
-                known = set(shown) | (key_columns(plan) if has_cell else set())
+                known = {*shown, *found} | (key_columns(plan) if has_cell else set())
                 rest = [name for name in values.column_names if name not in known]
                 cells = arrow.numbers(table.column(CELL)) if has_cell else None
                 _, without = drawn(plan, (), public, values, cells, rest, confidence)
             yield Answered(values, Late(makers), without)
+
+
+def _further(
+    items: Mapping[str, exp.Expr],
+    release: ReleasePlan,
+    table: pa.Table,
+    wanted: Mapping[int, list[str]],
+    confidence: float,
+) -> dict[str, Interval]:
+    """The intervals of columns that are monotone in one aggregate."""
+    cells = arrow.numbers(table.column(CELL))
+
+    def ends(at: int) -> Interval:
+        return _ends(release, at, table.column(f"__a{at}"), table.select(wanted[at]), confidence)
+
+    return carried(items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends)
 
 
 def _aggregates(plan: Plan) -> dict[str, int]:
