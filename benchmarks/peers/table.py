@@ -118,11 +118,11 @@ def markdown(title: str, rows: Rows) -> str:
 
 def versions(results: Sequence[Result]) -> str:
     """What was compared, as a line for a page."""
-    found: dict[str, str] = {}
+    found: dict[str, None] = {}  # in order; two peers may use two versions of one package
     for one in results:
         for told in one.answers.values():
-            found.update(told.versions)
-    return ", ".join(f"{name} {version}" for name, version in found.items())
+            found.update(dict.fromkeys(f"{name} {version}" for name, version in told.versions.items()))
+    return ", ".join(found)
 
 
 def _ours(results: Sequence[Result]) -> Result:
