@@ -17,7 +17,7 @@ import pytest
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, QueryRefused
-from discreet.query import postprocess
+from discreet.query import drawn, postprocess
 
 SECRET, NUMBER = "the-secret", 987_654_321
 ROWS = pa.table({
@@ -267,7 +267,7 @@ def test_every_release_of_a_statement_is_paid_for(watch: Watch) -> None:
 
 
 def test_a_private_table_in_the_sandbox_is_found(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    used = postprocess.used
+    used = drawn.used
     monkeypatch.setattr(postprocess, "used", lambda *args: used(*args) | {"visits": ROWS})
     assert "the sandbox was given visits" in watch.ask("SELECT COUNT(*) * 2 AS n FROM visits")[1]
 

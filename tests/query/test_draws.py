@@ -19,9 +19,9 @@ import pytest
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
 from discreet.query import draws, keys
+from discreet.query.drawn import noisy_shapes
 from discreet.query.draws import DRAW, DRAWS_TABLE, CannotRewriteError, Output, rewrite
 from discreet.query.plan import Plan
-from discreet.query.postprocess import noisy_shapes
 from discreet.query.run import CELL
 
 DRAWS = 6

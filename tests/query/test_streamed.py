@@ -15,9 +15,9 @@ from discreet.engines.engine import in_batches
 from discreet.errors import EngineError
 from discreet.noise import add_laplace
 from discreet.query import run, streamed
+from discreet.query.drawn import FEWEST_DRAWS
 from discreet.query.intervals import draws_for
 from discreet.query.plan import ReleasePlan
-from discreet.query.postprocess import FEWEST_DRAWS
 from discreet.query.settled import places_of
 from discreet.query.streamed import noisy_blocks
 

@@ -15,6 +15,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
+from discreet.query.answer import is_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,7 +92,7 @@ def _places(values: pa.Table, again: Sequence[pa.Table]) -> tuple[set[str], list
     columns = {name: values.column(name).to_pylist() for name in values.column_names}
     others = [{name: table.column(name).to_pylist() for name in columns} for table in again]
     same = [name for name in columns if _steady(columns[name], [other[name] for other in others])]
-    same.sort(key=lambda name: _is_number(values, name))  # stable: what is no number first
+    same.sort(key=lambda name: is_number(values, name))  # stable: what is no number first
     for size in range(1, MOST_COLUMNS + 1):
         for by in combinations(same, size):
             rows = {row: at for at, row in enumerate(zip(*(columns[name] for name in by), strict=True))}
@@ -129,10 +130,3 @@ def _floats(table: pa.Table, name: str) -> Floats:
     import pyarrow as pa
 
     return np.asarray(arrow.numbers(table.column(name).cast(pa.float64())))
-
-
-def _is_number(values: pa.Table, name: str) -> bool:
-    import pyarrow as pa
-
-    kind = values.schema.field(name).type
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

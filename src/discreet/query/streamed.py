@@ -25,12 +25,13 @@ from discreet.noise import add_laplace
 from discreet.query import keys as ks
 from discreet.query.carried import carried, monotone_in
 from discreet.query.compile import compile_part
+from discreet.query.drawn import Interval, drawn, plain, used
 from discreet.query.intervals import direct
 from discreet.query.late import Late
 from discreet.query.measures import columns
 from discreet.query.picked import key_columns, with_cell
 from discreet.query.plan import Plan, ReleasePlan
-from discreet.query.postprocess import Answered, Interval, as_it_is, drawn, finish, plain, used
+from discreet.query.postprocess import Answered, as_it_is, finish
 from discreet.query.quantiles import Tree
 from discreet.query.run import CELL
 from discreet.query.settled import blocks_of
