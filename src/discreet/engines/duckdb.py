@@ -18,9 +18,9 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
-from discreet.engines.engine import NO_TABLES, Choose, only_integers
+from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
-from discreet.errors import EngineError, SourceError
+from discreet.errors import SourceError
 
 if TYPE_CHECKING:
     import duckdb
@@ -187,7 +187,7 @@ class DuckDBEngine:
         Raises:
             EngineError: as for `integers`.
         """
-        self._see_no_clash(tables)
+        see_no_clash(tables, self._versions)
         with self._lock:
             registered: list[str] = []
             reader = None
@@ -217,14 +217,14 @@ class DuckDBEngine:
             try:
                 counts = _quietly(self._connection, made, tables, into=groups)
                 if counts is None:
-                    raise _failed()
+                    raise failed()
                 at = np.asarray(choose(arrow.numbers(counts.column("n"))), np.int64)
                 order = pa.table({"__at": arrow.column(at), "place": arrow.column(np.arange(len(at)))})
                 joined = f"{groups} AS g JOIN {wanted} AS w USING (__at)"
                 chosen = f"SELECT g.* EXCLUDE (__at, n) FROM {joined} ORDER BY w.place"
                 keys = _quietly(self._connection, chosen, {wanted: order})
                 if keys is None:
-                    raise _failed()
+                    raise failed()
                 return keys
             finally:
                 self._connection.execute(f"DROP TABLE IF EXISTS temp.main.{groups}")
@@ -244,7 +244,7 @@ class DuckDBEngine:
             EngineError: there is no such table.
         """
         if table.lower() not in self._versions:
-            raise EngineError(f"There is no table {table}.", "Check the name.")
+            raise no_table(table)
         return self._versions[table.lower()]()
 
     def interrupt(self) -> None:
@@ -259,17 +259,12 @@ class DuckDBEngine:
             if self._clear is not None:
                 self._clear()
 
-    def _see_no_clash(self, tables: Mapping[str, pa.Table]) -> None:
-        clash = next((name for name in tables if name.lower() in self._versions), None)
-        if clash is not None:
-            raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
-
     def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
-        self._see_no_clash(tables)
+        see_no_clash(tables, self._versions)
         with self._lock:
             result = _quietly(self._connection, sql, tables, numbers=numbers)
         if result is None:
-            raise _failed()
+            raise failed()
         return result
 
 
@@ -279,13 +274,6 @@ def _rows_at_once(connection: duckdb.DuckDBPyConnection) -> int:
     number, unit = limit.split()
     size = float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit)
     return max(1, int(size / 2 / ROW_BYTES))
-
-
-def _failed() -> EngineError:
-    return EngineError(
-        "The engine could not finish the query.",
-        "What it said is withheld, as it may quote a value; check that the data is still in place.",
-    )
 
 
 def _quietly(
@@ -353,7 +341,7 @@ def _reader(
         if statement.type == duckdb.StatementType.SELECT:
             reader = connection.sql(statement).to_arrow_reader(rows)
     if reader is None:
-        raise _failed()
+        raise failed()
     return reader
 
 
@@ -369,7 +357,7 @@ def _next(reader: pa.RecordBatchReader) -> pa.Table | None:
     except Exception:
         ended = False
     if piece is None and not ended:
-        raise _failed()
+        raise failed()
     return piece
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -30,11 +30,44 @@ def only_integers(result: pa.Table) -> pa.Table:
     import pyarrow as pa
 
     if any(column.type != pa.int64() or column.null_count for column in result.itercolumns()):
-        raise EngineError(
-            "The engine returned something other than integers.",
-            "This is a fault of discreet; please report it with the query.",
-        )
+        raise no_integers()
     return result
+
+
+# Every engine says the same in the same words, whatever the data is.
+
+
+def no_integers() -> EngineError:
+    """The error for a result that is not all integers."""
+    return EngineError(
+        "The engine returned something other than integers.",
+        "This is a fault of discreet; please report it with the query.",
+    )
+
+
+def failed() -> EngineError:
+    """The error for a query that did not finish. Raise it where no error of the driver is in the chain."""
+    return EngineError(
+        "The engine could not finish the query.",
+        "What it said is withheld, as it may quote a value; check that the data is still in place.",
+    )
+
+
+def no_table(name: str) -> EngineError:
+    """The error for a table that there is not."""
+    return EngineError(f"There is no table {name}.", "Check the name.")
+
+
+def see_no_clash(tables: Iterable[str], own: Iterable[str]) -> None:
+    """See that no key list has the name of a table, whatever the case of its letters.
+
+    Raises:
+        EngineError: one has.
+    """
+    taken = set(map(str.lower, own))
+    clash = next((name for name in tables if name.lower() in taken), None)
+    if clash is not None:
+        raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
 
 
 def in_batches(

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from discreet.engines.connection import literal, quote
-from discreet.engines.engine import NO_TABLES, Choose
+from discreet.engines.engine import NO_TABLES, Choose, failed, no_integers, no_table, see_no_clash
 from discreet.engines.postgres_tables import Table, base, connect, find, fragment
 from discreet.engines.schema import TableSchema, Type
 from discreet.errors import EngineError, SourceError
@@ -114,10 +114,10 @@ class PostgresEngine:
         text, values = self._text(tables, sql)
         with self._lock:
             if self._closed:
-                raise _failed()
+                raise failed()
             for piece in _pieces(self._connection, text, values, rows):
                 if piece is None:
-                    raise _failed()
+                    raise failed()
                 yield _integers(*piece)
 
     def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:
@@ -153,7 +153,7 @@ class PostgresEngine:
         with self._lock:
             result = None if self._closed else _together(self._connection, partial(self._text, tables), ask)
         if result is None:
-            raise _failed()
+            raise failed()
         return result
 
     def public(self, table: str) -> pa.Table:
@@ -218,7 +218,7 @@ class PostgresEngine:
         for key, table in self._tables.items():
             if key.lower() == name.lower():
                 return table
-        raise EngineError(f"There is no table {name}.", "Check the name.")
+        raise no_table(name)
 
     def _run(
         self, sql: str, tables: Mapping[str, pa.Table]
@@ -227,14 +227,12 @@ class PostgresEngine:
         with self._lock:
             result = None if self._closed else _quietly(self._connection, text, values)
         if result is None:
-            raise _failed()
+            raise failed()
         return result
 
     def _text(self, tables: Mapping[str, pa.Table], sql: str) -> tuple[str, list[Any]]:
         """A query with what it sees of its tables in front."""
-        clash = next((n for n in tables if n.lower() in map(str.lower, self._tables)), None)
-        if clash is not None:
-            raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
+        see_no_clash(tables, self._tables)
         views = []
         for name, table in self._tables.items():
             # DuckDB passes over the case of names; here a table is called as the query calls it.
@@ -258,19 +256,9 @@ def _integers(names: list[str], types: list[int], rows: list[tuple[Any, ...]]) -
 
     bad = any(oid != 20 for oid in types) or any(value is None for row in rows for value in row)
     if bad:
-        raise EngineError(
-            "The engine returned something other than integers.",
-            "This is a fault of discreet; please report it with the query.",
-        )
+        raise no_integers()
     block = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
     return pa.table({name: pa.array(block[:, at]) for at, name in enumerate(names)})
-
-
-def _failed() -> EngineError:
-    return EngineError(
-        "The engine could not finish the query.",
-        "What it said is withheld, as it may quote a value; check that the data is still in place.",
-    )
 
 
 def _safely(column: str, oid: int) -> str:

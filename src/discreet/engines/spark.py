@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.engines.engine import NO_TABLES, Choose, only_integers
+from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
-from discreet.errors import EngineError, SourceError
+from discreet.errors import SourceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -141,7 +141,7 @@ class SparkEngine:
             EngineError: there is no such table.
         """
         if table.lower() not in map(str.lower, self._schema):
-            raise EngineError(f"There is no table {table}.", "Check the name.")
+            raise no_table(table)
         return self._token
 
     def interrupt(self) -> None:
@@ -158,16 +158,11 @@ class SparkEngine:
         return self._ask(lambda session: session.sql(sql).toArrow(), tables)
 
     def _ask(self, ask: Callable[[Any], pa.Table], tables: Mapping[str, pa.Table]) -> pa.Table:
-        clash = next((n for n in tables if n.lower() in map(str.lower, self._schema)), None)
-        if clash is not None:
-            raise EngineError(f"The key list {clash} would hide a table.", "Give it another name.")
+        see_no_clash(tables, self._schema)
         with self._lock:
             result = None if self._closed else _quietly(self._session, ask, tables, self._group)
         if result is None:
-            raise EngineError(
-                "The engine could not finish the query.",
-                "What it said is withheld, as it may quote a value; check that the data is still in place.",
-            )
+            raise failed()
         return result
 
 
