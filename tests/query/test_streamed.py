@@ -15,9 +15,9 @@ from discreet.engines.engine import in_batches
 from discreet.errors import EngineError
 from discreet.noise import add_laplace
 from discreet.query import run, streamed
-from discreet.query.drawn import FEWEST_DRAWS
 from discreet.query.intervals import draws_for
 from discreet.query.plan import ReleasePlan
+from discreet.query.redrawn import FEWEST
 from discreet.query.settled import places_of
 from discreet.query.streamed import noisy_blocks
 
@@ -185,4 +185,4 @@ def test_answers_that_stream_are_too_large_for_draws() -> None:
     session = dp.protect(TABLE, privacy_unit="u", max_rows=3, bounds={"g": (0, 65_536)}, budget=1)
     plan = session._plan(QUESTIONS[0], Fraction(1))
     assert streamed.streams(plan)
-    assert draws_for(plan.releases) < FEWEST_DRAWS
+    assert draws_for(plan.releases) < FEWEST

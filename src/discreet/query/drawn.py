@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 Interval: TypeAlias = "tuple[Floats, Floats]"
 
-FEWEST_DRAWS = 200
 ROW = "__row"
 
 
@@ -84,7 +83,7 @@ def drawn(
     elif not _identify(values, fixed):
         return _one_by_one(plan, noisy, public, values, wanted, confidence)
     draws = draws_for(plan.releases)
-    if draws < FEWEST_DRAWS:
+    if draws < redrawn.FEWEST:
         return {}, tuple(wanted)
     tables = {n.plan.name: _draws_table(n, draws) for n in noisy} | used(public, plan.post)
     tables[DRAWS_TABLE] = pa.table({DRAW: arrow.column(np.arange(draws))})

@@ -116,6 +116,18 @@ def key_columns(plan: Plan) -> set[str]:
     }
 
 
+def aggregate_columns(plan: Plan) -> dict[str, int]:
+    """The columns of a statement over one noisy table that are an aggregate as it is, with the number of that."""
+    (release,) = plan.releases
+    names = {f"a{at}": at for at in range(len(release.aggregates))}
+    items = [(item.alias_or_name, item.unalias()) for item in plan.post.selects]
+    return {
+        name: names[column.name]
+        for name, column in items
+        if type(column) is exp.Column and column.name in names and column.table == release.name
+    }
+
+
 def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
     """The columns that a statement picks, in the groups that it shows."""
     import pyarrow as pa

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlglot import exp
 
 from discreet import arrow
 from discreet.engines.sandbox import Sandbox
@@ -21,7 +20,7 @@ from discreet.query.drawn import Interval, drawn, plain, used
 from discreet.query.intervals import closed, direct
 from discreet.query.late import Late
 from discreet.query.parse import TWINS
-from discreet.query.picked import chosen, key_columns, picked_columns, picks_all, with_cell
+from discreet.query.picked import aggregate_columns, chosen, key_columns, picked_columns, picks_all, with_cell
 from discreet.query.picked import table as picked_table
 from discreet.query.plan import Aggregate, Plan
 from discreet.query.run import CELL, EVERY, Noisy, Some, blocks
@@ -106,13 +105,10 @@ def _direct(plan: Plan, noisy: Noisy, cells: Some, confidence: float) -> dict[st
         and (cells[1:] == cells[:-1] + 1).all()
     ):
         cells = EVERY
-    assert isinstance(plan.post, exp.Select)
-    for item in plan.post.expressions:
-        inner = item.unalias()
-        if isinstance(inner, exp.Column) and inner.name.startswith("a") and inner.table == noisy.plan.name:
-            aggregate = noisy.plan.aggregates[int(inner.name[1:])]
-            later = partial(direct_ends, noisy, aggregate, cells, confidence)
-            out[item.alias_or_name] = later if closed(noisy.plan, aggregate) else partial(as_it_is, later())
+    for name, at in aggregate_columns(plan).items():
+        aggregate = noisy.plan.aggregates[at]
+        later = partial(direct_ends, noisy, aggregate, cells, confidence)
+        out[name] = later if closed(noisy.plan, aggregate) else partial(as_it_is, later())
     return out
 
 

@@ -29,7 +29,7 @@ from discreet.query.drawn import Interval, drawn, plain, used
 from discreet.query.intervals import direct
 from discreet.query.late import Late
 from discreet.query.measures import columns
-from discreet.query.picked import key_columns, with_cell
+from discreet.query.picked import aggregate_columns, key_columns, with_cell
 from discreet.query.plan import Plan, ReleasePlan
 from discreet.query.postprocess import Answered, as_it_is, finish
 from discreet.query.quantiles import Tree
@@ -186,14 +186,14 @@ def _spilled(
 ) -> Iterator[Answered]:
     """The answer by SQL over noisy tables in files. The integers of a group go along for the intervals of its row."""
     post, has_cell = with_cell(plan)
-    shown = _aggregates(plan) if has_cell else {}
+    shown = aggregate_columns(plan) if has_cell else {}
     release = plan.releases[0]
     further = {
         item.alias_or_name: item.unalias()
         for item in (plan.post.selects if has_cell else [])
         if item.alias_or_name not in shown and monotone_in(item.unalias(), release.name)
     }
-    under = {int((monotone_in(item, release.name) or "a0")[1:]) for item in further.values()}
+    under = {int(name[1:]) for item in further.values() if (name := monotone_in(item, release.name))}
     wanted: dict[int, list[str]] = {}
     for at in under.union(shown.values()):
         place = columns(release.measures)[release.aggregates[at].measure]
@@ -244,18 +244,6 @@ def _further(
         return _ends(release, at, table.column(f"__a{at}"), table.select(wanted[at]), confidence)
 
     return carried(items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends)
-
-
-def _aggregates(plan: Plan) -> dict[str, int]:
-    """The columns of an answer that are an aggregate of its release as it is."""
-    (release,) = plan.releases
-    items = [(item.alias_or_name, item.unalias()) for item in plan.post.selects]
-    names = {f"a{at}": at for at in range(len(release.aggregates))}
-    return {
-        name: names[column.name]
-        for name, column in items
-        if type(column) is exp.Column and column.name in names and column.table == release.name
-    }
 
 
 def _file(kept: zipfile.ZipFile, number: int, release: ReleasePlan, extra: list[str], path: Path) -> Path:
