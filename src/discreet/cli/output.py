@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from discreet.cli.options import Usage
+from discreet.query.answer_file import SUFFIXES as WRITTEN
 from discreet.query.answer_file import about
 from discreet.query.answer_file import exact as exact
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.session import BudgetState
 
 PICTURES = (".svg", ".png", ".html")
-TABLES = (".csv", ".parquet")
+TABLES = tuple(sorted(WRITTEN))
 SUFFIXES = (*TABLES, ".json", *PICTURES)
 _INTERVAL = r"± [\d,.∞e+-]+$|\[-?[\d,.∞e+-]+, -?[\d,.∞e+-]+\]$"
 

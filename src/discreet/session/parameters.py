@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter
-from discreet.query.planner import Emphasis
+from discreet.query.planner import Emphasis, Limits
 from discreet.rational import Number, decimal, epsilon_of, exact
 
 GROUP_ROWS = 1000
@@ -43,11 +43,12 @@ def confidence_of(confidence: object) -> float:
     return value
 
 
-def limit_of(value: int | None, name: str) -> int | None:
+def limits_of(max_rows: int | None, max_groups: int | None) -> Limits:
     """Read how much of a unit counts; None leaves it to the policy."""
-    if value is not None:
-        whole(value, name)
-    return value
+    for value, name in ((max_rows, "max_rows"), (max_groups, "max_groups")):
+        if value is not None:
+            whole(value, name)
+    return Limits(max_rows, max_groups)
 
 
 def whole(value: object, name: str) -> None:

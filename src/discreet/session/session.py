@@ -32,13 +32,14 @@ from discreet.session.parameters import (
     confidence_of,
     delta_of,
     emphasis_of,
-    limit_of,
+    limits_of,
     no_noise,
     whole,
 )
 
 if TYPE_CHECKING:
     from discreet.query.explain import Explanation
+    from discreet.query.postprocess import Answered
     from discreet.query.preview import Preview
     from discreet.query.run import Noisy
     from discreet.sensitivity import SampledSensitivity
@@ -50,6 +51,10 @@ LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
 
 REHEARSED = 1000
 """How many statements a session remembers as sound."""
+
+
+def _silent(_: str) -> None:
+    """Say nothing on the way."""
 
 
 class Session:
@@ -124,27 +129,10 @@ class Session:
             >>> session.sql("SELECT COUNT(*) AS n FROM data", epsilon=1).columns
             ['n']
         """
-        say = progress or (lambda _: None)
         level = confidence_of(confidence)
-        limits = Limits(limit_of(max_rows, "max_rows"), limit_of(max_groups, "max_groups"))
+        limits = limits_of(max_rows, max_groups)
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
-        question = self._question(plan)
-        kept = self._ledger.replay(question)
-        if kept is not None:
-            return self._settled(plan, kept, level)
-        self._rehearse(plan)
-        if not plan.releases:
-            return self._finish(plan, [], level)
-        from discreet.query.picked import follows
-        from discreet.query.settled import pack
-
-        charge = self._ledger.charge(question, Loss(plan.epsilon, plan.delta), self._accounts)
-        say("reading the data")
-        noisy = self._run(plan)
-        say("finishing the answer")
-        release = self._finish(plan, noisy, level)
-        self._ledger.settle(charge, pack(release, noisy, follows(plan)))
-        return release
+        return self._answer(plan, level, progress or _silent)
 
     def write(
         self,
@@ -168,7 +156,7 @@ class Session:
         under its name when it is whole. The same question is the same answer here and in `sql`.
 
         Groups whose keys are not public, and answers of up to 65,536 groups, are made in memory first. With more
-        groups than that, a column that is no aggregate as it is has no interval.
+        groups than that, a column has an interval where it is a monotone expression of one aggregate.
 
         Args:
             query: as for `sql`.
@@ -218,15 +206,11 @@ class Session:
 
         target = Target(into, replace)
         level = confidence_of(confidence)
-        limits = Limits(limit_of(max_rows, "max_rows"), limit_of(max_groups, "max_groups"))
+        limits = limits_of(max_rows, max_groups)
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
         if streams(plan):
-            return streamed(self, plan, target, level, progress or (lambda _: None))
-        release = self.sql(
-            query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows, max_groups=max_groups, split=split,
-            progress=progress,
-        )  # fmt: skip
-        return in_memory(release, target)
+            return streamed(self, plan, target, level, progress or _silent)
+        return in_memory(self._answer(plan, level, progress or _silent), target)
 
     def release(
         self,
@@ -323,7 +307,7 @@ class Session:
             raise InvalidParameter("A preview needs either epsilon or within.",
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
         whole(group_rows, "group_rows")
-        limits = Limits(limit_of(max_rows, "max_rows"), limit_of(max_groups, "max_groups"))
+        limits = limits_of(max_rows, max_groups)
         rest = limits, delta_of(delta), emphasis_of(split)
         self._rehearse(self._plan(query, Fraction(1), *rest))
         public = self._catalog.public
@@ -395,7 +379,7 @@ class Session:
                            unit    each row is one unit
                            column  age: clamped to 0 … 120
         """
-        limits = Limits(limit_of(max_rows, "max_rows"), limit_of(max_groups, "max_groups"))
+        limits = limits_of(max_rows, max_groups)
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
         self._rehearse(plan)
         from discreet.query.explain import explain
@@ -506,6 +490,26 @@ class Session:
             raise no_noise()
         return plan
 
+    def _answer(self, plan: Plan, level: float, say: Callable[[str], None]) -> Release:
+        """Charge, run and settle, or answer from the ledger."""
+        question = self._question(plan)
+        kept = self._ledger.replay(question)
+        if kept is not None:
+            return self._settled(plan, kept, level)
+        self._rehearse(plan)
+        if not plan.releases:
+            return self._finish(plan, [], level)
+        from discreet.query.picked import follows
+        from discreet.query.settled import pack
+
+        charge = self._ledger.charge(question, Loss(plan.epsilon, plan.delta), self._accounts)
+        say("reading the data")
+        noisy = self._run(plan)
+        say("finishing the answer")
+        release = self._finish(plan, noisy, level)
+        self._ledger.settle(charge, pack(release, noisy, follows(plan)))
+        return release
+
     def _rehearse(self, plan: Plan) -> None:
         """Run the post-processing on empty tables, once for each statement, so that faults show before the charge."""
         from discreet.query.postprocess import rehearse
@@ -546,21 +550,29 @@ class Session:
         from discreet.query.postprocess import finish
 
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
-        answered = finish(plan, noisy, self._catalog.public, confidence)
+        return self._release(plan, finish(plan, noisy, self._catalog.public, confidence), confidence)
+
+    def _release(
+        self,
+        plan: Plan,
+        answered: Answered,
+        confidence: float,
+        made: dt.datetime | None = None,
+        replayed: bool = False,
+    ) -> Release:
+        """The columns of an answer with all that belongs to them."""
         notes = notes_of(plan, answered.without, self._catalog.unit_factor)
-        if self._invented and plan.releases:
-            notes = INVENTED
-        ends = [answered.ends(at) for at in (0, 1)]
         return Release(
             question=plan.text,
             values=answered.values,
-            low=ends[0],
-            high=ends[1],
+            low=answered.ends(0),
+            high=answered.ends(1),
             confidence=confidence,
             epsilon=plan.epsilon,
             delta=plan.delta,
-            notes=notes,
-            made=dt.datetime.now(dt.UTC).replace(microsecond=0),
+            notes=INVENTED if self._invented and plan.releases else notes,
+            made=made or dt.datetime.now(dt.UTC).replace(microsecond=0),
+            replayed=replayed,
         )
 
     def _settled(self, plan: Plan, kept_bytes: bytes, confidence: float) -> Release:

@@ -19,7 +19,6 @@ from discreet.query.plan import Plan
 from discreet.query.settled import Packer, made_of
 from discreet.query.streamed import MOST_KEPT, answers, integers, noisy_blocks
 from discreet.session.budget import DATA_SET
-from discreet.session.notes import INVENTED, notes_of
 
 if TYPE_CHECKING:
     from discreet.session.session import Session
@@ -137,11 +136,7 @@ def _releases(
             return
     made = made_of(archive)
     for answered in answers(plan, archive, session._catalog.public, confidence, folder):
-        notes = (
-            INVENTED if session._invented else notes_of(plan, answered.without, session._catalog.unit_factor)
-        )
-        yield Release(plan.text, answered.values, answered.ends(0), answered.ends(1), confidence, plan.epsilon,
-                      notes, made, replayed, plan.delta)  # fmt: skip
+        yield session._release(plan, answered, confidence, made, replayed)
 
 
 def _told(releases: Iterator[Release], say: Say) -> Iterator[Release]:
