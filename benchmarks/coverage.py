@@ -14,10 +14,10 @@ import pyarrow as pa
 
 import discreet as dp
 from benchmarks.line import Line
-from discreet.query.plan import Plan
-from discreet.query.planner import plan
-from discreet.query.postprocess import finish
-from discreet.query.run import Noisy, exact_integers, run_release
+from discreet.sql.finish.postprocess import finish
+from discreet.sql.lower.run import Noisy, exact_integers, run_release
+from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.planner import plan
 
 GROUPS, RUNS, GROUP_ROWS, CLAIMED = 100, 100, 2000, 0.95
 EPSILON = Fraction(1, 2)

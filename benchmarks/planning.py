@@ -9,10 +9,10 @@ from functools import partial
 
 from benchmarks.line import Line, once
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.query.catalog import Catalog
-from discreet.query.conformance.questions import QUESTIONS
-from discreet.query.conformance.tables import policy, tables
-from discreet.query.planner import plan
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.conformance.questions import QUESTIONS
+from discreet.sql.conformance.tables import policy, tables
+from discreet.sql.plan.planner import plan
 
 LONGEST, RUNS = 10, 25
 LIMIT = 0.020

@@ -18,9 +18,9 @@ import numpy as np
 
 import discreet as dp
 from benchmarks.line import Line, alternate, median
-from discreet.query.intervals import redraw
-from discreet.query.measures import Measure, estimate
-from discreet.query.preview import _invented
+from discreet.sql.inspect.preview import _invented
+from discreet.sql.intervals.closed_form import redraw
+from discreet.sql.measures.measure import Measure, estimate
 
 QUESTION = "SELECT g, COUNT(*) AS n, AVG(x) AS x FROM visits GROUP BY g"
 SIZES = (1_000_000, 10_000_000)
@@ -153,7 +153,7 @@ def accuracy() -> Line:
     """Variance of AVG beside COUNT at equal epsilon, against the usual split into a sum and a count."""
     import pyarrow as pa
 
-    from discreet.query.planner import plan
+    from discreet.sql.plan.planner import plan
 
     session = dp.protect(pa.table({"x": [0.0]}), privacy_unit="row", bounds={"x": (0, 100)}, budget=1)
     release = plan("SELECT COUNT(*), AVG(x) FROM data", session._catalog, Fraction(1)).releases[0]

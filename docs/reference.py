@@ -17,12 +17,12 @@ from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import QueryRefused
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
-from discreet.query import functions as fn
-from discreet.query.catalog import Catalog
-from discreet.query.mock import invent
-from discreet.query.span import Span, Value, point
-from discreet.query.wording import ends
 from discreet.session import Session
+from discreet.sql import functions as fn
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.expressions.span import Span, Value, point
+from discreet.sql.inspect.mock import invent
+from discreet.sql.inspect.wording import ends
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -37,9 +37,9 @@ from discreet.errors import (
     QueryRefused,
 )
 from discreet.ledger import Ledger, open_ledger
-from discreet.query.run import exact_integers
-from discreet.query.settled import unpack
 from discreet.session import DATA_SET
+from discreet.sql.finish.serialisation import unpack
+from discreet.sql.lower.run import exact_integers
 
 ROWS = pa.table({
     "patient": [n % 20 for n in range(60)], "age": [n % 60 + 20 for n in range(60)],

@@ -28,10 +28,10 @@ from discreet.errors import (
     PostProcessingError,
     QueryRefused,
 )
-from discreet.query import streamed
-from discreet.query.answer_file import Target
-from discreet.query.settled import Packer
 from discreet.session import writing
+from discreet.sql.finish import blockwise as streamed
+from discreet.sql.finish.answer_file import Target
+from discreet.sql.finish.serialisation import Packer
 
 RNG = np.random.default_rng(0)
 TABLE = pa.table({
@@ -313,7 +313,7 @@ def test_an_interrupt_leaves_the_charge_and_no_file(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 import discreet as dp
-from discreet.query import streamed
+from discreet.sql.finish import blockwise as streamed
 from discreet.session import writing
 writing.EVERY, streamed.NUMBERS = 0.0, 20_000
 folder, at = sys.argv[1], int(sys.argv[2])

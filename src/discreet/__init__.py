@@ -16,17 +16,17 @@ from discreet.imports import load
 
 if TYPE_CHECKING:
     from discreet.policy import Budget, Policy
-    from discreet.query.answer import Release
-    from discreet.query.preview import Preview
     from discreet.session import Session, protect
+    from discreet.sql.finish.answer import Release
+    from discreet.sql.inspect.preview import Preview
 
 __version__ = "0.1.0"
 
 _WHERE = {
     "Budget": "discreet.policy",
     "Policy": "discreet.policy",
-    "Preview": "discreet.query.preview",
-    "Release": "discreet.query.answer",
+    "Preview": "discreet.sql.inspect.preview",
+    "Release": "discreet.sql.finish.answer",
     "Session": "discreet.session",
     "protect": "discreet.session",
 }

@@ -15,7 +15,7 @@ from discreet.engines.ibis import IbisEngine
 from discreet.engines.postgres import PostgresEngine
 from discreet.engines.sources import open_source
 from discreet.errors import SourceError
-from discreet.query import conformance
+from discreet.sql import conformance
 
 PART = "questions by u, 100"
 

@@ -230,9 +230,9 @@ def test_a_policy_is_written_from_its_columns_without_the_password(url: str) -> 
 
 def test_no_value_that_only_postgresql_can_hold_makes_a_question_fail() -> None:
     """Infinite dates, those long before Christ and after the year 9999, and numbers beyond a double."""
-    from discreet.query import conformance
-    from discreet.query.conformance.check import SALT, cases
-    from discreet.query.run import exact_integers
+    from discreet.sql import conformance
+    from discreet.sql.conformance.check import SALT, cases
+    from discreet.sql.lower.run import exact_integers
 
     url = servers.postgres()
     servers.load(url, "extreme", conformance.tables())

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from discreet.cli.options import Usage
-from discreet.query.answer_file import SUFFIXES as WRITTEN
-from discreet.query.answer_file import about
-from discreet.query.answer_file import exact as exact
+from discreet.sql.finish.answer_file import SUFFIXES as WRITTEN
+from discreet.sql.finish.answer_file import about
+from discreet.sql.finish.answer_file import exact as exact
 
 if TYPE_CHECKING:
-    from discreet.query.answer import Release
     from discreet.session import BudgetState
+    from discreet.sql.finish.answer import Release
 
 PICTURES = (".svg", ".png", ".html")
 TABLES = tuple(sorted(WRITTEN))
@@ -144,7 +144,7 @@ def print_release(release: Release) -> None:
 
 def cells(release: Release) -> tuple[list[list[str]], list[bool]]:
     """The rows of an answer as text, and which columns are numbers."""
-    from discreet.query.answer import is_number, with_interval
+    from discreet.sql.finish.answer import is_number, with_interval
 
     columns = []
     for name in release.columns:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.query.plan import Plan
-from discreet.query.quantiles import EXTREME
+from discreet.sql.measures.quantile_tree import EXTREME
+from discreet.sql.plan.plan import Plan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
 

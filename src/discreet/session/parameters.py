@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter
-from discreet.query.planner import Emphasis, Limits
 from discreet.rational import Number, decimal, epsilon_of, exact
+from discreet.sql.plan.planner import Emphasis, Limits
 
 GROUP_ROWS = 1000
 """How many rows a preview reckons with in a group."""

@@ -17,12 +17,6 @@ from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
-from discreet.query.answer import Release
-from discreet.query.catalog import Catalog
-from discreet.query.plan import Plan
-from discreet.query.planner import NO_LIMITS, Emphasis, Limits, Reading
-from discreet.query.planner import plan as make_plan
-from discreet.query.supported import lacking
 from discreet.rational import Number, epsilon_of
 from discreet.session.budget import DATA_SET, BudgetState
 from discreet.session.notes import INVENTED, notes_of
@@ -36,14 +30,20 @@ from discreet.session.parameters import (
     no_noise,
     whole,
 )
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.finish.answer import Release
+from discreet.sql.lower.capabilities import lacking
+from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading
+from discreet.sql.plan.planner import plan as make_plan
 
 if TYPE_CHECKING:
-    from discreet.query.explain import Explanation
-    from discreet.query.postprocess import Answered
-    from discreet.query.preview import Preview
-    from discreet.query.run import Noisy
     from discreet.sensitivity import SampledSensitivity
     from discreet.session.writing import Written
+    from discreet.sql.finish.postprocess import Answered
+    from discreet.sql.inspect.explain import Explanation
+    from discreet.sql.inspect.preview import Preview
+    from discreet.sql.lower.run import Noisy
 
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
 """Beyond these no question has noise that can be drawn, and floats of planning would overflow."""
@@ -200,9 +200,9 @@ class Session:
             >>> written.rows, written.columns
             (90000, ('x', 'y', 'n', 'n_low', 'n_high'))
         """
-        from discreet.query.answer_file import Target
-        from discreet.query.streamed import streams
         from discreet.session.writing import in_memory, streamed
+        from discreet.sql.finish.answer_file import Target
+        from discreet.sql.finish.blockwise import streams
 
         target = Target(into, replace)
         level = confidence_of(confidence)
@@ -256,8 +256,8 @@ class Session:
             >>> len(middle), session.budget
             (1, epsilon 0.5 left of 1 (0.5 spent))
         """
-        from discreet.query.vouched import answer, mechanism
         from discreet.sensitivity import admit
+        from discreet.sql.finish.vouched import answer, mechanism
 
         level = confidence_of(confidence)
         size, note = admit(sensitivity, self._policy.random_dp)
@@ -300,7 +300,7 @@ class Session:
             InvalidParameter: neither or both of epsilon and within are given, or one is out of range.
             QueryRefused: as for `sql`.
         """
-        from discreet.query.preview import least_epsilon, preview_of
+        from discreet.sql.inspect.preview import least_epsilon, preview_of
 
         level = confidence_of(confidence)
         if (epsilon is None) == (within is None):
@@ -382,7 +382,7 @@ class Session:
         limits = limits_of(max_rows, max_groups)
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
         self._rehearse(plan)
-        from discreet.query.explain import explain
+        from discreet.sql.inspect.explain import explain
 
         return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)
 
@@ -415,7 +415,7 @@ class Session:
             (epsilon 0 left of 1 (1 spent), epsilon 1 left of 1 (0 spent))
         """
         from discreet.engines.duckdb import DuckDBEngine
-        from discreet.query.mock import invent
+        from discreet.sql.inspect.mock import invent
 
         whole(rows, "rows")
         tables = invent(self._policy, self._engine.schema(), self._catalog, rows)
@@ -499,8 +499,8 @@ class Session:
         self._rehearse(plan)
         if not plan.releases:
             return self._finish(plan, [], level)
-        from discreet.query.picked import follows
-        from discreet.query.settled import pack
+        from discreet.sql.finish.serialisation import pack
+        from discreet.sql.intervals.row_mapping import follows
 
         charge = self._ledger.charge(question, Loss(plan.epsilon, plan.delta), self._accounts)
         say("reading the data")
@@ -512,7 +512,7 @@ class Session:
 
     def _rehearse(self, plan: Plan) -> None:
         """Run the post-processing on empty tables, once for each statement, so that faults show before the charge."""
-        from discreet.query.postprocess import rehearse
+        from discreet.sql.finish.postprocess import rehearse
 
         if plan.statement not in self._rehearsed:
             rehearse(plan, self._catalog.public)
@@ -541,13 +541,13 @@ class Session:
         return state.hexdigest()
 
     def _run(self, plan: Plan) -> list[Noisy]:
-        from discreet.query.run import run_release
+        from discreet.sql.lower.run import run_release
 
         salt = self._ledger.salt(DATA_SET)
         return [run_release(release, self._engine, salt) for release in plan.releases]
 
     def _finish(self, plan: Plan, noisy: list[Noisy], confidence: float) -> Release:
-        from discreet.query.postprocess import finish
+        from discreet.sql.finish.postprocess import finish
 
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         return self._release(plan, finish(plan, noisy, self._catalog.public, confidence), confidence)
@@ -577,7 +577,7 @@ class Session:
 
     def _settled(self, plan: Plan, kept_bytes: bytes, confidence: float) -> Release:
         """An earlier answer; at another confidence its intervals are made anew from the same noisy integers."""
-        from discreet.query.settled import unpack
+        from discreet.sql.finish.serialisation import unpack
 
         kept = unpack(kept_bytes, plan)
         if kept.release is not None and kept.release.confidence == confidence:

@@ -13,12 +13,12 @@ from typing import IO, TYPE_CHECKING
 
 from discreet.errors import QueryRefused
 from discreet.ledger import Loss
-from discreet.query.answer import Release
-from discreet.query.answer_file import Target
-from discreet.query.plan import Plan
-from discreet.query.settled import Packer, made_of
-from discreet.query.streamed import MOST_KEPT, answers, integers, noisy_blocks
 from discreet.session.budget import DATA_SET
+from discreet.sql.finish.answer import Release
+from discreet.sql.finish.answer_file import Target
+from discreet.sql.finish.blockwise import MOST_KEPT, answers, integers, noisy_blocks
+from discreet.sql.finish.serialisation import Packer, made_of
+from discreet.sql.plan.plan import Plan
 
 if TYPE_CHECKING:
     from discreet.session.session import Session

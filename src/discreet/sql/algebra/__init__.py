@@ -1,0 +1,1 @@
+"""Relations of private rows, the catalogue of what a query may name, and the keys of groups."""

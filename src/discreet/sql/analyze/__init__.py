@@ -1,0 +1,1 @@
+"""Scopes, FROM, binding of names, per-unit and release scopes, and the aggregates that are asked for."""

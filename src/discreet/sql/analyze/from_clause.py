@@ -1,0 +1,392 @@
+"""The FROM clause of a scope over private rows: which relation it is, and what its columns are called."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.schema import Type
+from discreet.errors import QueryRefused
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.relation import Rows
+from discreet.sql.analyze.binder import Binder
+from discreet.sql.expressions.expression import Call, Column, Expression, leaves
+from discreet.sql.expressions.span import Span, number, of_values
+from discreet.sql.functions import call
+from discreet.sql.syntax.refusal import refuse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FEW = 10_000
+"""A public column with no more values than this has a domain, so it can be grouped by."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a scope over private rows reads.
+
+    Attributes:
+        text: the analyst's query, for pointing at places in it.
+        rows: the relation; its `columns` are those that can be named without a table.
+        tables: the columns of each source by its name.
+        ambiguous: names that more than one source has.
+        held: the columns, by internal name, that hold the unit.
+    """
+
+    text: str
+    rows: Rows
+    tables: Mapping[str, Mapping[str, Column]]
+    ambiguous: frozenset[str]
+    held: frozenset[str]
+
+    def column(self, node: exp.Column) -> Expression:
+        """What a column of the query stands for."""
+        name = node.name.lower()
+        if node.table:
+            table = self.tables.get(node.table.lower())
+            if table is None:
+                raise refuse(node, self.text, f"There is no table {node.table} here.",
+                             f"The tables are {', '.join(self.tables)}.")  # fmt: skip
+            found = table.get(name)
+        else:
+            if name in self.ambiguous:
+                owner = next(t for t, columns in self.tables.items() if name in columns)
+                raise refuse(node, self.text, f"More than one table has a column {node.name}.",
+                             f"Write {owner}.{node.name}, say.")  # fmt: skip
+            found = self.rows.columns.get(name)
+        if found is None:
+            near = difflib.get_close_matches(name, list(self.rows.columns), n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"The columns are {', '.join(self.rows.names)}."
+            raise refuse(node, self.text, f"There is no column {node.name}.", hint)
+        return found
+
+    def filtered(self, where: Expression) -> Frame:
+        """The rows that satisfy a condition."""
+        return self.over(rel.select(self.rows, None, where))
+
+    def over(self, rows: Rows) -> Frame:
+        """Another relation with the same columns."""
+        return Frame(self.text, rows, self.tables, self.ambiguous, self.held)
+
+    def beside(self, rows: Rows, name: str, columns: Mapping[str, Column]) -> Frame:
+        """More columns beside the ones there are, to be named as those of a table."""
+        return Frame(self.text, rows, {**self.tables, name: columns}, self.ambiguous, self.held)
+
+    def projected(self, rows: Rows, items: list[tuple[str, Expression]]) -> Rows:
+        """The rows with other columns; those that hold the unit still do."""
+        out = rel.select(rows, items, None)
+        units = {name.lower() for name, item in items if isinstance(item, Column) and item.name in self.held}
+        return replace(out, units=frozenset(units))
+
+
+def single(text: str, name: str, rows: Rows) -> Frame:
+    """One source."""
+    held = frozenset(rows.columns[u].name for u in rows.units)
+    return Frame(text, rows, {name: rows.columns}, frozenset(), held)
+
+
+def prefixed(text: str, name: str, rows: Rows) -> Frame:
+    """One source of several: its columns get internal names that no other source has."""
+    items = tuple((f"{name}.{key}", column) for key, column in rows.columns.items())
+    columns = {key: Column(f"{name}.{key}", c.type, c.span) for key, c in rows.columns.items()}
+    moved = Rows(
+        rel.Select(rows.relation, items, None),
+        columns,
+        rows.names,
+        rows.per_unit,
+        rows.max_rows,
+        rows.units,
+        rows.fixed,
+    )
+    return single(text, name, moved)
+
+
+def conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
+    """The conditions that AND ties together."""
+    if node is None:
+        return []
+    if isinstance(node, exp.And):
+        return conjuncts(node.this) + conjuncts(node.expression)
+    return conjuncts(node.this) if isinstance(node, exp.Paren) else [node]
+
+
+def all_of(conditions: Iterable[Expression]) -> Expression | None:
+    """The conjunction of conditions; None when there are none."""
+    out: Expression | None = None
+    for condition in conditions:
+        out = condition if out is None else call("and", out, condition)
+    return out
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One JOIN of a query.
+
+    Attributes:
+        node: the join.
+        on: its conditions, still unread.
+        using: the names of USING.
+        outer: whether it is a LEFT JOIN.
+        kind: `SEMI`, `ANTI` or empty.
+    """
+
+    node: exp.Join
+    on: tuple[exp.Expr, ...]
+    using: tuple[str, ...]
+    outer: bool
+    kind: str
+
+
+def read_join(text: str, node: exp.Join) -> Clause:
+    """Read the words of a join.
+
+    Raises:
+        QueryRefused: it is of a kind that could produce rows without a unit.
+    """
+    side, kind, method = (str(node.args.get(k) or "").upper() for k in ("side", "kind", "method"))
+    if method or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI") or side not in ("", "LEFT"):
+        raise refuse(node.this, text, f"A {method or side or kind} JOIN with private rows is not supported.",
+                     "Use JOIN, LEFT JOIN, SEMI JOIN or ANTI JOIN.")  # fmt: skip
+    using = tuple(u.name.lower() for u in node.args.get("using") or [])
+    return Clause(node, tuple(conjuncts(node.args.get("on"))), using, side == "LEFT" and kind in ("", "OUTER"),
+                  kind if kind in ("SEMI", "ANTI") else "")  # fmt: skip
+
+
+def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
+    """Join private rows with private rows on the privacy unit.
+
+    Args:
+        left: what has been read so far.
+        name: of the other source.
+        rows: the other source.
+        clause: the join.
+        elsewhere: conditions of WHERE, in which the equality of the units may stand; it is taken out of them.
+    """
+    right = prefixed(left.text, name, rows)
+    if not (left.rows.per_unit and rows.per_unit):
+        raise refuse(clause.node.this, left.text,
+                     "Rows that are one unit each cannot be joined with private "
+                     "rows: a pair would belong to two units.",
+                     "Declare the column that names the unit in the policy.")  # fmt: skip
+    both = _side_by_side(left, right, clause.using)
+    binder = Binder(left.text, both.column)
+    rest, equal = [], False
+    for node in clause.on:
+        if _equates(node, both, left.held, right.held):
+            equal = True
+        else:
+            rest.append(binder.condition(node))
+    for shared in clause.using:
+        a, b = left.rows.columns.get(shared), right.rows.columns.get(shared)
+        if a is None or b is None:
+            raise refuse(
+                clause.node, left.text, f"Not both tables have a column {shared}.", "Write ON a.x = b.y."
+            )
+        if a.name in left.held and b.name in right.held:
+            equal = True
+        else:
+            rest.append(_equal(clause.node, left.text, a, b))
+    if not equal and not clause.outer and not clause.kind:
+        for node in list(elsewhere):
+            if _equates(node, both, left.held, right.held):
+                elsewhere.remove(node)
+                equal = True
+    if not equal:
+        unit = next(iter(left.rows.units), "unit")
+        raise refuse(clause.node.this, left.text,
+                     "A join of private tables must be on the privacy unit, or a "
+                     "row would belong to two units.",
+                     f"Add ON {next(iter(left.tables))}.{unit} = {name}.{unit}.")  # fmt: skip
+    on = all_of(rest)
+    if clause.kind:
+        relation: rel.Relation = rel.Matching(
+            left.rows.relation, right.rows.relation, on, clause.kind == "ANTI"
+        )
+        return left.over(rel.replaced(left.rows, relation))
+    relation = rel.Join(left.rows.relation, right.rows.relation, on, clause.outer)
+    fixed = left.rows.fixed and rows.fixed
+    cap = left.rows.max_rows * rows.max_rows if fixed else max(left.rows.max_rows, rows.max_rows)
+    held = left.held if clause.outer else left.held | right.held
+    return _joined(both, relation, cap, fixed, held, nullable=name if clause.outer else None)
+
+
+def join_public(
+    left: Frame, name: str, data: pa.Table, number_: int, clause: Clause, elsewhere: list[exp.Expr]
+) -> Frame:
+    """Join private rows with a public table on anything; a row of the result belongs to its private row's unit.
+
+    Where each row is one unit, it must find at most one partner: the public columns it is compared with must be
+    unique. Otherwise the rows are bounded again where they are aggregated.
+    """
+    if clause.kind:
+        raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
+                     "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
+    columns = {
+        field: public_column(f"{name}.{field.lower()}", data.column(field)) for field in data.column_names
+    }
+    readable = {field.lower(): column for field, column in columns.items() if column is not None}
+    right_rows = Rows(
+        left.rows.relation, readable, tuple(f for f in columns if columns[f] is not None), True, 1
+    )
+    both = _side_by_side(
+        left, Frame(left.text, right_rows, {name: readable}, frozenset(), frozenset()), clause.using
+    )
+    binder = Binder(left.text, both.column)
+    conditions = [binder.condition(node) for node in clause.on]
+    for shared in clause.using:
+        a, b = left.rows.columns.get(shared), readable.get(shared)
+        if a is None or b is None:
+            raise refuse(
+                clause.node, left.text, f"Not both tables have a column {shared}.", "Write ON a.x = b.y."
+            )
+        conditions.append(_equal(clause.node, left.text, a, b))
+    if not clause.outer and not conditions:
+        # FROM a, b WHERE a.x = b.y: the equality decides how many partners a row has
+        conditions = [
+            binder.condition(n) for n in elsewhere if isinstance(n, exp.EQ) and _names(n, both, readable)
+        ]
+    compared = _compared_columns(conditions, {c.name for c in readable.values()})
+    unique = bool(compared) and _unique(data, compared, name)
+    if not left.rows.per_unit and not unique:
+        raise refuse(clause.node.this, left.text, f"A row could find several partners in {name}, and would count more "
+                     "than once.", f"Join on columns of {name} that are unique there.")  # fmt: skip
+    named = data.rename_columns([f"{name}.{field.lower()}" for field in data.column_names])
+    table = rel.PublicTable(f"__public_{number_}", named)
+    relation = rel.PublicJoin(left.rows.relation, table, all_of(conditions), clause.outer)
+    return _joined(both, relation, left.rows.max_rows, left.rows.fixed and unique, left.held,
+                   nullable=name if clause.outer else None)  # fmt: skip
+
+
+def public_column(internal: str, values: pa.ChunkedArray) -> Column | None:
+    """A column of a public table, with the span of its values; None when its type cannot be read."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = arrow_kind(values.type)
+    if kind is None:
+        return None
+    distinct = values.unique() if not pa.types.is_floating(values.type) else None
+    domain = None
+    span = Span(nullable=True)
+    if distinct is not None and len(distinct) <= FEW:
+        domain = tuple(v for v in distinct.to_pylist() if v is not None)
+        span = of_values(domain)
+    elif kind in (Type.INTEGER, Type.FLOAT, Type.DATE, Type.TIMESTAMP) and len(values):
+        ends = pc.min_max(values).as_py()
+        lo, hi = (None if ends[k] is None else number(ends[k]) for k in ("min", "max"))
+        span = Span(lo, hi, True)
+    return Column(internal, kind, span)
+
+
+def arrow_kind(kind: pa.DataType) -> Type | None:
+    """The logical type of an Arrow type; None when expressions cannot read it."""
+    import pyarrow as pa
+
+    tests = (
+        (pa.types.is_boolean, Type.BOOLEAN), (pa.types.is_integer, Type.INTEGER), (pa.types.is_floating, Type.FLOAT),
+        (pa.types.is_string, Type.TEXT), (pa.types.is_large_string, Type.TEXT), (pa.types.is_date, Type.DATE),
+        (pa.types.is_timestamp, Type.TIMESTAMP),
+    )  # fmt: skip
+    return next((found for test, found in tests if test(kind)), None)
+
+
+def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...]) -> Frame:
+    (name,) = right.tables
+    if name in left.tables:
+        raise QueryRefused(f"Two sources are named {name}.", "Give one of them another name with AS.")
+    tables = {**left.tables, **right.tables}
+    shared = (set(left.rows.columns) | left.ambiguous) & set(right.rows.columns)
+    columns = {**right.rows.columns, **left.rows.columns}
+    rows = Rows(
+        left.rows.relation, columns, left.rows.names, left.rows.per_unit, left.rows.max_rows, left.rows.units
+    )
+    return Frame(left.text, rows, tables, frozenset((left.ambiguous | shared) - set(using)), left.held)
+
+
+def _joined(
+    both: Frame, relation: rel.Relation, cap: int, fixed: bool, held: frozenset[str], nullable: str | None
+) -> Frame:
+    tables = {
+        name: {
+            key: Column(c.name, c.type, c.span.null()) if name == nullable else c
+            for key, c in columns.items()
+        }
+        for name, columns in both.tables.items()
+    }
+    names: list[str] = []
+    columns: dict[str, Column] = {}
+    for table in tables.values():
+        for key, column in table.items():
+            if key not in columns:
+                columns[key] = column
+                names.append(key)
+    units = frozenset(key for key, column in columns.items() if column.name in held)
+    rows = Rows(relation, columns, tuple(names), both.rows.per_unit, cap, units, fixed)
+    return Frame(both.text, rows, tables, both.ambiguous, held)
+
+
+def _equates(node: exp.Expr, both: Frame, left: frozenset[str], right: frozenset[str]) -> bool:
+    """Whether a condition says that the units of both sides are the same."""
+    if not (
+        isinstance(node, exp.EQ)
+        and isinstance(node.this, exp.Column)
+        and isinstance(node.expression, exp.Column)
+    ):
+        return False
+    try:
+        a, b = both.column(node.this), both.column(node.expression)
+    except QueryRefused:
+        return False
+    assert isinstance(a, Column)
+    assert isinstance(b, Column)
+    return (a.name in left and b.name in right) or (b.name in left and a.name in right)
+
+
+def _names(node: exp.EQ, both: Frame, right: Mapping[str, Column]) -> bool:
+    """Whether an equality compares a column of the right side with something of the left."""
+    internal = {c.name for c in right.values()}
+    try:
+        found = [both.column(c) for c in node.find_all(exp.Column)]
+    except QueryRefused:
+        return False
+    names = {c.name for c in found if isinstance(c, Column)}
+    return bool(names & internal)
+
+
+def _equal(node: exp.Expr, text: str, a: Expression, b: Expression) -> Expression:
+    result = call("eq", a, b)
+    if result is None:
+        raise refuse(node, text, "The two columns are of different types.", "Convert one with CAST in ON.")
+    return result
+
+
+def _compared_columns(conditions: list[Expression], right: set[str]) -> list[str]:
+    """The public columns that are each set equal to something of the private row."""
+    out = []
+    for condition in conditions:
+        parts = [condition]
+        while parts:
+            one = parts.pop()
+            if not isinstance(one, Call):
+                continue
+            if one.name == "and":
+                parts += one.args
+            elif one.name == "eq":
+                for side, other in (one.args, one.args[::-1]):
+                    if (
+                        isinstance(side, Column)
+                        and side.name in right
+                        and not {c.name for c in leaves(other)} & right
+                    ):
+                        out.append(side.name)
+    return out
+
+
+def _unique(data: pa.Table, compared: list[str], name: str) -> bool:
+    fields = [f for f in data.column_names if f"{name}.{f.lower()}" in compared]
+    return len(data.select(fields).group_by(fields).aggregate([])) == len(data)

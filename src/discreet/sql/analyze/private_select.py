@@ -1,0 +1,303 @@
+"""One SELECT over private rows: which kind of scope it is, and its filter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import QueryRefused
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.relation import Rows
+from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.from_clause import Frame, all_of, conjuncts
+from discreet.sql.analyze.release_scope import ReleaseScope
+from discreet.sql.analyze.unit_scope import UnitScope, windowed
+from discreet.sql.expressions.expression import Column, Expression
+from discreet.sql.syntax.nodes import has_aggregate, has_window, unaliased, with_queries
+from discreet.sql.syntax.parse import output_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from discreet.sql.analyze.scopes import Env, Scope, Splitter
+
+MOST_VALUES = 10_000
+"""The most values that a public sub-query of IN may have."""
+
+
+class PrivateSelect:
+    """Reads one SELECT over one frame of private rows."""
+
+    def __init__(
+        self, splitter: Splitter, node: exp.Select, env: Env, frame: Frame, conditions: list[exp.Expr]
+    ) -> None:
+        self.splitter = splitter
+        self.node = node
+        self.env = env
+        self.frame = frame
+        self.conditions = conditions
+        self.refuse = splitter.refuse
+
+    @property
+    def binder(self) -> Binder:
+        """Reads expressions over the rows as they are now."""
+        return Binder(self.splitter.text, self.frame.column)
+
+    @property
+    def _unit(self) -> str:
+        """The name of the privacy unit here, for advice."""
+        return next(iter(sorted(self.frame.rows.units)), "unit")
+
+    def scope(self) -> Scope:
+        """Decide which kind of scope this is and split it."""
+        for part, word in (("windows", "WINDOW"), ("laterals", "LATERAL"), ("connect", "CONNECT"), ("match", "MATCH"),
+                           ("pivots", "PIVOT"), ("sample", "SAMPLE"), ("into", "INTO")):  # fmt: skip
+            if self.node.args.get(part):
+                raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
+        self._filter()
+        for key in ("expressions", "group", "having", "order", "qualify"):
+            value = self.node.args.get(key)
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, exp.Expr):
+                    self._with_public_values(child)
+        clauses = [*self.node.expressions, *(self.node.args.get(k) for k in ("having", "order", "qualify"))]
+        group, having = self.node.args.get("group"), self.node.args.get("having")
+        if (
+            group is not None
+            or having is not None
+            or any(c is not None and has_aggregate(c) for c in clauses)
+        ):
+            nodes = self._group_nodes()
+            if any(self._is_unit(n) for n in nodes):
+                return UnitScope(self.refuse, self.node, self.frame, self.binder, nodes).rows()
+            return self.splitter.released(ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes))
+        return self._rows()
+
+    def _is_unit(self, node: exp.Expr) -> bool:
+        if not isinstance(node, exp.Column):
+            return False
+        bound = self.binder.bind(node)
+        return isinstance(bound, Column) and bound.name in self.frame.held
+
+    # WHERE -------------------------------------------------------------------------------------------------
+
+    def _filter(self) -> None:
+        plain: list[Expression] = []
+        for node in self.conditions:
+            if has_aggregate(node):
+                raise self.refuse(
+                    node, "WHERE is read before the aggregation.", "Put aggregates into HAVING."
+                )
+            if has_window(node):
+                raise self.refuse(
+                    node, "WHERE is read before the window functions.", "Put them into QUALIFY."
+                )
+            if not self._matches(node):
+                self._with_public_values(node)
+                plain.append(self.binder.condition(node))
+        where = all_of(plain)
+        if where is not None:
+            self.frame = self.frame.filtered(where)
+
+    def _matches(self, node: exp.Expr) -> bool:
+        """Read `unit IN (SELECT …)` and EXISTS over private rows; whether it was one of these."""
+        anti = isinstance(node, exp.Not)
+        inner = node.this if anti else node
+        while isinstance(inner, exp.Paren):
+            inner = inner.this
+        if isinstance(inner, exp.In) and inner.args.get("query") is not None:
+            query = inner.args["query"]
+            scope = self.splitter.query(query.copy(), self.env)
+            if not isinstance(scope, Rows):
+                return False
+            if (
+                not self._is_unit(inner.this)
+                or len(scope.names) != 1
+                or scope.names[0].lower() not in scope.units
+            ):
+                raise self.refuse(inner.this, "Private rows can be looked up by their privacy unit only.",
+                                  f"Write {self._unit} IN (SELECT {self._unit} FROM …).")  # fmt: skip
+            self._match(scope, None, anti)
+            return True
+        if isinstance(inner, exp.Exists):
+            return self._exists(inner, anti)
+        return False
+
+    def _exists(self, node: exp.Exists, anti: bool) -> bool:
+        query = node.this.unnest() if isinstance(node.this, exp.Subquery) else node.this
+        if not isinstance(query, exp.Select) or query.args.get("from_") is None:
+            raise self.refuse(node, "EXISTS takes a SELECT.", "Write EXISTS (SELECT 1 FROM … WHERE …).")
+        source = self.splitter.source(query.args["from_"].this, self.env)
+        if not isinstance(source, Rows) or query.args.get("joins") or query.args.get("group"):
+            raise self.refuse(node, "This form of EXISTS is not supported.",
+                              f"Write {self._unit} IN (SELECT {self._unit} FROM … WHERE …).")  # fmt: skip
+        from discreet.sql.analyze.from_clause import single
+
+        name = query.args["from_"].this.alias_or_name.lower()
+        inside = single(self.splitter.text, name, source)
+        where = query.args.get("where")
+        equal, rest = False, []
+        for condition in conjuncts(None if where is None else where.this):
+            if isinstance(condition, exp.EQ) and self._links(condition, inside):
+                equal = True
+            else:
+                rest.append(Binder(self.splitter.text, inside.column).condition(condition))
+        if not equal:
+            raise self.refuse(node, "EXISTS over private rows must compare the privacy units.",
+                              f"Add WHERE {name}.unit = {next(iter(self.frame.tables))}.unit.")  # fmt: skip
+        kept = all_of(rest)
+        self._match(source if kept is None else rel.select(source, None, kept), None, anti)
+        return True
+
+    def _links(self, node: exp.EQ, inside: Frame) -> bool:
+        for a, b in ((node.this, node.expression), (node.expression, node.this)):
+            if not (isinstance(a, exp.Column) and isinstance(b, exp.Column)):
+                return False
+            try:
+                one, other = inside.column(a), self.frame.column(b)
+            except QueryRefused:
+                continue
+            assert isinstance(one, Column)
+            assert isinstance(other, Column)
+            # An unqualified name belongs to the inner query first, as SQL has it.
+            outside = b.table or b.name.lower() not in inside.rows.columns
+            if outside and one.name in inside.held and other.name in self.frame.held:
+                return True
+        return False
+
+    def _match(self, scope: Rows, on: Expression | None, anti: bool) -> None:
+        rows = self.frame.rows
+        if not (rows.per_unit and scope.per_unit):
+            raise self.refuse(self.node, "Rows that are one unit each cannot be looked up in other private rows.",
+                              "Declare the column that names the unit in the policy.")  # fmt: skip
+        relation = rel.Matching(rows.relation, scope.relation, on, anti)
+        self.frame = self.frame.over(rel.replaced(rows, relation))
+
+    def _with_public_values(self, node: exp.Expr) -> None:
+        """Replace public sub-queries by their values: they cost nothing and do not wait for a release."""
+        for inner in list(with_queries(node)):
+            if isinstance(inner, exp.In) and inner.args.get("query"):
+                table = self._public(inner.args["query"])
+                values = [v for v in table.column(0).unique().to_pylist() if v is not None]
+                if len(values) > MOST_VALUES or not values:
+                    raise self.refuse(inner, f"This sub-query has {len(values):,} values; from 1 to {MOST_VALUES:,} "
+                                      "are allowed.", "Join with the public table instead.")  # fmt: skip
+                inner.set("query", None)
+                inner.set("expressions", [exp.convert(v) for v in values])
+            elif isinstance(inner, exp.Subquery):
+                private = self.splitter.catalog.private
+                if isinstance(inner.parent, exp.In | exp.Exists) or any(
+                    t.name.lower() in private for t in inner.find_all(exp.Table)
+                ):
+                    continue  # a release, or refused where it is read
+                table = self._public(inner)
+                if len(table) > 1 or table.num_columns != 1:
+                    raise self.refuse(
+                        inner, "This sub-query is not a single value.", "Add LIMIT 1, or aggregate."
+                    )
+                inner.replace(exp.convert(table.column(0)[0].as_py()) if len(table) else exp.null())
+
+    def _public(self, query: exp.Expr) -> pa.Table:
+        scope = self.splitter.query(query.copy(), self.env)
+        if isinstance(scope, Rows):
+            raise self.refuse(
+                query, "This sub-query returns rows of a private table.", "Aggregate them in it."
+            )
+        return self.splitter.evaluate(scope.node, self.env)
+
+    # rows --------------------------------------------------------------------------------------------------
+
+    def _rows(self) -> Rows:
+        for part in ("limit", "offset"):
+            if self.node.args.get(part) is not None:
+                raise self.refuse(self.node.args[part], f"{part.upper()} over private rows would keep arbitrary ones.",
+                                  "Remove it, or move it above the aggregation.")  # fmt: skip
+        items = list(self.node.expressions)
+        qualify = self.node.args.get("qualify")
+        frame = self.frame
+        if qualify is not None or any(has_window(item) for item in items):
+            frame, items, qualify = windowed(self.refuse, frame, self.binder, items, qualify)
+        binder = Binder(self.splitter.text, frame.column)
+        listed: list[tuple[str, Expression]] = []
+        for item, original in zip(items, self.node.expressions, strict=True):
+            if item.is_star:
+                listed += self._star(item)
+            else:
+                listed.append((output_name(original), binder.bind(unaliased(item))))
+        seen: set[str] = set()
+        for name, _ in listed:
+            if name.lower() in seen:
+                raise self.refuse(self.node.expressions[0], f"Two columns are named {name}.",
+                                  "Give one of them another name with AS.")  # fmt: skip
+            seen.add(name.lower())
+        where = None if qualify is None else binder.condition(qualify.this)
+        rows = frame.rows if where is None else rel.select(frame.rows, None, where)
+        if self.node.args.get("distinct") is None:
+            return frame.projected(rows, listed)
+        return self._distinct(frame, rows, listed)
+
+    def _distinct(self, frame: Frame, rows: Rows, listed: list[tuple[str, Expression]]) -> Rows:
+        if self.node.args["distinct"].args.get("on") is not None:
+            raise self.refuse(
+                self.node,
+                "DISTINCT ON over private rows is not supported.",
+                f"Write QUALIFY row_number() OVER (PARTITION BY {self._unit} ORDER BY …) = 1.",
+            )
+        plain = frame.projected(rows, listed)
+        if not plain.per_unit or not plain.units:
+            raise self.refuse(self.node, "DISTINCT would merge rows of different units.",
+                              "Select the privacy unit, too.")  # fmt: skip
+        keys = tuple((name, column) for name, column in plain.columns.items())
+        alone = set(plain.columns) <= plain.units
+        return rel.replaced(plain, rel.PerUnit(plain.relation, keys, ()), max_rows=1 if alone else None)
+
+    def _star(self, item: exp.Expr) -> list[tuple[str, Expression]]:
+        star = item.this if isinstance(item, exp.Column) else item
+        if star.args.get("replace") or star.args.get("rename"):
+            raise self.refuse(item, "REPLACE and RENAME of * are not supported here.", "List the columns.")
+        left_out = {c.name.lower() for c in star.args.get("except_") or []}
+        wanted = item.table if isinstance(item, exp.Column) else ""
+        if wanted:
+            table = self.frame.tables.get(wanted.lower())
+            if table is None:
+                raise self.refuse(item, f"There is no table {wanted} here.",
+                                  f"The tables are {', '.join(self.frame.tables)}.")  # fmt: skip
+            return [(n, c) for n, c in table.items() if n not in left_out]
+        rows = self.frame.rows
+        return [(n, rows.columns[n.lower()]) for n in rows.names if n.lower() not in left_out]
+
+    # GROUP BY ----------------------------------------------------------------------------------------------
+
+    def _group_nodes(self) -> list[exp.Expr]:
+        group = self.node.args.get("group")
+        if group is None:
+            return []
+        if group.args.get("all"):
+            return [
+                unaliased(item)
+                for item in self.node.expressions
+                if not has_aggregate(item) and list(item.find_all(exp.Column))
+            ]
+        if group.args.get("totals"):
+            raise self.refuse(group, "WITH TOTALS is not supported.", "Use ROLLUP.")
+        return [self._dereferenced(node) for node in group.expressions]
+
+    def _dereferenced(self, node: exp.Expr) -> exp.Expr:
+        """A number in GROUP BY is a place in the SELECT list; a name may be an alias of it."""
+        if isinstance(node, exp.Literal) and not node.is_string:
+            at = int(node.name) if node.name.isdigit() else 0
+            if not 1 <= at <= len(self.node.expressions):
+                raise self.refuse(
+                    node, f"There is no column number {node.name}.", "Count from 1 in the SELECT list."
+                )
+            return unaliased(self.node.expressions[at - 1])
+        if (
+            isinstance(node, exp.Column)
+            and not node.table
+            and node.name.lower() not in self.frame.rows.columns
+        ):
+            for item in self.node.expressions:
+                if item.alias.lower() == node.name.lower():
+                    return unaliased(item)
+        return node

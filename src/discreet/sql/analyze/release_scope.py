@@ -1,0 +1,182 @@
+"""A release scope: private rows grouped by public keys, with everything above the aggregates left as SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import QueryRefused
+from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
+from discreet.sql.algebra.relation import Rows
+from discreet.sql.analyze.aggregates import Request, read_aggregate
+from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.expressions.expression import Column, leaves
+from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
+from discreet.sql.syntax.parse import output_name
+
+if TYPE_CHECKING:
+    from discreet.sql.analyze.scopes import Env, Splitter
+
+
+@dataclass
+class Draft:
+    """A release before its measures are chosen and its epsilon is shared out."""
+
+    name: str
+    rows: Rows
+    keys: tuple[Key, ...]
+    place: exp.Expr
+    requests: list[Request] = field(default_factory=list)
+
+    @property
+    def unknown(self) -> bool:
+        """Whether its groups must be found."""
+        return not all(key.public for key in self.keys)
+
+    def column(self, request: Request) -> exp.Column:
+        """The column of the noisy table that answers a request."""
+        if request not in self.requests:
+            self.requests.append(request)
+        return exp.column(f"a{self.requests.index(request)}", table=self.name)
+
+
+class ReleaseScope:
+    """Reads one SELECT that aggregates private rows."""
+
+    def __init__(
+        self, splitter: Splitter, node: exp.Select, env: Env, frame: Frame, group_nodes: list[exp.Expr]
+    ) -> None:
+        self.splitter = splitter
+        self.node = node
+        self.env = env
+        self.frame = frame
+        self.refuse = splitter.refuse
+        self.binder = Binder(splitter.text, frame.column)
+        keys = tuple(self._key(n) for n in group_nodes)
+        count = cells(tuple(key for key in keys if key.public))
+        if count > MAX_CELLS:
+            raise self.refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
+                              "answered.", "Group by fewer or coarser keys.")  # fmt: skip
+        place = node.args.get("group") or node
+        self.draft = Draft(f"__release_{len(splitter.drafts) + 1}", frame.rows, keys, place)
+        splitter.drafts.append(self.draft)
+        self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
+
+    def post(self) -> exp.Select:
+        """The SELECT over the noisy table that takes the place of this one."""
+        out = exp.Select()
+        for item in self.node.expressions:
+            if item.is_star:
+                raise self.refuse(
+                    item, "* stands for columns of single rows.", "Name the keys and aggregates."
+                )
+            name = exp.to_identifier(output_name(item), quoted=True)
+            out.append("expressions", exp.alias_(self.lift(unaliased(item)), name))
+        out.set("from_", exp.From(this=exp.to_table(self.draft.name)))
+        having = self.node.args.get("having")
+        if having is not None:
+            out.set("where", exp.Where(this=self.lift(having.this)))
+        qualify = self.node.args.get("qualify")
+        if qualify is not None:
+            out.set("qualify", exp.Qualify(this=self.lift(qualify.this)))
+        order = self.node.args.get("order")
+        if order is not None:
+            out.set("order", exp.Order(expressions=[self._ordered(o) for o in order.expressions]))
+        for part in ("limit", "offset", "distinct", "with_"):
+            value = self.node.args.get(part)
+            if value is not None:
+                self.splitter.split_inner(value, self.env)
+                out.set(part, value)
+        return out
+
+    def _key(self, node: exp.Expr) -> Key:
+        if has_aggregate(node):
+            raise self.refuse(node, "An aggregate cannot be grouped by.", "Group by columns of the rows.")
+        bound = self.binder.bind(node)
+        if next(leaves(bound), None) is None:
+            raise self.refuse(node, "This key is the same for every row.", "Remove it from GROUP BY.")
+        values = public_values(bound)
+        what = node.sql("duckdb")
+        if values is None and self.splitter.unknown_keys:
+            return Key(bound, (), public=False)
+        if values is None:
+            raise self.refuse(node, f"The groups of {what} are not public.",
+                              "Declare keys or bounds of its columns in the policy, or group by a CASE or a "
+                              "bounded integer, for instance floor(x / 10) of a bounded x; or give a delta, and "
+                              "groups of many units are found.")  # fmt: skip
+        if not values:
+            raise self.refuse(node, f"{what} is NULL for every public value.", "Group by something else.")
+        if len(values) > MAX_CELLS:
+            raise self.refuse(node, f"There are {len(values):,} groups; at most {MAX_CELLS:,} can be answered.",
+                              "Group by a coarser key.")  # fmt: skip
+        return Key(bound, values)
+
+    def _ordered(self, node: exp.Expr) -> exp.Expr:
+        target = node.this
+        if isinstance(target, exp.Literal | exp.Var):
+            return node.copy()
+        if isinstance(target, exp.Column) and not target.table and target.name.lower() in self.aliases:
+            return node.copy()
+        moved = node.copy()
+        moved.set("this", self.lift(target))
+        return moved
+
+    def lift(self, node: exp.Expr) -> exp.Expr:
+        """Rewrite an expression of the release as one over its noisy table."""
+        if is_aggregate(node):
+            return self.draft.column(read_aggregate(node, self.binder, self.frame.held))
+        if isinstance(node, exp.Query):
+            scope = self.splitter.query(node.copy(), self.env)
+            if isinstance(scope, Rows):
+                raise self.refuse(
+                    node, "This sub-query returns rows of a private table.", "Aggregate them in it."
+                )
+            return scope.node
+        key = self._as_key(node)
+        if key is not None:
+            return exp.column(f"k{key}", table=self.draft.name)
+        if isinstance(node, exp.Column):
+            alias = None if node.table else self.aliases.get(node.name.lower())
+            if alias is not None and node.name.lower() not in self.frame.rows.columns:
+                return exp.paren(self.lift(alias))
+            self.binder.bind(node)  # an unknown column is refused as such
+            raise self.refuse(node, f"{node.sql('duckdb')} is neither grouped by nor inside an aggregate.",
+                              f"Add it to GROUP BY, or write for instance AVG({node.name}).")  # fmt: skip
+        out = node.copy()
+        for name, value in node.args.items():
+            if isinstance(value, list):
+                out.set(name, [self.lift(v) if isinstance(v, exp.Expr) else v for v in value])
+            elif isinstance(value, exp.Expr) and not isinstance(
+                value, exp.DataType | exp.Identifier | exp.Var
+            ):
+                out.set(name, self._lift_argument(node, name, value))
+        return out
+
+    def _lift_argument(self, parent: exp.Expr, key: str, value: exp.Expr) -> exp.Expr:
+        if not (isinstance(parent, exp.Window) and key == "this"):
+            return self.lift(value)
+        # The function of a window runs over the groups, not over the rows; its arguments are lifted.
+        out = value.copy()
+        for name, arg in value.args.items():
+            if isinstance(arg, list):
+                out.set(name, [self.lift(a) if isinstance(a, exp.Expr) else a for a in arg])
+            elif isinstance(arg, exp.Expr) and not isinstance(arg, exp.Star):
+                out.set(name, self.lift(arg))
+        return out
+
+    def _as_key(self, node: exp.Expr) -> int | None:
+        if isinstance(node, exp.Literal) or not any(isinstance(n, exp.Column) for n in node.walk()):
+            return None
+        if any(is_aggregate(n) or isinstance(n, exp.Query | exp.Window) for n in own_nodes(node)):
+            return None
+        try:
+            bound = self.binder.bind(node)
+        except QueryRefused:
+            return None
+        return next((at for at, key in enumerate(self.draft.keys) if key.expression == bound), None)
+
+
+__all__ = ["Column", "Draft", "ReleaseScope"]

@@ -1,0 +1,365 @@
+"""Splits a statement into scopes: public, rows, per-unit and release.
+
+    public    reads public tables and noisy tables only; stays in the statement as post-processing
+    rows      filters and projects private rows, each of which still belongs to one unit
+    per-unit  GROUP BY the unit: one row per unit and group
+    release   aggregates private rows: becomes a draft, and a noisy table in its place
+
+What is left of the statement when all releases have been cut out is ordinary SQL over noisy and public tables.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.sandbox import Sandbox
+from discreet.errors import PostProcessingError, QueryRefused
+from discreet.sql import functions as fn
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.algebra.relation import Rows
+from discreet.sql.analyze import from_clause as fr
+from discreet.sql.analyze.from_clause import Frame, conjuncts
+from discreet.sql.analyze.release_scope import Draft, ReleaseScope
+from discreet.sql.expressions.expression import Column, Expression
+from discreet.sql.expressions.span import hull
+from discreet.sql.syntax.grouping_sets import expand
+from discreet.sql.syntax.refusal import refuse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Public:
+    """A scope without private rows: what is left in the statement."""
+
+    node: exp.Expr
+    definition: exp.Expr | None = None
+
+
+Scope = Rows | Public
+Env = Mapping[str, Scope]
+
+
+READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
+"""What is read of a source in FROM; anything else behind private rows is refused, so that nothing is passed over."""
+
+
+def _make_limits_total(post: exp.Query) -> None:
+    """Let a LIMIT that is computed be no less than zero: noise may make it so, and DuckDB would then fail."""
+    for part in list(post.find_all(exp.Limit, exp.Offset)):
+        given = part.expression
+        if isinstance(given, exp.Expr) and any(isinstance(n, exp.Query) for n in given.walk()):
+            whole = exp.TryCast(this=given.copy(), to=exp.DataType.build("BIGINT"))
+            zero = exp.Literal.number(0)
+            known = exp.Coalesce(this=whole, expressions=[zero.copy()])
+            part.set("expression", exp.Greatest(this=known, expressions=[zero], ignore_nulls=True))
+
+
+class Splitter:
+    """Splits one statement.
+
+    Attributes:
+        drafts: the releases that were cut out, in the order in which they were found.
+        unknown_keys: whether groups may be found whose keys are not public, which takes a delta.
+    """
+
+    def __init__(self, text: str, catalog: Catalog, unknown_keys: bool = False) -> None:
+        self.text = text
+        self.unknown_keys = unknown_keys
+        self.catalog = catalog
+        self.drafts: list[Draft] = []
+        self.public_joins = 0
+
+    def split(self, statement: exp.Query) -> exp.Query:
+        """Cut the releases out of a statement and return the post-processing that is left.
+
+        Raises:
+            QueryRefused: some part of it cannot be answered with a guarantee.
+        """
+        scope = self.query(statement.copy(), {})
+        if isinstance(scope, Rows):
+            raise self.refuse(statement, "This query returns rows of a private table.",
+                              "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
+        assert isinstance(scope.node, exp.Query)
+        _make_limits_total(scope.node)
+        return scope.node
+
+    def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
+        """The refusal that points at a part of this statement."""
+        return refuse(node, self.text, cause, fix)
+
+    # Queries -----------------------------------------------------------------------------------------------
+
+    def query(self, node: exp.Expr, outer: Env) -> Scope:
+        """Split a query; what is public in it is rewritten in place."""
+        env = self._ctes(node, outer)
+        if isinstance(node, exp.Subquery):
+            inner = self.query(node.this, env)
+            if isinstance(inner, Rows):
+                return inner
+            node.set("this", inner.node)
+            return Public(node)
+        if isinstance(node, exp.SetOperation):
+            sides = {side: self.query(node.args[side], env) for side in ("this", "expression")}
+            if any(isinstance(scope, Rows) for scope in sides.values()):
+                return self._union(node, list(sides.values()))
+            for side, scope in sides.items():
+                assert isinstance(scope, Public)
+                node.set(side, scope.node)
+            self.split_inner(node, env, skip={"this", "expression", "with_"})
+            return Public(node)
+        if isinstance(node, exp.Select):
+            return self._select(node, env)
+        if isinstance(node, exp.Values | exp.Table):
+            return self.source(node, env)
+        raise self.refuse(node, f"{node.key.upper()} is not supported.", "Write it as a SELECT.")
+
+    def _ctes(self, node: exp.Expr, outer: Env) -> Env:
+        clause = node.args.get("with_")
+        if clause is None:
+            return outer
+        env = dict(outer)
+        kept = []
+        for cte in clause.expressions:
+            name = cte.alias.lower()
+            if clause.recursive:
+                # Inside itself a recursive table stands for what it has become so far, which must be public.
+                env[name] = Public(exp.to_table(cte.alias))
+            scope = self.query(cte.this, env)
+            if isinstance(scope, Rows):
+                env[name] = self._renamed(scope, cte.args.get("alias"), cte)
+            else:
+                cte.set("this", scope.node)
+                env[name] = Public(exp.to_table(cte.alias), cte)
+                kept.append(cte)
+        clause.set("expressions", kept)
+        if not kept:
+            node.set("with_", None)
+        return env
+
+    def source(self, node: exp.Expr, env: Env) -> Scope:
+        """Split what stands in FROM."""
+        scope = self._plain_source(node, env)
+        attached = [key for key, value in node.args.items() if value and key not in READ_OF_SOURCE]
+        if isinstance(scope, Rows) and attached:
+            raise self.refuse(node, f"{attached[0].upper()} is not supported beside private rows in FROM.",
+                              "Write joins one after the other, and nothing else behind the table.")  # fmt: skip
+        for join in node.args.get("joins") or []:
+            if isinstance(self.source(join.this, env), Rows):
+                raise self.refuse(join.this, "A join in parentheses with private rows is not supported.",
+                                  "Write the joins one after the other.")  # fmt: skip
+        return scope
+
+    def _plain_source(self, node: exp.Expr, env: Env) -> Scope:
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            if node.args.get("sample") is not None:
+                raise self.refuse(node, "TABLESAMPLE is not supported.", "Remove it.")
+            name = node.name.lower()
+            if name in env:
+                scope = env[name]
+                return (
+                    self._renamed(scope, node.args.get("alias"), node)
+                    if isinstance(scope, Rows)
+                    else Public(node)
+                )
+            if name in self.catalog.private:
+                return self._renamed(rel.scan(self.catalog.private[name]), node.args.get("alias"), node)
+            if name in self.catalog.public:
+                return Public(node)
+            known = [*env, *self.catalog.private, *self.catalog.public]
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"The tables are {', '.join(known)}."
+            raise self.refuse(node, f"There is no table {node.name}.", hint)
+        if isinstance(node, exp.Subquery):
+            scope = self.query(node, env)
+            return self._renamed(scope, node.args.get("alias"), node) if isinstance(scope, Rows) else scope
+        if isinstance(node, exp.Lateral):
+            inner = self.query(node.this, env) if isinstance(node.this, exp.Query) else Public(node)
+            if isinstance(inner, Rows):
+                raise self.refuse(
+                    node, "LATERAL over private rows is not supported.", "Write a plain sub-query."
+                )
+            return Public(node)
+        if isinstance(node, exp.Table | exp.Values | exp.Unnest):
+            self.split_inner(node, env, skip=set())
+            return Public(node)
+        raise self.refuse(
+            node, f"{node.key.upper()} is not supported in FROM.", "Name a table or a sub-query."
+        )
+
+    def _renamed(self, rows: Rows, alias: exp.Expr | None, node: exp.Expr) -> Rows:
+        """Apply the column list of an alias, as in `t(a, b)`."""
+        listed = [] if not isinstance(alias, exp.TableAlias) else alias.columns
+        if not listed:
+            return rows
+        if len(listed) > len(rows.names):
+            raise self.refuse(node, "The alias names more columns than there are.", "Remove some.")
+        new = [c.name for c in listed] + list(rows.names[len(listed) :])
+        items: list[tuple[str, Expression]] = [
+            (name, rows.columns[old.lower()]) for name, old in zip(new, rows.names, strict=True)
+        ]
+        return rel.select(rows, items, None)
+
+    # SELECT ------------------------------------------------------------------------------------------------
+
+    def _select(self, node: exp.Select, env: Env) -> Scope:
+        from discreet.sql.analyze.private_select import PrivateSelect
+
+        expanded = expand(node, self.text)
+        if not isinstance(expanded, exp.Select):
+            return self.query(expanded, env)
+        node = expanded
+        clause = node.args.get("from_")
+        joins = node.args.get("joins") or []
+        holders = ([clause] if clause is not None else []) + joins
+        scopes = [self.source(holder.this, env) for holder in holders]
+        if not any(isinstance(scope, Rows) for scope in scopes):
+            for holder, scope in zip(holders, scopes, strict=True):
+                assert isinstance(scope, Public)
+                holder.set("this", scope.node)
+            self.split_inner(node, env, skip={"from_", "with_"})
+            return Public(node)
+        where = node.args.get("where")
+        conditions = conjuncts(where.this if where is not None else None)
+        return PrivateSelect(
+            self, node, env, self._frame(holders, scopes, conditions, env), conditions
+        ).scope()
+
+    def released(self, scope: ReleaseScope) -> Public:
+        """Leave the noisy table in the place of a release."""
+        return Public(scope.post())
+
+    def _frame(
+        self, holders: list[exp.Expr], scopes: list[Scope], conditions: list[exp.Expr], env: Env
+    ) -> Frame:
+        """Join the sources of a scope over private rows."""
+        names = [holder.this.alias_or_name.lower() or f"from{at}" for at, holder in enumerate(holders)]
+        if len(holders) == 1:
+            assert isinstance(scopes[0], Rows)
+            return fr.single(self.text, names[0], scopes[0])
+        clauses = [
+            fr.read_join(self.text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in holders
+        ]
+        order = list(range(len(holders)))
+        first = next(at for at in order if isinstance(scopes[at], Rows))
+        if first > 0:
+            # Public tables in front change places with the first private one, which an inner join allows.
+            if any(c.outer or c.kind or c.using for c in clauses[: first + 1]):
+                raise self.refuse(holders[first].this, "Private rows must stand left of a LEFT, SEMI or ANTI JOIN and "
+                                  "of USING.", f"Write FROM {names[first]} first.")  # fmt: skip
+            conditions += [c for clause in clauses[: first + 1] for c in clause.on]
+            clauses[: first + 1] = [replace(clause, on=()) for clause in clauses[: first + 1]]
+            order.insert(0, order.pop(first))
+        start = scopes[order[0]]
+        assert isinstance(start, Rows)
+        frame = fr.prefixed(self.text, names[order[0]], start)
+        for at in order[1:]:
+            scope, clause = scopes[at], clauses[at]
+            if isinstance(scope, Rows):
+                frame = fr.join_private(frame, names[at], scope, clause, conditions)
+                continue
+            data = self.evaluate(scope.node, env)
+            self.public_joins += 1
+            frame = fr.join_public(frame, names[at], data, self.public_joins, clause, conditions)
+        return frame
+
+    def _union(self, node: exp.SetOperation, sides: list[Scope]) -> Rows:
+        """UNION ALL of private rows: each row keeps its unit, and a unit may have rows on every side."""
+        left, right = sides
+        if not (isinstance(left, Rows) and isinstance(right, Rows)):
+            raise self.refuse(node.expression, "Private rows cannot be united with public ones: those belong to no "
+                              "unit.", "Aggregate the private rows first.")  # fmt: skip
+        if not isinstance(node, exp.Union) or node.args.get("distinct"):
+            raise self.refuse(node.expression, f"{node.key.upper()} of private rows would merge rows of different "
+                              "units.", "Write UNION ALL.")  # fmt: skip
+        if any(node.args.get(part) for part in ("limit", "offset", "by_name")):
+            raise self.refuse(
+                node.expression, "LIMIT and BY NAME are not supported over private rows.", "Remove them."
+            )
+        if left.per_unit != right.per_unit or len(left.names) != len(right.names):
+            raise self.refuse(node.expression, "The two sides differ in their columns or in their privacy unit.",
+                              "Select the same columns on both sides.")  # fmt: skip
+        items: list[tuple[str, Expression, Expression]] = []
+        for mine, other in zip(left.names, right.names, strict=True):
+            a, b = left.columns[mine.lower()], right.columns[other.lower()]
+            kind = fn.common_type([a.type, b.type])
+            wide = [fn.widen(c, kind) if kind is not None else None for c in (a, b)]
+            if wide[0] is None or wide[1] is None:
+                raise self.refuse(node.expression, f"The columns {mine} and {other} are of different types.",
+                                  "Convert one with CAST.")  # fmt: skip
+            items.append((mine, wide[0], wide[1]))
+        one = rel.select(left, [(name, a) for name, a, _ in items], None)
+        two = rel.select(right, [(name, b) for name, _, b in items], None)
+        columns = {
+            name: Column(name, one.columns[name].type, hull([one.columns[name].span, two.columns[name].span]))
+            for name in one.columns
+        }
+        # The same table on both sides counts a row twice; the sum of the caps says so.
+        return Rows(rel.Union((one.relation, two.relation)), columns, one.names, left.per_unit,
+                    left.max_rows + right.max_rows, one.units & two.units, left.fixed and right.fixed)  # fmt: skip
+
+    def evaluate(self, node: exp.Expr, env: Env) -> pa.Table:
+        """The rows of a public sub-query, which must not wait for a release.
+
+        Raises:
+            QueryRefused: it depends on a release, or DuckDB refuses it.
+        """
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            known = self.catalog.public.get(node.name.lower())
+            if known is not None and node.name.lower() not in env:
+                return known
+            inner: exp.Query = exp.select("*").from_(exp.to_table(node.name))
+        elif isinstance(node, exp.Subquery):
+            inner = node.this.copy()
+        elif isinstance(node, exp.Query):
+            inner = node.copy()
+        else:
+            inner = exp.select("*").from_(node.copy())
+        for scope in env.values():
+            if isinstance(scope, Public) and scope.definition is not None:
+                inner = inner.with_(scope.definition.alias, as_=scope.definition.this.copy())
+        names = {table.name.lower() for table in inner.find_all(exp.Table)}
+        if any(name.startswith("__release") for name in names):
+            raise self.refuse(node, "Private rows cannot be compared with a released number in the same statement.",
+                              "Ask for that number first, and write its value into the query.")  # fmt: skip
+        tables = {name: table for name, table in self.catalog.public.items() if name in names}
+        try:
+            with Sandbox(tables) as sandbox:
+                return sandbox.run(inner.sql("duckdb"))
+        except PostProcessingError as error:
+            raise self.refuse(node, error.cause, error.fix) from None
+
+    def split_inner(self, node: exp.Expr, env: Env, skip: Set[str] = frozenset()) -> None:
+        """Split the sub-queries inside the expressions of a public scope."""
+        for key, value in node.args.items():
+            if key in skip or (
+                key == "joins" and isinstance(node, exp.Select) and not isinstance(value, list)
+            ):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, exp.Expr):
+                    self._inner(child, env)
+
+    def _inner(self, node: exp.Expr, env: Env) -> None:
+        if isinstance(node, exp.Query):
+            if isinstance(node.parent, exp.Join | exp.From):
+                return  # a source, which was split already
+            scope = self.query(node, env)
+            if isinstance(scope, Rows):
+                raise self.refuse(
+                    node, "This sub-query returns rows of a private table.", "Aggregate them in it."
+                )
+            if scope.node is not node:
+                node.replace(scope.node)
+            return
+        if isinstance(node, exp.Table):
+            return
+        for child in list(node.iter_expressions()):
+            self._inner(child, env)

@@ -1,0 +1,204 @@
+"""Runs the corpus on an engine and on DuckDB, and compares the integers bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.engine import Engine
+from discreet.errors import EngineError, QueryRefused
+from discreet.sql.algebra import keys as ks
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.algebra.relation import scan, select
+from discreet.sql.conformance.functions import expressions, measures
+from discreet.sql.conformance.questions import QUESTIONS
+from discreet.sql.conformance.tables import ROWS, policy, tables
+from discreet.sql.expressions.expression import Column
+from discreet.sql.lower.capabilities import lacking
+from discreet.sql.lower.run import exact_integers
+from discreet.sql.measures.measure import Measure
+from discreet.sql.plan.plan import Part, ReleasePlan
+from discreet.sql.plan.planner import plan
+
+SALT = 0x9E3779B97F4A7C15
+BATCH = 24
+"""How many expressions one query of the function table asks for."""
+POLICIES = (("u", 3), ("row", None), ("u", 100))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A question that an engine answers otherwise.
+
+    Attributes:
+        question: in SQL, or the line of the function table and its arguments.
+        says: how many integers differ, or that the engine failed.
+    """
+
+    question: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One release, what its integers are about, and which expressions of which case of the corpus these are."""
+
+    names: tuple[str, ...]
+    release: ReleasePlan
+    origin: tuple[str, int]
+    which: tuple[int, ...] = (0,)
+
+
+def parts() -> tuple[str, ...]:
+    """The parts of the corpus, which `check` can run one by one."""
+    return ("functions", *(f"questions by {unit}, {most}" for unit, most in POLICIES))
+
+
+def count() -> int:
+    """How many questions the corpus has: in SQL, and expressions of the function table."""
+    return sum(len(case.names) for part in parts() for case in cases(part))
+
+
+def check(engine: Engine, only: Sequence[str] = (), every: int = 1) -> list[Problem]:
+    """Ask an engine the corpus; what it says it lacks is passed over.
+
+    Args:
+        engine: holds the tables of `tables()`.
+        only: parts of the corpus; all by default.
+        every: ask only each second, third, … question of a part, to be done sooner; all by default.
+
+    Returns:
+        What it answers otherwise than DuckDB; empty when nothing.
+    """
+    found: list[Problem] = []
+    for part in only or parts():
+        for case in cases(part)[::every]:
+            found += _compare(engine, case, part)
+    return found
+
+
+def _compare(engine: Engine, case: Case, part: str) -> list[Problem]:
+    lacks: frozenset[str] = getattr(engine, "lacks", frozenset())
+    if lacking(case.release, lacks):
+        return _halved(engine, case, part) if len(case.names) > 1 else []
+    expected = _expected(case)
+    try:
+        got = exact_integers(case.release, engine, SALT, portable=True)
+    except EngineError:
+        # One of many expressions is at fault: find it.
+        return _halved(engine, case, part) or [Problem(case.names[0], "the engine failed")]
+    return [
+        Problem(name, f"{np.count_nonzero(got[:, at] != expected[:, at])} integers differ")
+        for name, at in zip(case.names, _places(case), strict=True)
+        if (got[:, at] != expected[:, at]).any()
+    ]
+
+
+def _halved(engine: Engine, case: Case, part: str) -> list[Problem]:
+    if len(case.names) == 1:
+        return []
+    half = len(case.names) // 2
+    both = (_some(case, range(half)), _some(case, range(half, len(case.names))))
+    return [problem for one in both for problem in _compare(engine, one, part)]
+
+
+def _places(case: Case) -> list[slice]:
+    """Where the integers of each question stand in a row of the result."""
+    if len(case.names) == 1:
+        return [slice(None)]
+    sizes = [sum(m.entries for m in some) for some in _by_name(case)]
+    ends = np.cumsum(sizes)
+    return [slice(int(end - size), int(end)) for size, end in zip(sizes, ends, strict=True)]
+
+
+def _by_name(case: Case) -> list[list[Measure]]:
+    """The measures of each expression: each begins with a count."""
+    out: list[list[Measure]] = []
+    for measure in case.release.measures:
+        assert isinstance(measure, Measure)
+        if measure.degree == 0:
+            out.append([])
+        out[-1].append(measure)
+    return out
+
+
+def _some(case: Case, which: range) -> Case:
+    groups = _by_name(case)
+    chosen = tuple(measure for at in which for measure in groups[at])
+    release = _release(case.release.parts[0], case.release.keys, chosen)
+    return Case(
+        tuple(case.names[at] for at in which), release, case.origin, tuple(case.which[at] for at in which)
+    )
+
+
+def _release(part: Part, keys: tuple[ks.Key, ...], chosen: tuple[Measure, ...]) -> ReleasePlan:
+    return ReleasePlan("corpus", (part,), keys, chosen, (Fraction(1),) * len(chosen), (), 1)
+
+
+@cache
+def cases(part: str) -> tuple[Case, ...]:
+    """The releases of a part of the corpus, from text and policy alone."""
+    if part == "functions":
+        return tuple(_functions(part))
+    return tuple(_questions(part, parts().index(part) - 1))
+
+
+def _catalog(unit: str, most: int | None) -> Catalog:
+    duck = _duckdb()
+    return Catalog.build(policy(unit, most), duck.schema(), {"pub": duck.public("pub")})
+
+
+def _functions(part_name: str) -> Iterator[Case]:
+    catalog = _catalog("row", None)
+    rows = scan(catalog.private["t"])
+    number = rows.columns["k"]
+    key = ks.Key(Column("k", number.type, number.span), tuple(range(ROWS)))
+    listed = list(expressions(catalog).items())
+    for at in range(0, len(listed), BATCH):
+        some = listed[at : at + BATCH]
+        # Each expression is computed beside the row once, and measured in several ways.
+        items = [("k", number), *((f"v{i}", expression) for i, (_, expression) in enumerate(some))]
+        shown = select(rows, items, None)
+        part = Part(shown, (key.expression,), 1)
+        chosen = tuple(m for i in range(len(some)) for m in measures(shown.columns[f"v{i}"]))
+        names = tuple(name for name, _ in some)
+        yield Case(names, _release(part, (key,), chosen), (part_name, at // BATCH), tuple(range(len(some))))
+
+
+def _questions(part_name: str, at: int) -> Iterator[Case]:
+    unit, most = POLICIES[at]
+    catalog = _catalog(unit, most)
+    found = 0
+    # The third policy keeps nearly all rows, by sorting; a fifth of the questions will do there.
+    for text in QUESTIONS[:: 5 if at == 2 else 1]:
+        try:
+            planned = plan(text, catalog, Fraction(1))
+        except QueryRefused:
+            if unit != "row":
+                raise
+            continue  # it needs a unit
+        for release in planned.releases:
+            yield Case((text,), release, (part_name, found))
+            found += 1
+
+
+@cache
+def _duckdb() -> DuckDBEngine:
+    return DuckDBEngine.open(tables())
+
+
+@cache
+def _whole(part: str, at: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    return exact_integers(cases(part)[at].release, _duckdb(), SALT, portable=True)
+
+
+def _expected(case: Case) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """The integers of DuckDB for a case, or for some expressions of one."""
+    part, at = case.origin
+    places = _places(cases(part)[at])
+    return np.concatenate([_whole(part, at)[:, places[which]] for which in case.which], axis=1)

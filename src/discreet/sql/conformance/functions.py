@@ -1,0 +1,163 @@
+"""Every line of the function table, on awkward values, as integers: generated, so that no new line can be forgotten."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+from discreet.engines.schema import Type
+from discreet.sql import functions as fn
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal
+from discreet.sql.measures.measure import Measure, grid_of
+
+B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
+_PLACES = {I: "ij", F: "fg", T: "cd", B: "be", D: "nm", S: "yx"}
+_BOUNDED = {I: "a", F: "p", D: "m", S: "x"}
+_OTHERS: dict[Type, tuple[object, ...]] = {
+    F: (0.5, 3.0), I: (3,), T: ("e",), B: (True,), D: (dt.date(2020, 2, 29),), S: (dt.datetime(2020, 2, 29, 23, 59, 59),),
+}  # fmt: skip
+"""A literal of each type, for the second argument."""
+
+
+def expressions(catalog: Catalog) -> dict[str, Expression]:
+    """Expressions over a row of `t`, by what they are: every line of the table, and what stands beside it."""
+    found: dict[str, Expression] = {}
+    for name, expression in _expressions(catalog):
+        found.setdefault(name, expression)
+    return found
+
+
+def _expressions(catalog: Catalog) -> Iterator[tuple[str, Expression]]:
+    columns = catalog.private["t"].columns
+
+    def column(name: str) -> Column:
+        return Column(name, columns[name].type, columns[name].scan.span)
+
+    for name, lines in fn.TABLE.items():
+        for line in lines:
+            for args in _arguments(name, line, column):
+                result = fn.call(name, *args)
+                if result is not None:
+                    yield f"{name}, {line.usage}: {_said(args)}", result
+    for kind, letters in _PLACES.items():
+        one, two = (column(letter) for letter in letters)
+        literal = Literal(_OTHERS[kind][0], kind)  # type: ignore[arg-type]
+        for name in fn.VARIADIC:
+            yield f"{name} of {_said((one, two))}", fn.variadic(name, [one, two, literal])
+        flag = column("b" if kind is not B else "e")
+        yield f"case of {letters}", fn.case([(flag, one)], two)
+        yield f"case without else of {letters}", fn.case([(flag, one)], Literal(None, kind))
+        yield f"in of {letters}", fn.among(one, [literal, Literal(None, kind)])
+    yield "joined texts", fn.join([column("c"), column("d"), Literal("-", T)])
+    yield "joined texts with a separator", fn.join([column("c"), column("d")], Literal("/", T))
+    for letter in "ijafgp":
+        yield f"clamp of {letter}", fn.clamp(column(letter), Fraction(-3), Fraction(17, 2))
+
+
+def _arguments(name: str, line: fn.Function, column: object) -> Iterator[tuple[Expression, ...]]:
+    choices: list[list[Expression]] = []
+    assert callable(column)
+    for at, kind in enumerate(line.takes):
+        if at in line.literals:
+            choices.append([Literal(value, kind) for value in line.literals[at].examples])
+        elif at == 0:
+            choices.append(
+                [column(letter) for letter in (_PLACES[kind][0], _BOUNDED.get(kind, _PLACES[kind][1]))]
+            )
+        else:
+            # Beside a free argument one column and one literal will do; what is bounded spells itself otherwise.
+            fixed = [Literal(value, kind) for value in _OTHERS[kind]]  # type: ignore[arg-type]
+            choices.append([column(_PLACES[kind][1]), column(_BOUNDED.get(kind, _PLACES[kind][1])), *fixed])
+    if name in ("like", "ilike"):
+        choices[1] = [
+            Literal(pattern, T) for pattern in ("%", "_x%", "", "\\", "%\\%", "X", "%k%", "\u0130%", "a\\%b")
+        ]
+    if name == "power":
+        choices[1] += [Literal(value, F) for value in (-1.0, 0.0, 2.0, 3.0)]
+    if len(line.literals) > 1:
+        return _diagonal(choices)
+    if len(choices) == 2 and not line.literals and name != "power":
+        # Both free, both bounded, and a free one beside a literal: there is no other spelling to be seen.
+        (free, bounded), (other, other_bounded, *literals) = choices
+        return iter([(free, other), (bounded, other_bounded), *((free, literal) for literal in literals)])
+    return itertools.product(*choices)
+
+
+def _diagonal(choices: list[list[Expression]]) -> Iterator[tuple[Expression, ...]]:
+    """Every choice in some combination, instead of all combinations."""
+    for at in range(3 * max(len(some) for some in choices)):
+        yield tuple(
+            some[(at * (place + 1) + at // len(some)) % len(some)] for place, some in enumerate(choices)
+        )
+
+
+def _said(args: tuple[Expression, ...]) -> str:
+    return " and ".join(arg.name if isinstance(arg, Column) else repr(arg.value)[:40] for arg in args
+                        if isinstance(arg, Column | Literal))  # fmt: skip
+
+
+def covered(catalog: Catalog) -> set[tuple[str, int]]:
+    """Which lines of the table the expressions reach, as name and place."""
+    reached = set()
+    for expression in expressions(catalog).values():
+        call = expression
+        if isinstance(call, Call) and call.name == "no_nan" and isinstance(call.args[0], Call):
+            reached.add(("no_nan", 0))
+            call = call.args[0]
+        if isinstance(call, Call) and call.name in fn.TABLE:
+            kinds = tuple(arg.type for arg in call.args)
+            for at, line in enumerate(fn.TABLE[call.name]):
+                if line.takes == kinds and line.gives is call.type and line.spelling[""] == call.spelling[""]:
+                    reached.add((call.name, at))
+    return reached
+
+
+def measures(expression: Expression) -> list[Measure]:
+    """Measures that show the value of an expression in a group of one row, as exactly as integers can."""
+    return [
+        Measure(0, expression, None, False),
+        *(Measure(-1, number, grid_of(number, -1, Fraction(1)), False) for number in _numbers(expression)),
+    ]
+
+
+_RANGES = ((-4, 4), (-(10**6), 10**6), (-(2**62), 2**62))
+
+
+def _must(name: str, *args: Expression) -> Expression:
+    result = fn.call(name, *args)
+    assert result is not None, name
+    return result
+
+
+def _numbers(expression: Expression) -> list[Expression]:
+    kind = expression.type
+    if kind is I:
+        low = _must("remainder", expression, Literal(2**20, I))
+        clamped = [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in _RANGES]
+        return [*clamped, fn.clamp(low, Fraction(-(2**20)), Fraction(2**20))]
+    if kind is F:
+        ranges = (*_RANGES[::2], (-(10**280), 10**280))
+        return [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in ranges]
+    if kind is B:
+        return [_must("to_integer", expression)]
+    if kind is D:
+        days = _must("days_between", expression, Literal(dt.date(2000, 1, 1), D))
+        return [fn.clamp(days, Fraction(-(10**6)), Fraction(3 * 10**6))]
+    if kind is S:
+        seconds = _must("date_diff_second", Literal(dt.datetime(2000, 1, 1), S), expression)
+        micros = _must("remainder", _must("date_diff_microsecond", Literal(dt.datetime(2000, 1, 1), S), expression),
+                       Literal(10**6, I))  # fmt: skip
+        days = _must("date_diff_day", Literal(dt.datetime(2000, 1, 1), S), expression)
+        return [
+            fn.clamp(days, Fraction(-(10**6)), Fraction(3 * 10**6)),
+            fn.clamp(_must("remainder", seconds, Literal(86400, I)), Fraction(-86400), Fraction(86400)),
+            fn.clamp(micros, Fraction(-(10**6)), Fraction(10**6)),
+        ]
+    pieces = [_must("substring", expression, Literal(at, I), Literal(1, I)) for at in (1, 2, 3, 5)]
+    pieces.append(_must("right", expression, Literal(1, I)))
+    points = [_must("ascii", piece) for piece in pieces]
+    clamped = [fn.clamp(one, Fraction(0), Fraction(0x10FFFF)) for one in points]
+    return [*clamped, fn.clamp(_must("strlen", expression), Fraction(0), Fraction(10**6))]

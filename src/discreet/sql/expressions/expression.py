@@ -1,0 +1,113 @@
+"""Typed expressions over the columns of private rows, and their spelling in an engine's SQL.
+
+An analyst's text is never passed on. It is read into these trees, whose only leaves are columns and
+literals and whose only operations are those of the function table, and written out again. What is not in
+the table does not reach the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from discreet.engines.schema import Type
+from discreet.sql.expressions.dialect import fill, literal, quote
+from discreet.sql.expressions.span import Span, Value, point
+
+__all__ = [
+    "WRITERS", "Call", "Column", "Expression", "Literal", "leaves", "literal", "quote", "replace", "spell",
+    "spelling_of", "weight",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the relation that the expression is read over."""
+
+    name: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant of the query; None is NULL."""
+
+    value: Value | None
+    type: Type
+
+    @property
+    def span(self) -> Span:
+        """The one value."""
+        return Span(nullable=True, domain=()) if self.value is None else point(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operation of the function table."""
+
+    name: str
+    spelling: Mapping[str, str]
+    args: tuple[Expression, ...]
+    type: Type
+    span: Span
+
+    def __hash__(self) -> int:
+        """Hash by what the call computes."""
+        return hash((self.name, self.args, self.type))
+
+
+Expression: TypeAlias = Column | Literal | Call
+
+
+def leaves(expression: Expression) -> Iterator[Column]:
+    """The columns that an expression reads, with repetition."""
+    if isinstance(expression, Column):
+        yield expression
+    elif isinstance(expression, Call):
+        for arg in expression.args:
+            yield from leaves(arg)
+
+
+def replace(expression: Expression, columns: Mapping[Expression, Expression]) -> Expression:
+    """The expression with some of its parts replaced by others."""
+    if expression in columns:
+        return columns[expression]
+    if isinstance(expression, Call):
+        args = tuple(replace(arg, columns) for arg in expression.args)
+        return Call(expression.name, expression.spelling, args, expression.type, expression.span)
+    return expression
+
+
+def weight(expression: Expression) -> int:
+    """How many columns and operations the SQL of an expression holds: a spelling may repeat its arguments."""
+    if not isinstance(expression, Call):
+        return int(isinstance(expression, Column))
+    sql = expression.spelling.get("duckdb") or expression.spelling[""]
+    total = 1
+    for at, arg in enumerate(expression.args):
+        if not isinstance(arg, Literal):
+            total += weight(arg) * (1 if "{*}" in sql else sql.count(f"{{{at}}}"))
+    return total
+
+
+def spell(expression: Expression, dialect: str) -> str:
+    """Write an expression in the SQL of an engine; every column by its quoted name."""
+    if isinstance(expression, Column):
+        return quote(expression.name, dialect)
+    if isinstance(expression, Literal):
+        return literal(expression.value, expression.type, dialect)
+    args = [spell(arg, dialect) for arg in expression.args]
+    return fill(spelling_of(expression, dialect), args, dialect)
+
+
+Writer: TypeAlias = Callable[[Call], str]
+WRITERS: dict[tuple[str, str], Writer] = {}
+"""By function and dialect: what makes the template of a call, where it depends on a literal or is long."""
+
+
+def spelling_of(call: Call, dialect: str) -> str:
+    """The SQL of an operation in an engine, with {0}, {1}, … or {*} for its arguments."""
+    writer = WRITERS.get((call.name, dialect))
+    return writer(call) if writer is not None else call.spelling.get(dialect) or call.spelling[""]

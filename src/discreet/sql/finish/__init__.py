@@ -1,0 +1,1 @@
+"""Post-processing of noisy tables, and the answer."""

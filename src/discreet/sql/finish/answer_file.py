@@ -1,0 +1,158 @@
+"""Answers as files that are written piece by piece, and appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from discreet.sql.finish.answer import Release
+
+SUFFIXES = (".parquet", ".csv")
+
+
+class Target:
+    """Where an answer is to be written. What is unfinished lies beside it, in a folder that only this user can read."""
+
+    def __init__(self, into: str | os.PathLike[str], replace: bool = False) -> None:
+        """See that the answer can be written there.
+
+        Args:
+            into: a path that ends in .parquet or .csv.
+            replace: whether a file that is there already may go.
+
+        Raises:
+            InvalidParameter: the name has another ending, the file is there, or its folder is not, or cannot be
+                written.
+        """
+        self.path = Path(into)
+        self._replace = replace
+        if self.path.suffix.lower() not in SUFFIXES:
+            raise InvalidParameter(
+                f"An answer cannot be written to {self.path.name}.",
+                f"Give the name one of the endings {' and '.join(SUFFIXES)}.",
+            )
+        if os.path.lexists(self.path) and (not replace or self.path.is_dir()):
+            raise InvalidParameter(
+                f"There is {'a folder' if self.path.is_dir() else 'something'} at {self.path} already.",
+                "Give the answer another name" + (", or write replace=True." if not replace else "."),
+            )
+        if not os.access(self.path.absolute().parent, os.W_OK | os.X_OK):
+            raise InvalidParameter(
+                f"The folder of {self.path} is not there or cannot be written.", "Make the folder first."
+            )
+
+    @contextlib.contextmanager
+    def folder(self) -> Iterator[Path]:
+        """A private folder beside the file, gone afterwards.
+
+        Raises:
+            InvalidParameter: it cannot be made.
+        """
+        try:
+            made = Path(tempfile.mkdtemp(prefix=".discreet-", dir=self.path.absolute().parent))
+        except OSError:
+            raise InvalidParameter(
+                f"The folder of {self.path} cannot be written.", "Choose another one."
+            ) from None
+        try:
+            yield made
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+
+    def write(self, pieces: Iterable[Release], folder: Path) -> tuple[Release, int]:
+        """Write an answer, and let it appear under its name when all of it is on disk.
+
+        Args:
+            pieces: at least one; all have the same columns.
+            folder: as `folder` made it.
+
+        Returns:
+            The first piece, and the number of rows of all.
+        """
+        unfinished = folder / f"answer{self.path.suffix.lower()}"
+        first, rows, writer = None, 0, None
+        try:
+            for piece in pieces:
+                table = piece.to_arrow()
+                if writer is None:
+                    first, schema = piece, table.schema
+                    writer = _writer(unfinished, schema, piece)
+                rows += len(table)
+                writer.write_table(table.cast(schema).replace_schema_metadata(schema.metadata))
+        finally:
+            if writer is not None:
+                writer.close()
+        assert first is not None
+        with unfinished.open("rb") as file:
+            os.fsync(file.fileno())
+        self._appear(unfinished)
+        return first, rows
+
+    def _appear(self, unfinished: Path) -> None:
+        if self._replace:
+            os.replace(unfinished, self.path)
+            return
+        try:
+            os.link(unfinished, self.path)  # unlike a rename, it fails where somebody was faster
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            if os.path.lexists(self.path):
+                raise FileExistsError(str(self.path)) from None
+            os.rename(unfinished, self.path)
+
+
+def about(release: Release) -> dict[str, Any]:
+    """What a reader of a file must know, as the Parquet file keeps it under `discreet`."""
+    return {
+        "question": release.question,
+        "epsilon": exact(release.epsilon),
+        "delta": exact(release.delta),
+        "confidence": release.confidence,
+        "replayed": release.replayed,
+        "made": release.made.isoformat(),
+        "notes": list(release.notes),
+    }
+
+
+def exact(value: Fraction) -> str:
+    """Write a rational exactly and so that it is read back.
+
+    Example:
+        >>> exact(Fraction(3, 10)), exact(Fraction(2)), exact(Fraction(1, 3))
+        ('0.3', '2', '1/3')
+    """
+    rest, places = value.denominator, 0
+    while rest % 10 == 0 or rest % 5 == 0 or rest % 2 == 0:
+        rest //= 10 if rest % 10 == 0 else 5 if rest % 5 == 0 else 2
+        places += 1
+    if rest != 1 or places > 18:
+        return str(value)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    whole, fraction = (digits[:-places], digits[-places:].rstrip("0")) if places else (digits, "")
+    return ("-" if value < 0 else "") + whole + (f".{fraction}" if fraction else "")
+
+
+def _writer(path: Path, schema: pa.Schema, release: Release) -> Any:
+    """A writer of tables; both kinds have `write_table` and `close`."""
+    if path.suffix == ".csv":
+        from pyarrow import csv
+
+        return csv.CSVWriter(path, schema)
+    from pyarrow import parquet
+
+    return parquet.ParquetWriter(
+        path, schema.with_metadata({"discreet": json.dumps(about(release))}), compression="zstd"
+    )

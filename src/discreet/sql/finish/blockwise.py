@@ -1,0 +1,276 @@
+"""Answers of any number of groups in the same memory: noise, post-processing and intervals block by block.
+
+The engine sorts its sums by the number of the group and hands them over in pieces. Each block of groups is filled
+with zeros, then with the sums of those that have rows, and then all of it gets its noise, before anything of it leaves
+`noisy_blocks`. What is made of the noisy blocks is post-processing: block by block where each row of the answer comes
+from one group, else by a DuckDB that spills into a private folder.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from discreet import arrow
+from discreet.engines.engine import Engine, in_batches
+from discreet.engines.spilling import Spilling
+from discreet.errors import EngineError
+from discreet.noise import add_laplace
+from discreet.sql.algebra import keys as ks
+from discreet.sql.finish.postprocess import Answered, as_it_is, finish
+from discreet.sql.finish.serialisation import blocks_of
+from discreet.sql.intervals.closed_form import direct
+from discreet.sql.intervals.lazy import Late
+from discreet.sql.intervals.monotone import carried, monotone_in
+from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, with_cell
+from discreet.sql.intervals.simulated import Interval, drawn, plain, used
+from discreet.sql.lower.compile import compile_part
+from discreet.sql.lower.run import CELL
+from discreet.sql.measures.measure import columns
+from discreet.sql.measures.quantile_tree import Tree
+from discreet.sql.plan.plan import Plan, ReleasePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+IN_MEMORY = 1 << 16
+"""Answers of up to so many groups are made in memory."""
+NUMBERS = 1 << 17
+"""How many integers are worked on at a time."""
+MOST_KEPT = 110_000_000
+"""The most integers of one answer: the ledger keeps at most 10^9 bytes in one piece, and one may take 8 of them."""
+
+
+def streams(plan: Plan) -> bool:
+    """Whether an answer is made block by block: it has many groups, and all of them are known beforehand."""
+    return (
+        all(release.discovery is None for release in plan.releases)
+        and sum(release.cells for release in plan.releases) > IN_MEMORY
+    )
+
+
+def integers(plan: Plan) -> int:
+    """The number of noisy integers of an answer."""
+    return sum(release.cells * sum(m.entries for m in release.measures) for release in plan.releases)
+
+
+def noisy_blocks(release: ReleasePlan, part: int, engine: Engine, salt: int) -> Iterator[Integers]:
+    """The noisy integers of one part of a release, block by block, for all its groups whatever the data.
+
+    Privacy: each measure of the part is released by the discrete Laplace mechanism, as in `run.run_release`: every
+    group gets noise of its own once, also one without rows, and no sum leaves here without it.
+
+    Args:
+        release: the plan; its keys are public.
+        part: the number of the part.
+        engine: runs it.
+        salt: decides which rows of a unit are kept.
+
+    Yields:
+        int64 arrays (groups, entries of the part), the groups in the order of their numbers.
+
+    Raises:
+        EngineError: the engine failed; the charge stays.
+    """
+    measures = [(at, m) for at, m in enumerate(release.measures) if m.part == part]
+    for block in _exact(release, part, engine, salt):
+        start = 0
+        for at, measure in measures:
+            own = slice(start, start + measure.entries)
+            block[:, own] = add_laplace(np.ascontiguousarray(block[:, own]), release.scale(at))
+            start += measure.entries
+        yield block
+
+
+def _exact(release: ReleasePlan, part: int, engine: Engine, salt: int) -> Iterator[Integers]:
+    """The integers before any noise. Never shown, logged or raised."""
+    compiled = compile_part(release, part, engine.dialect, salt)
+    measures = [m for m in release.measures if m.part == part]
+    width = sum(m.entries for m in measures)
+    size = max(1, NUMBERS // sum(m.entries for m in release.measures))
+    (tree,) = measures if isinstance(measures[0], Tree) else (None,)
+    pieces = in_batches(engine, compiled.sql, "cell", compiled.tables)
+    rows = _Sorted(pieces, 3 if isinstance(tree, Tree) else 1 + width)
+    for start in range(0, release.cells, size):
+        stop = min(start + size, release.cells)
+        found = rows.below(stop)
+        cell = found[:, 0] - start
+        if isinstance(tree, Tree):
+            yield tree.from_leaves(stop - start, cell, found[:, 1], found[:, 2])
+            continue
+        block = np.zeros((stop - start, width), np.int64, order="F")
+        block[cell] = found[:, 1:]
+        yield block
+
+
+class _Sorted:
+    """Rows that come in pieces, in the order of their first column."""
+
+    def __init__(self, pieces: Iterator[pa.Table], width: int) -> None:
+        self._pieces = pieces
+        self._width = width
+        self._rest: Integers | None = None
+        self._last = 0
+
+    def below(self, stop: int) -> Integers:
+        """The next rows whose first column is below a number: int64 array (n, columns)."""
+        taken: list[Integers] = []
+        while (rest := self._next()) is not None:
+            found = int(np.searchsorted(rest[:, 0], stop))
+            taken.append(rest[:found])
+            if found < len(rest):
+                self._rest = rest[found:]
+                break
+            self._rest = None
+        return np.concatenate(taken) if taken else np.zeros((0, self._width), np.int64)
+
+    def _next(self) -> Integers | None:
+        if self._rest is not None:
+            return self._rest
+        piece = next(self._pieces, None)
+        if piece is None:
+            return None
+        rows = np.stack([arrow.numbers(column) for column in piece.itercolumns()], axis=1)
+        order = np.concatenate([[self._last], rows[:, 0]])
+        if (np.diff(order) < 0).any():
+            raise EngineError(
+                "The engine returned groups out of order.",
+                "This is a fault of discreet; please report it with the query.",
+            )
+        self._last = int(order[-1])
+        return rows
+
+
+def answers(
+    plan: Plan, kept: zipfile.ZipFile, public: Mapping[str, pa.Table], confidence: float, folder: Path
+) -> Iterator[Answered]:
+    """The answer in pieces, at least one; each has the same columns.
+
+    Args:
+        plan: of the question; `streams` is true of it.
+        kept: the noisy integers, as `settled.Packer` wrote them.
+        public: the public tables.
+        confidence: of the intervals.
+        folder: a private folder for noisy tables.
+
+    Raises:
+        PostProcessingError: DuckDB refused the statement; its message speaks of released numbers only.
+    """
+    if _by_group(plan):
+        for block in blocks_of(kept, 0, plan.releases[0]):
+            yield finish(plan, [block], public, confidence)
+        return
+    yield from _spilled(plan, kept, public, confidence, folder)
+
+
+def _by_group(plan: Plan) -> bool:
+    """Whether each row of an answer comes from one group alone, and rows have no other order than groups have."""
+    post, has_cell = with_cell(plan)
+    if not has_cell or any(v for k, v in post.args.items() if k not in ("expressions", "from_", "where")):
+        return False
+    others = (exp.Window, exp.Query, exp.AggFunc, exp.UDTF)
+    return not any(isinstance(node, others) for node in post.walk() if node is not post)
+
+
+def _spilled(
+    plan: Plan, kept: zipfile.ZipFile, public: Mapping[str, pa.Table], confidence: float, folder: Path
+) -> Iterator[Answered]:
+    """The answer by SQL over noisy tables in files. The integers of a group go along for the intervals of its row."""
+    post, has_cell = with_cell(plan)
+    shown = aggregate_columns(plan) if has_cell else {}
+    release = plan.releases[0]
+    further = {
+        item.alias_or_name: item.unalias()
+        for item in (plan.post.selects if has_cell else [])
+        if item.alias_or_name not in shown and monotone_in(item.unalias(), release.name)
+    }
+    under = {int(name[1:]) for item in further.values() if (name := monotone_in(item, release.name))}
+    wanted: dict[int, list[str]] = {}
+    for at in under.union(shown.values()):
+        place = columns(release.measures)[release.aggregates[at].measure]
+        wanted[at] = [f"__e{entry}" for entry in range(place.start, place.stop)]
+    extra = sorted({name for names in wanted.values() for name in names})
+    beside = {f"__a{at}": f"a{at}" for at in sorted(under)}
+    if extra:
+        assert isinstance(post, exp.Select)
+        for name, column in {**{name: name for name in extra}, **beside}.items():
+            post.append("expressions", exp.alias_(exp.column(column, table=release.name), name))
+    files = {
+        one.name: _file(kept, number, one, extra, folder / f"{number}.parquet")
+        for number, one in enumerate(plan.releases)
+    }
+    without: tuple[str, ...] | None = None
+    spill = folder / "spill"
+    spill.mkdir(mode=0o700)
+    with Spilling(files, used(public, plan.post), spill) as box:
+        for piece in box.run(post.sql("duckdb")):
+            table = plain(piece)
+            hidden = (CELL, *extra, *beside)
+            values = table.drop_columns([name for name in hidden if name in table.column_names])
+            makers = {
+                name: partial(_ends, release, at, table.column(name), table.select(wanted[at]), confidence)
+                for name, at in shown.items()
+            }
+            found = _further(further, release, table, wanted, confidence) if further else {}
+            makers.update({name: partial(as_it_is, pair) for name, pair in found.items()})
+            if without is None:
+                known = {*shown, *found} | (key_columns(plan) if has_cell else set())
+                rest = [name for name in values.column_names if name not in known]
+                cells = arrow.numbers(table.column(CELL)) if has_cell else None
+                _, without = drawn(plan, (), public, values, cells, rest, confidence)
+            yield Answered(values, Late(makers), without)
+
+
+def _further(
+    items: Mapping[str, exp.Expr],
+    release: ReleasePlan,
+    table: pa.Table,
+    wanted: Mapping[int, list[str]],
+    confidence: float,
+) -> dict[str, Interval]:
+    """The intervals of columns that are monotone in one aggregate."""
+    cells = arrow.numbers(table.column(CELL))
+
+    def ends(at: int) -> Interval:
+        return _ends(release, at, table.column(f"__a{at}"), table.select(wanted[at]), confidence)
+
+    return carried(items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends)
+
+
+def _file(kept: zipfile.ZipFile, number: int, release: ReleasePlan, extra: list[str], path: Path) -> Path:
+    """A noisy table as a Parquet file, with some of its integers beside what is estimated from them."""
+    from pyarrow import parquet
+
+    writer = None
+    try:
+        for block in blocks_of(kept, number, release):
+            table = block.table()
+            for name in extra:
+                table = table.append_column(name, arrow.column(block.entries[:, int(name[3:])]))
+            writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
+    return path
+
+
+def _ends(
+    release: ReleasePlan, at: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
+) -> Interval:
+    import pyarrow as pa
+
+    values = arrow.numbers(shown.cast(pa.float64()))
+    numbers = np.zeros((len(values), entries.num_columns))
+    for place, column in enumerate(entries.itercolumns()):
+        numbers[:, place] = arrow.numbers(column)
+    return direct(release, release.aggregates[at], numbers, values, confidence)

@@ -1,0 +1,177 @@
+"""Noisy tables and public tables -> the answer with its intervals, in a sandbox that sees nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet import arrow
+from discreet.engines.sandbox import Sandbox
+from discreet.errors import PostProcessingError, QueryRefused
+from discreet.sql.algebra import keys as ks
+from discreet.sql.finish.answer import is_number
+from discreet.sql.intervals.closed_form import closed, direct
+from discreet.sql.intervals.lazy import Late
+from discreet.sql.intervals.monotone import carried
+from discreet.sql.intervals.row_mapping import (
+    aggregate_columns,
+    chosen,
+    key_columns,
+    picked_columns,
+    picks_all,
+    with_cell,
+)
+from discreet.sql.intervals.row_mapping import table as picked_table
+from discreet.sql.intervals.simulated import Interval, drawn, plain, used
+from discreet.sql.lower.discovery import imagined
+from discreet.sql.lower.run import CELL, EVERY, Noisy, Some, blocks
+from discreet.sql.plan.plan import Aggregate, Plan
+from discreet.sql.syntax.parse import TWINS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The columns of an answer.
+
+    Attributes:
+        values: the answer, as the statement gives it.
+        intervals: low and high ends by column, float64 arrays (rows,); NaN where there is no interval. Those that are
+            a formula are worked out when they are looked at.
+        without: the noisy columns that have no interval.
+    """
+
+    values: pa.Table
+    intervals: Mapping[str, Interval]
+    without: tuple[str, ...]
+
+    def ends(self, at: int) -> Mapping[str, pa.Array]:
+        """The low (0) or the high (1) ends as Arrow float64 arrays, null where there is none."""
+        return Late({name: partial(self._end, name, at) for name in self.intervals})
+
+    def _end(self, name: str, at: int) -> pa.Array:
+        return arrow.column(self.intervals[name][at])
+
+
+def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], confidence: float) -> Answered:
+    """Run the post-processing of a plan.
+
+    Privacy: reads released and public numbers only, so it costs nothing (Dwork and Roth 2014, proposition 2.1).
+
+    Raises:
+        PostProcessingError: DuckDB refused the statement; its message speaks of released numbers only.
+    """
+    post, has_cell = with_cell(plan)
+    picked = picked_columns(post) if has_cell else None
+    cells: Some | None = None
+    if picked is not None:
+        cells = chosen(post, noisy[0])
+        values = picked_table(picked, noisy[0], cells)
+    else:
+        tables: dict[str, pa.Table] = {n.plan.name: n.table() for n in noisy} | used(public, plan.post)
+        with Sandbox(tables) as sandbox:
+            values = plain(sandbox.run(post.sql("duckdb")))
+        if has_cell:
+            cells = arrow.numbers(values.column(CELL)) - noisy[0].first
+            values = values.drop_columns([CELL])
+    intervals: dict[str, Callable[[], Interval]] = {}
+    if cells is not None:
+        intervals = _direct(plan, noisy[0], cells, confidence)
+    keys = key_columns(plan) if has_cell else set()
+    rest = [name for name in values.column_names if name not in intervals and name not in keys]
+    ends: dict[str, Interval] = {}
+    if cells is not None:
+        ends = _carried(plan, noisy[0], values, cells, rest, confidence)
+        rest = [name for name in rest if name not in ends]
+    more, without = drawn(plan, noisy, public, values, cells, rest, confidence)
+    ends.update(more)
+    intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
+    return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
+
+
+def as_it_is(ends: Interval) -> Interval:
+    """An interval that is there already, for where one is made when it is looked at."""
+    return ends
+
+
+def _direct(plan: Plan, noisy: Noisy, cells: Some, confidence: float) -> dict[str, Callable[[], Interval]]:
+    """Intervals of the columns that are an aggregate as it is; a formula is worked out when it is looked at."""
+    out: dict[str, Callable[[], Interval]] = {}
+    if (
+        not isinstance(cells, slice)
+        and len(cells) == noisy.plan.cells
+        and (cells[1:] == cells[:-1] + 1).all()
+    ):
+        cells = EVERY
+    for name, at in aggregate_columns(plan).items():
+        aggregate = noisy.plan.aggregates[at]
+        later = partial(direct_ends, noisy, aggregate, cells, confidence)
+        out[name] = later if closed(noisy.plan, aggregate) else partial(as_it_is, later())
+    return out
+
+
+def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float) -> Interval:
+    """The interval of an aggregate as it is, in some groups: float64 arrays (groups,)."""
+    low, high = (np.empty(len(noisy.entries[at, :0])) for _ in range(2))
+    for part, here in blocks(at, len(noisy.entries)):
+        entries, values = noisy.of(aggregate, here), noisy.values(aggregate, here)
+        low[part], high[part] = direct(noisy.plan, aggregate, entries, values, confidence)
+    return low, high
+
+
+def _carried(
+    plan: Plan, noisy: Noisy, values: pa.Table, cells: Some, names: list[str], confidence: float
+) -> dict[str, Interval]:
+    """Intervals of the columns that are monotone in one aggregate of their group."""
+    items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
+    numbers = {name: item for name, item in items.items() if is_number(values, name)}
+    aggregates = noisy.plan.aggregates
+    return carried(
+        numbers,
+        noisy.plan.name,
+        lambda wanted: noisy.keys(wanted, cells),
+        lambda at: direct_ends(noisy, aggregates[at], cells, confidence),
+    )
+
+
+def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
+    """Run the post-processing on invented noisy tables: whatever is wrong with it shows before anything is charged.
+
+    They have one row each, with a public key and ones, so that what fails on any row fails here.
+
+    Raises:
+        QueryRefused: DuckDB cannot run the statement.
+    """
+    import pyarrow as pa
+
+    post, has_cell = with_cell(plan)
+    if has_cell and picks_all(post) and _distinct([item.alias_or_name for item in post.selects]):
+        return  # DuckDB has nothing to do then
+    tables = {}
+    for release in imagined(plan).releases:
+        row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
+        for at, key in enumerate(release.keys):
+            row[f"k{at}"] = arrow.listed(key.values[:1], ks.arrow_type(key.expression.type))
+        for at, aggregate in enumerate(release.aggregates):
+            row[f"a{at}"] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
+        tables[release.name] = pa.table(row)
+    try:
+        with Sandbox(tables | used(public, plan.post)) as sandbox:
+            result = sandbox.run(post.sql("duckdb"))
+    except PostProcessingError as error:
+        raise QueryRefused(error.cause, error.fix) from None
+    if not _distinct(result.column_names):
+        raise QueryRefused(*TWINS)
+
+
+def _distinct(names: list[str]) -> bool:
+    return len(set(map(str.lower, names))) == len(names)

@@ -1,0 +1,138 @@
+"""What functions are called in SQL, and what to say of those that are not in the table."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from functools import cache
+
+from sqlglot import exp
+
+from discreet.engines.schema import Type
+from discreet.sql import functions as fn
+
+TYPE_WORDS = {
+    Type.BOOLEAN: "a boolean", Type.INTEGER: "an integer", Type.FLOAT: "a number", Type.TEXT: "a text",
+    Type.DATE: "a date", Type.TIMESTAMP: "a time stamp", Type.OTHER: "of a type that cannot be read",
+}  # fmt: skip
+
+DIRECT: dict[type[exp.Expr], str] = {
+    exp.Mul: "multiply", exp.Div: "divide", exp.IntDiv: "integer_divide", exp.Mod: "remainder", exp.Abs: "abs",
+    exp.Sign: "sign", exp.Sqrt: "sqrt", exp.Cbrt: "cbrt", exp.Exp: "exp", exp.Ln: "ln", exp.Pow: "power",
+    exp.Sin: "sin", exp.Cos: "cos", exp.Tan: "tan", exp.Asin: "asin", exp.Acos: "acos", exp.Atan: "atan",
+    exp.Atan2: "atan2", exp.Degrees: "degrees", exp.Radians: "radians", exp.WidthBucket: "width_bucket",
+    exp.BitwiseAnd: "bit_and", exp.BitwiseOr: "bit_or", exp.BitwiseXor: "bit_xor",
+    exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.And: "and",
+    exp.Or: "or", exp.Not: "not", exp.Nullif: "nullif", exp.NullSafeNEQ: "distinct",
+    exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Ascii: "ascii", exp.Reverse: "reverse",
+    exp.Substring: "substring", exp.Left: "left", exp.Right: "right", exp.Replace: "replace",
+    exp.StrPosition: "position", exp.StartsWith: "starts_with", exp.EndsWith: "ends_with", exp.Contains: "contains",
+    exp.SplitPart: "split_part",
+    exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day", exp.Quarter: "quarter",
+    exp.Week: "week", exp.WeekOfYear: "week", exp.DayOfWeek: "dayofweek", exp.DayOfWeekIso: "isodow",
+    exp.DayOfYear: "dayofyear", exp.Hour: "hour", exp.Minute: "minute", exp.Second: "second",
+    exp.TimeToUnix: "epoch", exp.Dayname: "dayname", exp.Monthname: "monthname", exp.LastDay: "last_day",
+    exp.DateFromParts: "make_date", exp.Date: "to_date",
+}  # fmt: skip
+"""What the parser knows by a class of its own and reads argument by argument."""
+PLACES: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.Substring: ("this", "start", "length"), exp.Replace: ("this", "expression", "replacement"),
+    exp.StrPosition: ("this", "substr"), exp.SplitPart: ("this", "delimiter", "part_index"),
+    exp.DateFromParts: ("year", "month", "day"), exp.WidthBucket: ("this", "min_value", "max_value", "num_buckets"),
+}  # fmt: skip
+"""Where the parser keeps the arguments, when that is not `this` and `expression`."""
+FLAGS = frozenset({"typed", "safe", "coalesce", "ignore_nulls"})
+"""What the parser notes of a node that changes nothing here."""
+BY_NAME = {
+    "log2": "log2", "log10": "log10", "isodow": "isodow", "mod": "remainder", "fmod": "remainder",
+    "weekday": "dayofweek", "weekofyear": "week", "isoyear": "isoyear", "decade": "decade", "century": "century",
+    "even": "even", "btrim": "trim", "prefix": "starts_with", "suffix": "ends_with", "strlen": "strlen",
+}  # fmt: skip
+"""What the parser has no class for."""
+
+_NOW = ("The moment of asking is not part of the question, so it would not mean the same tomorrow.",
+        "Write the date as a literal, for instance DATE '2024-06-30'.")  # fmt: skip
+_CHANCE = ("A random value would make the answer depend on more than the data.", "Remove it.")
+_SIZE = ("It could make a text of any length.", "Use lpad, or write the text out.")
+_HASH = ("Nothing is known of what a hash may be, so it has no bounds and no keys.", "Use the value itself.")
+_NAN = ("NaN is read as NULL, and infinities are clamped to the bounds.", "Write x IS NULL.")
+REASONS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("now", "current_date", "current_time", "current_timestamp", "localtime", "localtimestamp",
+                     "today", "get_current_timestamp", "get_current_time", "transaction_timestamp"), _NOW),
+    **dict.fromkeys(("random", "rand", "setseed", "uuid", "gen_random_uuid", "uuidv4", "uuidv7"), _CHANCE),
+    **dict.fromkeys(("repeat", "rpad", "format", "printf"), _SIZE),
+    **dict.fromkeys(("hash", "md5", "md5_number", "sha1", "sha256"), _HASH),
+    **dict.fromkeys(("isnan", "is_nan", "isinf", "is_inf", "isfinite"), _NAN),
+    "age": ("age gives an interval, which has no single unit.", "Write date_sub('year', birth, day) for full years."),
+    "escape": ("LIKE is read without an escape character.", "Use contains(x, '%') to look for a percent sign."),
+    "similar_to": ("SIMILAR TO is not supported.", "Use regexp_full_match(x, 'pattern')."),
+    "glob": ("GLOB is not supported.", "Use LIKE, or regexp_matches."),
+    "collate": ("Texts are compared by code point.", "Use lower(x) to compare without case."),
+    **dict.fromkeys(("strptime", "try_strptime"), ("Texts of another form have no date.",
+                                                  "Write TRY_CAST(x AS DATE), or cut it with substring.")),
+    "interval": ("An interval can only be added to a date or subtracted from one.", "Write x + INTERVAL 1 MONTH."),
+}  # fmt: skip
+"""Why some functions are left out for good, and what to write instead."""
+
+
+@cache
+def usages() -> tuple[str, ...]:
+    """How each function is written."""
+    lines = {line.usage for lines in fn.TABLE.values() for line in lines if line.usage}
+    return tuple(sorted(lines | {v.usage for v in fn.VARIADIC.values()}))
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all functions as an analyst writes them."""
+    found = {match[1].lower() for usage in usages() if (match := re.match(r"(\w+)\(", usage))}
+    return tuple(
+        sorted(
+            found | {"clamp", "concat", "concat_ws", "if", "pi", "regexp_full_match", "year", "month", "day"}
+        )
+    )
+
+
+@cache
+def other_names() -> tuple[str, ...]:
+    """Names that the parser knows for the same functions."""
+    known = {name.lower() for one in DIRECT if issubclass(one, exp.Func) for name in one.sql_names()}
+    return tuple(
+        sorted(known | set(BY_NAME) | {"date_part", "epoch", "ifnull", "nvl", "iif", "datediff", "datesub"})
+    )
+
+
+def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
+    """Cause and fix for something that is not in the function table; `written` is its text in the query."""
+    if isinstance(node, exp.Subquery | exp.Select | exp.Exists):
+        return ("A sub-query inside an expression over private rows is not supported.",
+                "Compute it in a statement of its own and write its value here.")  # fmt: skip
+    if isinstance(node, exp.Window):
+        return ("A window function over private rows is not supported.",
+                "Use it above the aggregation: in a sub-query around this one.")  # fmt: skip
+    if isinstance(node, exp.AggFunc):
+        return ("An aggregate cannot stand here, where single rows are read.",
+                "Move it to the SELECT list or to HAVING.")  # fmt: skip
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else _named(node, written)
+    cause = f"{name} is not among the functions that may be computed on private rows."
+    if name in REASONS:
+        why, fix = REASONS[name]
+        return f"{cause} {why}", fix
+    near = difflib.get_close_matches(name, [*names(), *other_names()], n=1)
+    return cause, f"Did you mean {near[0]}?" if near else f"Use one of: {', '.join(names())}."
+
+
+def _named(node: exp.Expr, written: str) -> str:
+    """The name of a function as it was written, or of another node as the parser calls it."""
+    if not isinstance(node, exp.Func):
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).lower()
+    match = re.match(r"(\w+)\s*(?=\()", written)
+    return match[1].lower() if match is not None else node.sql_name().lower()
+
+
+def takes_a_number(name: str, node: exp.Expr, kind: Type) -> tuple[str, str]:
+    """Cause and fix of the refusal of an argument that is none."""
+    inner, fix = node.sql("duckdb"), "Convert it with CAST(… AS DOUBLE)."
+    if kind in (Type.DATE, Type.TIMESTAMP):
+        fix = f"Count days from a date of your choice: {name}(date_diff('day', DATE '2000-01-01', {inner}))."
+    return f"{name} takes a number, not {TYPE_WORDS[kind]}.", fix

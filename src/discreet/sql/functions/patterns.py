@@ -1,0 +1,128 @@
+"""Regular expressions: the core that means the same on every engine, rewritten where engines differ."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from discreet.sql.expressions.span import Value
+from discreet.sql.functions.table import Rule
+
+_SETS = {"d": "0-9", "w": "0-9A-Za-z_", "s": " \t\n\f\r"}
+_PUNCTUATION = frozenset("\\.[]{}()*+?^$|/-_'\"#&%@!:;,<>=~` ")
+MOST = 200
+"""The longest pattern."""
+MOST_TIMES = 255
+"""How often {n} may repeat."""
+_REPEAT = re.compile(r"(?:[*+?]|\{\d+(?:,\d*)?\})\??")
+
+
+def portable(pattern: str) -> str:
+    r"""Rewrite a pattern so that every engine reads the same.
+
+    A dot is any character but a line feed, \d \w \s are ASCII, ^ and $ are the ends of the whole text.
+
+    Raises:
+        ValueError: it has something that engines read differently; the message says what.
+
+    Example:
+        >>> portable(r"^\d+\.[a-z\d]?$")
+        '^[0-9]+\\.[a-z0-9]?$'
+    """
+    if len(pattern) > MOST:
+        raise ValueError(f"it is longer than {MOST} characters")
+    out, at = [], 0
+    repeatable = False  # whether what was read last may have * + ? or {} behind it
+    while at < len(pattern):
+        c = pattern[at]
+        if c in "*+?{":
+            said = _REPEAT.match(pattern, at)
+            if (
+                said is None
+                or not repeatable
+                or any(int(n) > MOST_TIMES for n in re.findall(r"\d+", said[0]))
+            ):
+                raise ValueError(
+                    f"{c} must stand behind what it repeats, up to {MOST_TIMES} times, or be written \\{c}"
+                )
+            out.append(said[0])
+            at, repeatable = said.end(), False
+            continue
+        repeatable = c not in "^$(|"
+        if c == "\\":
+            out.append(_escape(pattern[at + 1 : at + 2], inside=False))
+            at += 2
+        elif c == "[":
+            text, at = _bracket(pattern, at + 1)
+            out.append(text)
+        elif c == "(" and pattern[at + 1 : at + 2] == "?" and pattern[at + 2 : at + 3] != ":":
+            raise ValueError(f"(?{pattern[at + 2 : at + 3]} is not supported")
+        elif pattern.startswith("(?:", at):
+            out.append("(?:")
+            at += 3
+        else:
+            out.append("[^\n]" if c == "." else c)
+            at += 1
+    return "".join(out)
+
+
+def _escape(c: str, inside: bool) -> str:
+    if c in _SETS:
+        return _SETS[c] if inside else f"[{_SETS[c]}]"
+    if c.lower() in _SETS and not inside:
+        return f"[^{_SETS[c.lower()]}]"
+    if c in _PUNCTUATION:
+        return f"\\{c}"
+    raise ValueError(f"\\{c} is not supported" if c else "it ends with a backslash")
+
+
+def _bracket(pattern: str, at: int) -> tuple[str, int]:
+    """A set of characters, from behind its opening bracket."""
+    out = ["["]
+    if pattern[at : at + 1] == "^":
+        out.append("^")
+        at += 1
+    first = True
+    while at < len(pattern):
+        c = pattern[at]
+        if c == "]" and not first:
+            return "".join(out) + "]", at + 1
+        if c in "[&" and (c == "[" or pattern[at + 1 : at + 2] == "&"):
+            raise ValueError(f"{c} inside [ ] must be written \\{c}")
+        if c == "\\":
+            out.append(_escape(pattern[at + 1 : at + 2], inside=True))
+            at += 1
+        else:
+            out.append("\\]" if c == "]" else c)
+        at += 1
+        first = False
+    raise ValueError("a [ is not closed")
+
+
+@lru_cache(maxsize=256)
+def problem(pattern: str) -> str:
+    """What is wrong with a pattern, or nothing: it is tried on an empty text in a database without data."""
+    from discreet.engines.connection import literal
+    from discreet.engines.sandbox import Sandbox
+    from discreet.errors import PostProcessingError
+
+    try:
+        with Sandbox({}) as sandbox:
+            sandbox.run(f"SELECT regexp_matches('', {literal(portable(pattern))})")
+    except ValueError as error:
+        return str(error)
+    except PostProcessingError:
+        return "it is no regular expression"
+    return ""
+
+
+def _allows(value: Value) -> bool:
+    return isinstance(value, str) and "\0" not in value and not problem(value)
+
+
+PATTERN = Rule(
+    "a literal regular expression of the core that all engines share",
+    r"Write regexp_matches(x, '^[A-Z]\d+').",
+    _allows,
+    ("", "a", "^[A-Za-z]*$", "(a|b)+c?", "[^\n]{1,3}$"),
+)

@@ -1,0 +1,1 @@
+"""A plan told to a person: explain, preview, warnings, and invented tables."""

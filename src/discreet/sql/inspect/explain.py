@@ -1,0 +1,278 @@
+"""A plan told to a person: each scope, what bounds it, what one unit can change, and the noise that hides it.
+
+Everything here is read off the plan, the catalog and the policy. Nothing touches data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.policy import Policy
+from discreet.rational import show, small
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.algebra.keys import Key
+from discreet.sql.expressions.expression import Column
+from discreet.sql.inspect.diagram import Fact, Json, Node, draw, svg
+from discreet.sql.inspect.explain_rows import part_node, public_table
+from discreet.sql.inspect.lineage import origins, read, rule
+from discreet.sql.inspect.wording import ends, values, words
+from discreet.sql.lower.compile import compile_discovery, compile_part
+from discreet.sql.measures.moments import Joint
+from discreet.sql.measures.quantile_tree import Tree
+from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, Plan, ReleasePlan
+from discreet.sql.syntax.nodes import shown_as
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a question would do, as a tree from the answer down to the tables.
+
+    Attributes:
+        question: the SQL that it explains.
+        epsilon: the privacy loss of the whole question.
+        root: the tree.
+        engine_sql: by release, the queries that the engine would run; empty unless asked for.
+        dialect: what these are written in.
+    """
+
+    question: str
+    epsilon: Fraction
+    root: Node
+    engine_sql: dict[str, list[str]] = field(default_factory=dict)
+    dialect: str = "duckdb"
+
+    def to_dict(self) -> dict[str, Json]:
+        """The same for machines."""
+        out: dict[str, Json] = {
+            "question": self.question,
+            "epsilon": show(self.epsilon, 12),
+            "plan": self.root.to_dict(),
+        }
+        if self.engine_sql:
+            out["engine_sql"] = {name: list(queries) for name, queries in self.engine_sql.items()}
+        return out
+
+    def to_svg(self) -> str:
+        """The tree as a picture; data flows upwards."""
+        return svg(self.root)
+
+    def _repr_html_(self) -> str:
+        """The picture, for notebooks."""
+        return self.to_svg()
+
+    def __repr__(self) -> str:
+        parts = [draw(self.root)]
+        for name, queries in self.engine_sql.items():
+            heading = f"-- {name}, with 0 in place of the secret salt"
+            parts += [f"{heading}\n{pretty(query, self.dialect)}" for query in queries]
+        return "\n\n".join(parts)
+
+
+def explain(
+    plan: Plan, catalog: Catalog, policy: Policy, sql: bool = False, dialect: str = "duckdb"
+) -> Explanation:
+    """Explain a plan.
+
+    Args:
+        plan: of the question.
+        catalog: what the plan was made with.
+        policy: the same, for what it declares of each column.
+        sql: whether to write out the SQL that the engine would run.
+        dialect: of the engine.
+    """
+    children = [_release(release, plan, policy) for release in plan.releases]
+    private = {release.name for release in plan.releases}
+    names = dict.fromkeys(t.name.lower() for t in plan.post.find_all(exp.Table) if t.name not in private)
+    children += [
+        public_table(name, catalog.public[name].num_rows) for name in names if name in catalog.public
+    ]
+    statement = " ".join(plan.post.sql("duckdb", comments=False).split())
+    if plan.releases:
+        cost = [Fact("epsilon", show(plan.epsilon))]
+        cost += [Fact("delta", small(plan.delta))] * bool(plan.delta)
+        facts = (*cost, Fact("sql", statement))
+        root = Node("post-processing", "of noisy tables, which costs nothing", facts, tuple(children))
+    else:
+        root = Node(
+            "public", "reads nothing private, so it costs nothing", (Fact("sql", statement),), tuple(children)
+        )
+    queries = {}
+    if sql:
+        for release in plan.releases:
+            numbers = range(len(release.parts))
+            finding = (
+                [compile_discovery(release, dialect, salt=0).sql] if release.discovery is not None else []
+            )
+            queries[release.name] = finding + [
+                compile_part(release, at, dialect, salt=0).sql for at in numbers
+            ]
+    return Explanation(plan.text, plan.epsilon, root, queries, dialect)
+
+
+def pretty(query: str, dialect: str = "duckdb") -> str:
+    """SQL on several lines."""
+    import sqlglot
+
+    return sqlglot.transpile(query, read=dialect, write=dialect, pretty=True)[0]
+
+
+# Releases ----------------------------------------------------------------------------------------------------
+
+
+def _release(release: ReleasePlan, plan: Plan, policy: Policy) -> Node:
+    facts = [Fact("epsilon", show(release.epsilon)), _neighbours(release)]
+    if release.discovery is None:
+        facts.append(Fact("groups", f"{release.cells:,}", release.cells))
+    else:
+        facts.append(_found(release, release.discovery))
+    facts += [_key(key, release, at, policy) for at, key in enumerate(release.keys)]
+    facts += [_measure(release, at) for at in range(len(release.measures))]
+    facts += [_output(release, at, plan.post) for at in range(len(release.aggregates))]
+    return Node(
+        "release",
+        release.name,
+        tuple(facts),
+        tuple(part_node(release, at, policy) for at in range(len(release.parts))),
+    )
+
+
+def _neighbours(release: ReleasePlan) -> Fact:
+    several = any(part.rows.per_unit for part in release.parts)
+    what = "all rows of one unit" if several else "one row"
+    step = "added or removed" if release.unit_factor == 1 else "replaced, which counts twice"
+    return Fact("hides", f"{what}, {step}", {"what": what, "unit_factor": release.unit_factor})
+
+
+def _found(release: ReleasePlan, discovery: Discovery) -> Fact:
+    """How groups are found that are not public."""
+    chance = discovery.mechanism(release)
+    cap = discovery.part.cap
+    lines = [
+        f"those whose noisy count of units is {chance.threshold:,} or more; others are not shown",
+        f"a unit counts in {cap:,} group{'s' * (cap > 1)}",
+        f"epsilon {show(discovery.share)}: noise of scale {_figure(float(chance.scale))} on each count",
+        f"delta {small(discovery.delta)}: the chance that a group is shown which one unit made",
+        f"a group of {chance.surely(0.95):,} units is shown with a chance of 95 %",
+    ]
+    if discovery.measure is not None:
+        lines.append(f"those counts are the integers of measure {discovery.measure + 1}")
+    data: Json = {
+        "threshold": chance.threshold,
+        "shown_from": chance.surely(0.95),
+        "max_groups": cap,
+        "epsilon": show(discovery.share, 12),
+        "delta": small(discovery.delta),
+        "measure": None if discovery.measure is None else discovery.measure + 1,
+    }
+    return Fact("groups", "\n".join(lines), data)
+
+
+def _key(key: Key, release: ReleasePlan, at: int, policy: Policy) -> Fact:
+    text = words(key.expression)
+    if not key.public:
+        return Fact("key", f"{text}: not public, so its values are found", {"expression": text, "values": None,
+                                                                            "from": "the data"}, many=True)  # fmt: skip
+    sources, rules = [], []
+    for part in release.parts:
+        for name in sorted(read([part.keys[at]])):
+            for column, table, own in origins(part.rows.relation, name):
+                rules.append("a public table" if table is None or own is None else rule(table, own, policy))
+                sources.append(f"{column} ({rules[-1]})")
+    where = "; ".join(dict.fromkeys(sources)) or "the text of the query"
+    data: Json = {"expression": text, "values": len(key.values), "from": where}
+    public = {"a public table"}
+    if isinstance(key.expression, Column) and len(set(rules)) == 1 and set(rules) != public:
+        return Fact("key", f"{text}: {rules[0]}", data, many=True)
+    count = f"{len(key.values):,} value{'s' * (len(key.values) != 1)}"
+    return Fact("key", f"{text}: {count}, {values(key.values)}, computed from {where}", data, many=True)
+
+
+def _measure(release: ReleasePlan, at: int) -> Fact:
+    measure = release.measures[at]
+    total, scale, share = release.sensitivity(measure), release.scale(at), release.shares[at]
+    what = measure.name + (f" of {' and '.join(map(words, measure.arguments))}" if measure.arguments else "")
+    if measure.with_null:
+        what += ", and of all rows"
+    plural = "s" * (measure.entries != 1)
+    over = f" over part {measure.part + 1}" if len(release.parts) > 1 else ""
+    lines = [f"{at + 1}  {what}: {measure.entries} integer{plural} per group{over}"]
+    data: dict[str, Json] = {
+        "number": at + 1,
+        "what": what,
+        "entries": measure.entries,
+        "part": measure.part + 1,
+    }
+    if measure.grid is not None and measure.argument is not None:
+        span = ends(measure.argument.span, measure.argument.type)
+        lines.append(f"   clamped to {span} on a grid of step g = {_power(measure.grid.step)}")
+        if isinstance(measure, Joint):
+            other = ends(measure.other.span, measure.other.type)
+            lines.append(f"   and to {other} on a grid of step g = {_power(measure.other_grid.step)}")
+        data |= {"clamp": span, "step": float(measure.grid.step), "levels": measure.grid.levels}
+    letter = "M" if measure.degree < 0 else "levels" if isinstance(measure, Tree) else "R"
+    letter = "" if measure.levels == 1 else letter
+    row = f"{letter} = {measure.levels:,}" if letter else "1"
+    cap = release.parts[measure.part].cap
+    factors = (
+        [letter] * bool(letter)
+        + [f"{cap:,} rows"] * (cap > 1)
+        + ["2 for replacing"] * (release.unit_factor > 1)
+    )
+    one_unit = f"{' · '.join(factors)} = {total:,}" if len(factors) > 1 else f"{total:,}"
+    size, unit = _natural(measure, scale)
+    natural = "" if unit == "rows" and measure.levels == 1 else f" = {_figure(size)} {unit}"
+    lines.append(f"   one row moves them by {row}, one unit by {one_unit}, in L1")
+    lines.append(f"   epsilon {show(share)}: noise of scale {_figure(float(scale))}{natural} on each integer")
+    data |= {
+        "row_sensitivity": measure.levels,
+        "sensitivity": total,
+        "epsilon": show(share, 12),
+        "scale": float(scale),
+        "natural_scale": size,
+        "natural_unit": unit,
+    }
+    return Fact("measure", "\n".join(lines), data, many=True)
+
+
+def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:
+    """A scale in integers as rows, or as units of a sum asked for alone."""
+    if measure.degree < 0 and measure.grid is not None and measure.argument is not None:
+        return float(scale * measure.grid.step), f"of {words(measure.argument)}"
+    return float(scale if isinstance(measure, Tree) else scale / measure.levels), "rows"
+
+
+def _output(release: ReleasePlan, at: int, post: exp.Query) -> Fact:
+    aggregate = release.aggregates[at]
+    names = shown_as(post, release.name, f"a{at}")
+    shown = f"{', '.join(names)} = {aggregate.sql}" if names and names != [aggregate.sql] else aggregate.sql
+    text = f"{shown} ← measure {aggregate.measure + 1}"
+    data: dict[str, Json] = {"columns": list(names), "sql": aggregate.sql, "measure": aggregate.measure + 1}
+    spread = _deviation(release, aggregate)
+    if spread is not None:
+        text += f"; its noise has standard deviation {_figure(spread)}"
+        data["standard_deviation"] = spread
+    return Fact("output", text, data, many=True)
+
+
+def _deviation(release: ReleasePlan, aggregate: Aggregate) -> float | None:
+    """The standard deviation of the noise of a linear quantity; None where it depends on the data."""
+    weights = release.measures[aggregate.measure].weights(aggregate.what)
+    if weights is None:
+        return None
+    return math.sqrt(2 * float(weights @ weights)) * float(release.scale(aggregate.measure))
+
+
+def _power(step: Fraction) -> str:
+    exponent = step.numerator.bit_length() - step.denominator.bit_length()
+    return "1" if exponent == 0 else f"2^{exponent}"
+
+
+def _figure(number: float) -> str:
+    return f"{number:,.0f}" if 1e4 <= number < 1e15 else f"{number:.4g}"
+
+
+__all__ = ["Explanation", "explain", "pretty"]

@@ -1,0 +1,117 @@
+"""The private rows of a plan told to a person: what is scanned, filtered, joined and grouped by unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from discreet.policy import Policy
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.relation import RAW, Relation
+from discreet.sql.expressions.expression import Expression
+from discreet.sql.inspect.diagram import Fact, Node
+from discreet.sql.inspect.lineage import below, read, rule
+from discreet.sql.inspect.wording import words
+from discreet.sql.plan.plan import Part, ReleasePlan
+
+
+def part_node(release: ReleasePlan, at: int, policy: Policy) -> Node:
+    """The private rows of one part of a release, down to the tables."""
+    one = release.parts[at]
+    arguments = [argument for m in release.measures if m.part == at for argument in m.arguments]
+    needed = read([*one.keys, *arguments])
+    title = "that are aggregated" if len(release.parts) == 1 else f"of part {at + 1}"
+    return Node(
+        "rows", title, (Fact("cap", _cap(one), one.cap),), (_rows(one.rows.relation, needed, policy),)
+    )
+
+
+def _rows(relation: Relation, needed: set[str], policy: Policy) -> Node:
+    children = tuple(_rows(one, used, policy) for one, used in below(relation, needed))
+    if isinstance(relation, rel.Scan):
+        return _scan(relation, needed, policy)
+    if isinstance(relation, rel.Select):
+        where = () if relation.where is None else (Fact("where", words(relation.where)),)
+        if relation.items is None:
+            return Node("rows", "that are filtered", where, children)
+        made = [(n, item) for n, item in relation.items if n in needed and words(item) != n]
+        computed = tuple(Fact("column", f"{n} = {words(item)}", many=True) for n, item in made)
+        return Node("rows", "that are computed" if made else "that are passed on", where + computed, children)
+    if isinstance(relation, rel.PerUnit):
+        keys = tuple(Fact("key", f"{n} = {words(item)}", many=True) for n, item in relation.keys)
+        made_of = tuple(
+            Fact(
+                "column",
+                f"{n} = {_template(a.spelling, [a.argument] if a.argument is not None else [])}",
+                many=True,
+            )
+            for n, a in relation.aggregates
+            if n in needed
+        )
+        title = "one row for each unit" + (" and group" if keys else "")
+        return Node("per-unit", title, keys + made_of, children)
+    if isinstance(relation, rel.Windowed):
+        made_of = tuple(
+            Fact("column", f"{n} = {_template(w.spelling, w.args)}", many=True)
+            for n, w in relation.windows
+            if n in needed
+        )
+        return Node("rows", "with windows, each over the rows of one unit", made_of, children)
+    if isinstance(relation, rel.Union):
+        return Node("rows", "of several relations, one after the other", (), children)
+    on = () if relation.on is None else (Fact("on", words(relation.on)),)
+    if isinstance(relation, rel.PublicJoin):
+        table = relation.table
+        columns = ", ".join(table.data.column_names)
+        public = Node("public table", "", (Fact("columns", columns), _rows_of(table.data.num_rows)))
+        return Node("rows", f"{_outer(relation)} with a public table", on, (*children, public))
+    if isinstance(relation, rel.Matching):
+        title = f"of units {'without' if relation.anti else 'with'} a match"
+        return Node("rows", title, on, children)
+    return Node("rows", f"{_outer(relation)} on the unit", on, children)
+
+
+def _outer(relation: rel.Join | rel.PublicJoin) -> str:
+    return "left-joined" if relation.outer else "joined"
+
+
+def _template(spelling: Mapping[str, str], args: Sequence[Expression]) -> str:
+    """The standard SQL of an aggregate or a window with its arguments in place."""
+    text = spelling.get("") or next(iter(spelling.values()))
+    for at, arg in enumerate(args):
+        text = text.replace(f"{{{at}}}", words(arg))
+    return re.sub(r"\s*\{over\}", " OVER (…)", text)
+
+
+def _scan(relation: rel.Scan, needed: set[str], policy: Policy) -> Node:
+    table = relation.table
+    unit = (
+        "each row is one unit"
+        if table.unit is None
+        else f"{table.unit.name}, at most {table.max_rows:,} rows of each"
+    )
+    used = sorted({name.removeprefix(RAW) for name in needed} & set(table.columns))
+    facts = [
+        Fact("column", f"{table.columns[n].name}: {rule(table, table.columns[n], policy)}", many=True)
+        for n in used
+    ]
+    return Node("private table", table.name, (Fact("unit", unit), *facts))
+
+
+def _cap(part: Part) -> str:
+    if not part.rows.per_unit:
+        return "each row is one unit"
+    plural = "s" * (part.cap != 1)
+    units = sorted({s.table.unit.name for s in rel.scans(part.rows.relation) if s.table.unit is not None})
+    if part.rows.fixed and part.cap >= part.rows.max_rows:
+        return f"each {' = '.join(units)} has at most {part.cap:,} row{plural}, so none is dropped"
+    return f"at most {part.cap:,} row{plural} of each {' = '.join(units)}, the others are dropped"
+
+
+def public_table(name: str, rows: int) -> Node:
+    """A public table and its size."""
+    return Node("public table", name, (_rows_of(rows),))
+
+
+def _rows_of(count: int) -> Fact:
+    return Fact("rows", f"{count:,}", count)

@@ -1,0 +1,243 @@
+"""What a question would cost and how exact it would be, from its plan alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import InvalidParameter
+from discreet.rational import show, small
+from discreet.sql.finish.postprocess import finish
+from discreet.sql.inspect.warnings import warnings_of
+from discreet.sql.lower.discovery import imagined
+from discreet.sql.lower.run import Noisy
+from discreet.sql.measures.measure import columns
+from discreet.sql.plan.plan import Plan, ReleasePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LARGEST = Fraction(10**6)
+SMALLEST = Fraction(1, 10**9)
+MOST_CELLS = 2000
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Cost and expected error of a question, without touching the data.
+
+    Attributes:
+        epsilon: the privacy loss of the whole question.
+        errors: half-width of the interval by column; infinite where the noise drowns the value, missing where
+            no interval can be given.
+        groups: how many groups are answered.
+        confidence: of the intervals.
+        assumed: what was assumed about the data where an error depends on it; empty when none does.
+        left: what would be left of the budget, or None when it is not known here.
+        delta: the delta of the question; 0 unless groups must be found.
+        shown_from: how many units a group needs to be shown with that confidence; 0 unless groups must be found.
+        warnings: bounds that are certain to hurt.
+        cost: what the budget would shrink by: epsilon, unless the budget composes in another way than by adding up;
+            None when it is not known here.
+        available: what is left of the budget before; None when it is not known here.
+    """
+
+    epsilon: Fraction
+    errors: Mapping[str, float]
+    groups: int
+    confidence: float
+    assumed: str
+    left: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    shown_from: int = 0
+    warnings: tuple[str, ...] = ()
+    cost: Fraction | None = None
+    available: Fraction | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """The same for machines."""
+        return {
+            "epsilon": show(self.epsilon, 12),
+            "errors": {n: e if math.isfinite(e) else None for n, e in self.errors.items()},
+            "groups": self.groups,
+            "confidence": self.confidence,
+            "assumed": self.assumed,
+            "left": None if self.left is None else show(self.left, 12),
+            "delta": small(self.delta),
+            "shown_from": self.shown_from,
+            "warnings": list(self.warnings),
+            "cost": show(self.epsilon if self.cost is None else self.cost, 12),
+        }
+
+    def __repr__(self) -> str:
+        width = max((len(n) for n in self.errors), default=0)
+        cost = self.epsilon if self.cost is None else self.cost
+        groups = f"{self.groups:,} group{'s' * (self.groups != 1)}"
+        if self.shown_from:
+            groups = f"groups of {self.shown_from:,} units or more"
+        lines = [f"epsilon {show(self.epsilon)}"
+                 + ("" if self.available is None else f", of {show(self.available)} left")
+                 + ("" if cost == self.epsilon else f", which it shrinks by {show(cost)}")
+                 + (": too much" if self.available is not None and cost > self.available else "")
+                 + (f" · delta {small(self.delta)}" if self.delta else "")
+                 + f" · {groups} · nothing was read"]  # fmt: skip
+        for name, error in self.errors.items():
+            shown = f"± {error:,.4g}" if math.isfinite(error) else "unknown: the noise drowns it"
+            lines.append(f"  {name.ljust(width)}  {shown}")
+        lines.append(
+            f"  expected at {100 * self.confidence:g} %" + (f", {self.assumed}" if self.assumed else "")
+        )
+        lines += [f"  warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+
+def preview_of(
+    plan: Plan,
+    public: Mapping[str, pa.Table],
+    confidence: float,
+    group_rows: int,
+    cost: Fraction,
+    available: Fraction,
+) -> Preview:
+    """Look at a plan: its cost, its errors, and what in it is certain to hurt.
+
+    Args:
+        plan: of the question.
+        public: the public tables.
+        confidence: of the intervals.
+        group_rows: how many rows a group is assumed to have, where an error depends on it.
+        cost: what the budget would shrink by.
+        available: what is left of the budget before.
+    """
+    errors, assuming = expected_errors(plan, public, confidence, group_rows)
+    finding = [release for release in plan.releases if release.discovery is not None]
+    shown_from = max(
+        (r.discovery.mechanism(r).surely(confidence) for r in finding if r.discovery is not None), default=0
+    )
+    return Preview(
+        epsilon=plan.epsilon,
+        errors=errors,
+        groups=max((release.cells for release in plan.releases), default=0),
+        confidence=confidence,
+        assumed=f"for groups of {group_rows:,} rows spread over their bounds" if assuming else "",
+        left=max(Fraction(0), available - cost),
+        cost=cost,
+        available=available,
+        delta=plan.delta,
+        shown_from=shown_from,
+        warnings=warnings_of(plan, errors, group_rows),
+    )
+
+
+def expected_errors(
+    plan: Plan, public: Mapping[str, pa.Table], confidence: float, group_rows: int
+) -> tuple[dict[str, float], bool]:
+    """The half-widths of the intervals on invented groups, and whether they depend on what was invented.
+
+    The invented groups have `group_rows` rows each, with values spread evenly over their bounds.
+    """
+    errors = _errors(plan, public, confidence, group_rows)
+    plan = imagined(plan)
+    linear = all(a.what in ("rows", "count", "sum", "pairs") for r in plan.releases for a in r.aggregates)
+    return errors, not linear or not _plain(plan)
+
+
+def _plain(plan: Plan) -> bool:
+    from sqlglot import exp
+
+    return all(isinstance(item.unalias(), exp.Column) for item in plan.post.selects)
+
+
+def _errors(
+    plan: Plan, public: Mapping[str, pa.Table], confidence: float, group_rows: int
+) -> dict[str, float]:
+    plan = imagined(plan)
+    noisy = [Noisy(release, _invented(release, group_rows)) for release in plan.releases]
+    answered = finish(plan, noisy, public, confidence)
+    out: dict[str, float] = {}
+    for name, (low, high) in answered.intervals.items():
+        half = (high - low) / 2
+        half = half[~np.isnan(half)]
+        out[name] = float(np.max(half)) if half.size else math.inf
+    return out
+
+
+def _invented(release: ReleasePlan, group_rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    entries = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64)
+    for part, measure in zip(columns(release.measures), release.measures, strict=True):
+        entries[:, part] = measure.invented(group_rows)
+    return entries
+
+
+def least_epsilon(
+    make: Callable[[Fraction], Plan],
+    public: Mapping[str, pa.Table],
+    within: Mapping[str, object],
+    confidence: float,
+    group_rows: int,
+) -> Fraction:
+    """The least epsilon, to three significant digits, at which every named column is within its error.
+
+    Args:
+        make: plans the question for an epsilon.
+        public: the public tables.
+        within: the largest error allowed, by column.
+        confidence: of the interval that must be so narrow.
+        group_rows: how many rows the invented groups have.
+
+    Raises:
+        InvalidParameter: an error is not a positive number, a column is not in the answer, or no epsilon will do.
+    """
+    targets = {name: _positive(name, value) for name, value in within.items()}
+    if not targets:
+        raise InvalidParameter("within names no column.", 'Write within={"n": 50}.')
+
+    def meets(epsilon: Fraction) -> bool:
+        errors = _errors(make(epsilon), public, confidence, group_rows)
+        for name in targets:
+            if name not in errors:
+                raise InvalidParameter(f"{name} is not a column of the answer with an interval.",
+                                       f"Name one of {', '.join(errors)}.")  # fmt: skip
+        return all(errors[name] <= target for name, target in targets.items())
+
+    low, high = SMALLEST, Fraction(1)
+    while not meets(high):
+        low, high = high, high * 8
+        if high > LARGEST:
+            raise InvalidParameter("No epsilon gives so small an error.", "Allow a larger error.")
+    for _ in range(40):
+        if high <= low * Fraction(1001, 1000):
+            break
+        middle = round_up(Fraction(math.sqrt(float(low) * float(high))))
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    return round_up(high)
+
+
+def round_up(value: Fraction, digits: int = 3) -> Fraction:
+    """Round a positive rational up to some significant digits."""
+    exponent = math.floor(math.log10(value)) - digits + 1
+    unit = Fraction(10) ** exponent
+    return math.ceil(value / unit) * unit
+
+
+def _positive(name: str, value: object) -> float:
+    from discreet.rational import decimal, positive
+
+    return float(positive(decimal(value, f"within[{name}]"), f"within[{name}]"))
+
+
+__all__ = [
+    "MOST_CELLS",
+    "Preview",
+    "expected_errors",
+    "least_epsilon",
+    "preview_of",
+    "round_up",
+]

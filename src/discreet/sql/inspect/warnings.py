@@ -1,0 +1,102 @@
+"""What in a question is certain to hurt its answer, told from the text and the policy alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.relation import Relation
+from discreet.sql.expressions.expression import Call, Expression
+from discreet.sql.expressions.span import Span
+from discreet.sql.inspect.wording import ends, words
+from discreet.sql.plan.plan import Plan, ReleasePlan
+
+COUNTED = frozenset({"rows", "count", "pairs"})
+AVERAGED = frozenset({"avg", "avgx", "avgy", "stddev_pop", "stddev_samp"})
+HINT = "; ask with fewer rows of a unit (max_rows), with coarser groups, or with more epsilon"
+
+
+def warnings_of(plan: Plan, errors: Mapping[str, float], group_rows: int) -> tuple[str, ...]:
+    """Name the bounds that are certain to hurt.
+
+    Privacy: reads the plan only.
+
+    Args:
+        plan: of the question.
+        errors: half-width of the interval by output column, on groups of `group_rows` rows.
+        group_rows: how many rows those groups have.
+    """
+    found = [warning for release in plan.releases for warning in _of_release(release)]
+    found += _drowned(plan, errors, group_rows)
+    return tuple(dict.fromkeys(found))
+
+
+def _of_release(release: ReleasePlan) -> Iterator[str]:
+    for part in release.parts:
+        for where in _filters(part.rows.relation):
+            for one in _conjuncts(where):
+                if verdict(one) is False:
+                    yield f"no row passes {words(one)}, because values are clamped into their bounds first"
+    for measure in release.measures:
+        for argument in measure.arguments:
+            span = argument.span
+            if measure.grid is not None and span.bounded and not span.width:
+                yield f"{words(argument)} has the bounds {ends(span, argument.type)}, so it is the same for every row"
+
+
+def _drowned(plan: Plan, errors: Mapping[str, float], group_rows: int) -> Iterator[str]:
+    """Columns whose noise is as large as all that they could say."""
+    names = {
+        item.unalias().sql(): item.alias_or_name for item in plan.post.selects if not item.unalias().is_star
+    }
+    for release in plan.releases:
+        for at, aggregate in enumerate(release.aggregates):
+            name = names.get(f"{release.name}.a{at}", "")
+            error = errors.get(name)
+            if error is None:
+                continue
+            arguments = release.measures[aggregate.measure].arguments
+            if aggregate.what in COUNTED and error >= group_rows:
+                yield f"the noise of {name} is as large as a group of {group_rows:,} rows{HINT}"
+            elif aggregate.what in AVERAGED and arguments and arguments[0].span.bounded:
+                width = arguments[0].span.width
+                if width and (not math.isfinite(error) or 2 * error >= width):
+                    yield f"the noise of {name} is as wide as its bounds, in groups of {group_rows:,} rows{HINT}"
+
+
+def _filters(relation: Relation) -> Iterator[Expression]:
+    if isinstance(relation, rel.Select) and relation.where is not None:
+        yield relation.where
+    for part in rel.parts(relation):
+        yield from _filters(part)
+
+
+def _conjuncts(condition: Expression) -> Iterator[Expression]:
+    if isinstance(condition, Call) and condition.name == "and":
+        for arg in condition.args:
+            yield from _conjuncts(arg)
+    else:
+        yield condition
+
+
+def verdict(condition: Expression) -> bool | None:
+    """False when no value within the spans meets a comparison; None when that is not certain."""
+    if not isinstance(condition, Call) or len(condition.args) != 2:
+        return None
+    a, b = (arg.span for arg in condition.args)
+    never = {
+        "lt": _above(a, b, equal=True),
+        "le": _above(a, b, equal=False),
+        "gt": _above(b, a, equal=True),
+        "ge": _above(b, a, equal=False),
+        "eq": _above(a, b, equal=False) or _above(b, a, equal=False),
+    }
+    return False if never.get(condition.name, False) else None
+
+
+def _above(a: Span, b: Span, equal: bool) -> bool:
+    """Whether every value of a lies above every one of b, or at least at it when `equal`."""
+    if a.lo is None or b.hi is None:
+        return False
+    return a.lo >= b.hi if equal else a.lo > b.hi

@@ -1,0 +1,130 @@
+"""Typed expressions, spans and values written for people, close to the SQL that they were read from."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from discreet.engines.schema import Type
+from discreet.sql import functions as fn
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal
+from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
+
+SHOWN_VALUES = 6
+"""How many keys are written out before the rest is only counted."""
+_IMPLICIT = frozenset({"no_nan", "to_float", "to_integer", "to_timestamp"})
+"""Functions that the planner may put in by itself; they are left out where they only change the type."""
+
+
+def words(expression: Expression) -> str:
+    """Write an expression as an analyst would.
+
+    Example:
+        >>> from discreet.sql.expressions.span import Span
+        >>> age = Column("age", Type.INTEGER, Span())
+        >>> words(fn.call("gt", fn.call("add", age, Literal(1, Type.INTEGER)), Literal(65, Type.INTEGER)))
+        'age + 1 > 65'
+    """
+    if isinstance(expression, Column):
+        return expression.name
+    if isinstance(expression, Literal):
+        if isinstance(expression.value, dt.date):
+            return f"'{expression.value}'"
+        return "NULL" if expression.value is None else value(expression.value)
+    args = expression.args
+    if expression.name == "case":
+        branches = [f"WHEN {words(c)} THEN {words(r)}" for c, r in zip(args[:-1:2], args[1::2], strict=True)]
+        last = "" if args[-1] == Literal(None, args[-1].type) else f" ELSE {words(args[-1])}"
+        return f"CASE {' '.join(branches)}{last} END"
+    if expression.name in ("and", "or"):
+        sides = (words(a) if isinstance(a, Call) and a.name == expression.name else _inner(a) for a in args)
+        return f" {expression.name.upper()} ".join(sides)
+    if expression.name == "in":
+        return f"{_inner(args[0])} IN ({', '.join(words(a) for a in args[1:])})"
+    if expression.name == "clamp":
+        return f"clamp({words(args[0])}, {ends(expression.span, expression.type, ', ')})"
+    if expression.name in ("scan", "no_nan") or (
+        expression.name in _IMPLICIT and args[0].type in (Type.INTEGER, Type.FLOAT, Type.DATE)
+    ):
+        return words(args[0])
+    lines = fn.TABLE.get(expression.name, [])
+    usage = next((line.usage for line in lines if line.usage and len(line.takes) == len(args)), "")
+    if not usage:
+        return f"{expression.name}({', '.join(words(a) for a in args)})"
+    return _filled(usage, args)
+
+
+def _filled(usage: str, args: Sequence[Expression]) -> str:
+    """The usage of a function with its arguments in the places of a, b, … and n."""
+    letters = list(dict.fromkeys(re.findall(r"\b[a-z]\b", usage)))
+    if len(letters) != len(args):
+        return f"{usage} of {', '.join(words(a) for a in args)}"
+    called = re.match(r"\w+\(", usage) is not None
+    places = dict(zip(letters, args, strict=True))
+    return re.sub(r"\b[a-z]\b", lambda m: words(places[m[0]]) if called else _inner(places[m[0]]), usage)
+
+
+def _inner(expression: Expression) -> str:
+    """An operand, in parentheses where it is an operation itself."""
+    text = words(expression)
+    shown = expression
+    while isinstance(shown, Call) and shown.name in _IMPLICIT and len(shown.args) == 1:
+        shown = shown.args[0]
+    if not isinstance(shown, Call) or re.fullmatch(r"\w+\([^()]*\)|CASE .* END", text):
+        return text
+    compares = {"eq", "ne", "lt", "le", "gt", "ge", "like", "ilike", "is_null", "in", "add"}
+    return text if shown.name in compares else f"({text})"
+
+
+def value(one: Value) -> str:
+    """A public value as SQL shows it.
+
+    Example:
+        >>> value("Kent"), value(1_000_000), value(dt.date(2024, 1, 31))
+        ("'Kent'", '1000000', '2024-01-31')
+    """
+    if isinstance(one, bool):
+        return "TRUE" if one else "FALSE"
+    if isinstance(one, str):
+        return "'" + one.replace("'", "''") + "'"
+    if isinstance(one, float):
+        return f"{one:g}" if abs(one) < 1e15 else repr(one)
+    return str(one)
+
+
+def values(some: Sequence[Value]) -> str:
+    """A list of public values, cut short when it is long.
+
+    Example:
+        >>> values((1, 2, 3)), values(tuple(range(100)))
+        ('1, 2, 3', '0, 1, 2, …, 99')
+    """
+    if len(some) <= SHOWN_VALUES:
+        return ", ".join(value(one) for one in some)
+    return f"{', '.join(value(one) for one in some[:3])}, …, {value(some[-1])}"
+
+
+def end(place: Fraction, kind: Type) -> str:
+    """One end of a span, as a value of its type.
+
+    Example:
+        >>> end(Fraction(19753), Type.DATE), end(Fraction(1, 2), Type.FLOAT), end(Fraction(20_000), Type.INTEGER)
+        ('2024-01-31', '0.5', '20000')
+    """
+    try:
+        if kind is Type.DATE:
+            return (EPOCH + dt.timedelta(days=int(place))).isoformat()
+        if kind is Type.TIMESTAMP:
+            return (dt.datetime(1970, 1, 1) + MICROSECOND * int(place)).isoformat(sep=" ")
+    except OverflowError:
+        pass
+    return str(place) if place.denominator == 1 and abs(place) < 10**15 else f"{float(place):.6g}"
+
+
+def ends(span: Span, kind: Type, between: str = " … ") -> str:
+    """Both ends of a span; ∞ where there is none."""
+    lo = "-∞" if span.lo is None else end(span.lo, kind)
+    hi = "∞" if span.hi is None else end(span.hi, kind)
+    return f"{lo}{between}{hi}"

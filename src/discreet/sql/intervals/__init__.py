@@ -1,0 +1,1 @@
+"""Intervals of answers: closed forms, monotone expressions, and simulation."""

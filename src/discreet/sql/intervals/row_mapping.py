@@ -1,0 +1,205 @@
+"""Statements that pick rows and columns of one noisy table: no SQL is needed to answer them, but for their rows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from discreet import arrow
+from discreet.engines.sandbox import Sandbox
+from discreet.sql.intervals.closed_form import closed
+from discreet.sql.lower.run import CELL, EVERY, Noisy, Some
+from discreet.sql.plan.plan import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+_PLAIN_CLAUSES = {"expressions", "from_", "where", "order", "limit", "offset"}
+_PLAIN_NODES = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Where, exp.Order, exp.Ordered, exp.Limit,
+    exp.Offset, exp.Paren, exp.And, exp.Or, exp.Not, exp.Neg, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is,
+    exp.Between, exp.In, exp.Add, exp.Sub, exp.Mul, exp.Div,
+)  # fmt: skip
+"""What gives the same result whenever it is run, and the same rows in the same order."""
+
+
+def with_cell(plan: Plan) -> tuple[exp.Query, bool]:
+    """The statement with the number of the group beside each row, where a row is one group of one release."""
+    post = plan.post
+    if not isinstance(post, exp.Select) or len(plan.releases) != 1:
+        return post, False
+    source = post.args["from_"].this if post.args.get("from_") is not None else None
+    if not isinstance(source, exp.Table) or source.name != plan.releases[0].name:
+        return post, False
+    if post.args.get("joins") or post.args.get("distinct") or post.args.get("group"):
+        return post, False
+    post = post.copy()
+    assert isinstance(post, exp.Select)
+    cell = exp.column(CELL, table=plan.releases[0].name)
+    post.append("expressions", exp.alias_(cell, CELL))
+    order = post.args.get("order")
+    if order is not None:
+        _in_full(order, post)
+        if all(one.this.name.lower() != "all" or one.this.args.get("table") for one in order.expressions):
+            order.append("expressions", exp.Ordered(this=cell.copy(), nulls_first=False))  # for ties
+    return post, True
+
+
+def _in_full(order: exp.Order, post: exp.Select) -> None:
+    """Write the columns of the table where ORDER BY has the names of the answer."""
+    columns = {item.alias_or_name.lower(): item.unalias() for item in post.selects}
+    for one in order.expressions:
+        named = one.this
+        if isinstance(named, exp.Column) and not named.table:
+            column = columns.get(named.name.lower())
+            if type(column) is exp.Column and column.table:
+                named.replace(column.copy())
+
+
+def follows(plan: Plan) -> bool:
+    """Whether an answer follows from the noisy integers, the same whenever it is made, so that they are enough to keep.
+
+    It does where each column is a key or an aggregate as it is and every interval is a formula.
+    """
+    post, has_cell = with_cell(plan)
+    if not has_cell or picked_columns(post) is None:
+        return False
+    (release,) = plan.releases
+    picked = {column for _, column in picked_columns(post) or ()}
+    return all(closed(release, one) for at, one in enumerate(release.aggregates) if f"a{at}" in picked)
+
+
+def picks_all(post: exp.Query) -> bool:
+    """Whether a statement shows all groups in their order, and nothing but columns of its table."""
+    others = [value for key, value in post.args.items() if key not in ("expressions", "from_")]
+    return not any(others) and picked_columns(post) is not None
+
+
+def picked_columns(post: exp.Query) -> list[tuple[str, str]] | None:
+    """Name and column of each item of a statement that picks columns and rows of its table; None for any other."""
+    if not all(_plain(key, value) for key, value in post.args.items() if value):
+        return None
+    items = [(item.alias_or_name, item.unalias()) for item in post.selects]
+    if not all(type(column) is exp.Column for _, column in items):
+        return None
+    names = [column.name for _, column in items]
+    return (
+        list(zip((name for name, _ in items), names, strict=True)) if len(set(names)) == len(names) else None
+    )
+
+
+def _plain(key: str, value: object) -> bool:
+    if key in ("expressions", "from_"):
+        return True
+    if key not in _PLAIN_CLAUSES or not isinstance(value, exp.Expr):
+        return False
+    if any(isinstance(one.this, exp.Literal) for one in value.find_all(exp.Ordered)):
+        return False  # the place of a column
+    return all(
+        type(node) in _PLAIN_NODES and (not isinstance(node, exp.Column) or bool(node.table))
+        for node in value.walk()
+    )
+
+
+def key_columns(plan: Plan) -> set[str]:
+    """The columns of a statement over one noisy table that are a key as it is, which no noise can change."""
+    return {
+        item.alias_or_name
+        for item in plan.post.selects
+        if isinstance(item.unalias(), exp.Column) and item.unalias().name.startswith("k")
+    }
+
+
+def aggregate_columns(plan: Plan) -> dict[str, int]:
+    """The columns of a statement over one noisy table that are an aggregate as it is, with the number of that."""
+    (release,) = plan.releases
+    names = {f"a{at}": at for at in range(len(release.aggregates))}
+    items = [(item.alias_or_name, item.unalias()) for item in plan.post.selects]
+    return {
+        name: names[column.name]
+        for name, column in items
+        if type(column) is exp.Column and column.name in names and column.table == release.name
+    }
+
+
+def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
+    """The columns that a statement picks, in the groups that it shows."""
+    import pyarrow as pa
+
+    names = [column for _, column in picked if column != CELL]
+    if isinstance(cells, slice):
+        values = noisy.table(names).select(names)
+    else:
+        keys = [int(name[1:]) for name in names if name.startswith("k")]
+        columns = noisy.keys(keys, cells)
+        for name in names:
+            if name not in columns:
+                columns[name] = arrow.taken(noisy.column(noisy.plan.aggregates[int(name[1:])]), cells)
+        values = pa.table({name: columns[name] for name in names})
+    return values.rename_columns([name for name, column in picked if column != CELL])
+
+
+def chosen(post: exp.Query, noisy: Noisy) -> Some:
+    """The groups that a statement shows, in its order; it only picks columns of its table."""
+    if picks_all(post):
+        return EVERY
+    sorted_cells = _sorted(post, noisy)
+    if sorted_cells is not None:
+        return sorted_cells
+    statement = post.copy()
+    assert isinstance(statement, exp.Select)
+    statement.set("expressions", [exp.column(CELL, table=noisy.plan.name)])
+    used_columns = {column.name for column in statement.find_all(exp.Column)}
+    with Sandbox({noisy.plan.name: noisy.table(used_columns)}) as sandbox:
+        return (
+            np.asarray(arrow.numbers(sandbox.run(statement.sql("duckdb")).column(0)), np.int64) - noisy.first
+        )
+
+
+def _sorted(post: exp.Query, noisy: Noisy) -> Integers | None:
+    """All groups in the order of one count; None where a statement says anything else."""
+    others = [value for key, value in post.args.items() if key not in ("expressions", "from_", "order")]
+    if any(others) or not len(noisy.entries):
+        return None
+    first, *rest = post.args["order"].expressions
+    if [one.this.name for one in rest] != [CELL] or not re.fullmatch(r"a\d+", first.this.name):
+        return None
+    aggregate = noisy.plan.aggregates[int(first.this.name[1:])]
+    if not noisy.counted(aggregate):
+        return None
+    return in_order(arrow.numbers(noisy.column(aggregate)), bool(first.args.get("desc")))
+
+
+def in_order(values: Integers, descending: bool) -> Integers:
+    """The places of integers in their order, equal ones in the order of their places.
+
+    By digits of 16 bits, the least first: for ten million counts several times as fast as a sort that compares.
+
+    Args:
+        values: int64 array (n,), not empty.
+        descending: whether the largest come first.
+
+    Example:
+        >>> in_order(np.array([3, 5, 3, -1]), descending=True).tolist()
+        [1, 0, 2, 3]
+    """
+    least, most = int(values.min()), int(values.max())
+    key = values.view(np.uint64) - np.uint64(least % 2**64)  # wraps, and is right all the same
+    if descending:
+        key = np.uint64(most - least) - key
+    order: Integers | None = None
+    for shift in range(0, max(1, (most - least).bit_length()), 16):
+        digit = (key >> np.uint64(shift)).astype(np.uint16)
+        order = (
+            np.argsort(digit, kind="stable")
+            if order is None
+            else order[np.argsort(digit[order], kind="stable")]
+        )
+    assert order is not None
+    return order

@@ -1,0 +1,1 @@
+"""A plan as the SQL of an engine, contribution bounding, and the integers that come back."""

@@ -1,0 +1,59 @@
+"""Which functions a plan uses that an engine says it lacks: known before anything is charged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from discreet.sql.algebra import relation as rel
+from discreet.sql.expressions.expression import Call, Expression, Literal
+from discreet.sql.plan.plan import ReleasePlan
+
+
+def lacking(release: ReleasePlan, lacks: Collection[str]) -> str:
+    """The first function of a release that is among those lacking; empty when there is none."""
+    if not lacks:
+        return ""
+    return next(
+        (name for expression in _expressions(release) for name in _calls(expression) if name in lacks), ""
+    )
+
+
+def _calls(expression: Expression) -> Iterator[str]:
+    if isinstance(expression, Call):
+        yield expression.name
+        if expression.name == "regexp_matches" and repeats(expression.args[1]):
+            yield f"{expression.name} of a repeated group"
+        for arg in expression.args:
+            yield from _calls(arg)
+
+
+def repeats(pattern: Expression) -> bool:
+    """Whether a pattern repeats a group, which an engine that tries all ways cannot do for a text of any length."""
+    return isinstance(pattern, Literal) and re.search(r"\)[*+{]", str(pattern.value)) is not None
+
+
+def _expressions(release: ReleasePlan) -> Iterator[Expression]:
+    for measure in release.measures:
+        yield from measure.arguments
+    for part in release.parts:
+        yield from part.keys
+        yield from _of_relation(part.rows.relation)
+
+
+def _of_relation(relation: rel.Relation) -> Iterator[Expression]:
+    if isinstance(relation, rel.Scan):
+        return
+    if isinstance(relation, rel.Select):
+        yield from (item for _, item in relation.items or ())
+    if isinstance(relation, rel.PerUnit):
+        yield from (item for _, item in relation.keys)
+        yield from (a.argument for _, a in relation.aggregates if a.argument is not None)
+    if isinstance(relation, rel.Windowed):
+        for _, window in relation.windows:
+            yield from (*window.args, *window.partition, *(e for e, _ in window.order))
+    condition = relation.where if isinstance(relation, rel.Select) else getattr(relation, "on", None)
+    if condition is not None:
+        yield condition
+    for part in rel.parts(relation):
+        yield from _of_relation(part)

@@ -1,0 +1,209 @@
+"""A release plan -> the one aggregate query that an engine runs, which returns nothing but integers.
+
+rows      the private rows, scanned with clamps, filtered, with the raw keys and the scaled integers
+kept      at most max_rows of each unit, chosen by a keyed hash over that unit's rows alone
+groups    exact sums for every raw group
+result    the number of the public group, and its sums; a group that is not public is dropped here
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet import arrow
+from discreet.engines.schema import Type
+from discreet.sql.algebra.keys import axes
+from discreet.sql.algebra.relation import UNIT, public_tables, raw_column, scans
+from discreet.sql.expressions.expression import Column, Expression, leaves, quote, spell
+from discreet.sql.lower.common_subexpressions import Steps, reduce_all
+from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
+from discreet.sql.lower.packed_rows import Span
+from discreet.sql.lower.relation_sql import to_sql
+from discreet.sql.measures.measure import SATURATE, Measure
+from discreet.sql.measures.quantile_tree import Tree
+from discreet.sql.plan.plan import AnyMeasure, Part, ReleasePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A query and the public key tables that it reads.
+
+    Attributes:
+        sql: in the dialect of the engine; columns `cell`, then the entries of all measures `m0`, `m1`, …; for a tree
+            `cell`, `leaf` and the count `m0`.
+        tables: key lists, with columns `key0` and so on for key 0 and so on, and `at`.
+    """
+
+    sql: str
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+
+
+def compile_part(
+    release: ReleasePlan,
+    number: int,
+    dialect: str,
+    salt: int,
+    portable: bool = False,
+    units: Units = EVERY_UNIT,
+) -> Compiled:
+    """Write the aggregate query of one part of a release.
+
+    Args:
+        release: the plan.
+        number: of the part.
+        dialect: of the engine.
+        salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
+        portable: decide that in the same way on every engine, which takes longer.
+        units: whose rows; one slice of several where what is counted `adds_up`.
+    """
+    part = release.parts[number]
+    measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
+    steps = Steps(dialect)
+    items = [(f"k{at}", spell(steps.reduced(key), dialect)) for at, key in enumerate(part.keys)]
+    for at, measure in enumerate(measures):
+        # A measure that scales its argument writes it several times.
+        reduced = measure.reading(partial(steps.reduced, repeated=measure.grid is not None))
+        items += reduced.row_items(f"t{at}", dialect)
+    tables, numbers, filters, joins, ranges = _numbering(release)
+    tables.update(public_tables(part.rows.relation))
+    used = [*part.keys, *(argument for m in measures for argument in m.arguments)]
+    rows = _rows(part, used, items, steps)
+    names = [name for name, _ in items]
+    if part.rows.per_unit:
+        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters])
+        rows = kept_sql(
+            rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None,
+            _spans(release, measures), units,
+        )  # fmt: skip
+    keys = [f"k{at}" for at in range(len(part.keys))]
+    sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
+    entries = [
+        f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)
+    ]
+    outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
+    by, counted = keys, ""
+    if isinstance(measures[0], Tree):  # alone in its part: one count for every group and leaf that has rows
+        by, counted = [*keys, "t0"], " WHERE t0 IS NOT NULL"
+        outputs = f"CAST(g.t0 AS BIGINT) AS leaf, {outputs}"
+    group_by = f" GROUP BY {', '.join(by)}" if by else ""
+    groups = f"SELECT {', '.join([*by, *entries])} FROM ({rows}) AS kept{counted}{group_by}"
+    if not keys:
+        return Compiled(f"SELECT CAST(0 AS BIGINT) AS cell, {outputs} FROM ({groups}) AS g", tables)
+    where = f" WHERE {' AND '.join(ranges)}" if ranges else ""
+    return Compiled(
+        f"SELECT {numbers} AS cell, {outputs} FROM ({groups}) AS g{''.join(joins)}{where}", tables
+    )
+
+
+def adds_up(release: ReleasePlan, number: int) -> bool:
+    """Whether what a part counts of several slices of the units adds up to what it counts of all of them."""
+    distinct = any(isinstance(m, Measure) and m.distinct for m in release.measures if m.part == number)
+    return release.parts[number].rows.per_unit and not distinct
+
+
+def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled:
+    """Write the query that counts the units of each group whose keys are not public.
+
+    Args:
+        release: the plan; its discovery says what is counted.
+        dialect: of the engine.
+        salt: as for `compile_part`.
+
+    Returns:
+        A query with the columns k… of the unknown keys, none of them NULL, and `n`, the units of the group.
+    """
+    assert release.discovery is not None
+    part = release.discovery.part
+    names = [f"k{at}" for at, key in enumerate(release.keys) if not key.public]
+    steps, keys = reduce_all(part.keys, dialect)
+    items = [(name, spell(key, dialect)) for name, key in zip(names, keys, strict=True)]
+    rows = _rows(part, list(part.keys), items, steps)
+    known = [f"{name} IS NOT NULL" for name in names]
+    if part.rows.per_unit:
+        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *known])
+        rows = kept_sql(rows, keep, names, part.cap, salt, dialect)
+    listed = ", ".join(names)
+    count = f"CAST(LEAST(COUNT(*), {SATURATE}) AS BIGINT) AS n"
+    sql = f"SELECT {listed}, {count} FROM ({rows}) AS kept WHERE {' AND '.join(known)} GROUP BY {listed}"
+    return Compiled(sql, public_tables(part.rows.relation))
+
+
+def _over_raw(part: Part, measure: AnyMeasure) -> AnyMeasure:
+    """Read a plain column as it is stored where the measure clamps it into the same bounds anyway."""
+
+    def raw(argument: Expression) -> Expression:
+        return raw_column(part.rows.relation, argument) if isinstance(argument, Column) else argument
+
+    return measure.over(raw)
+
+
+def _rows(part: Part, used: list[Expression], items: list[tuple[str, str]], steps: Steps) -> str:
+    needed = {column.name for expression in used for column in leaves(expression)}
+    source = steps.over(to_sql(part.rows.relation, needed, steps.dialect))
+    listed = [f"{sql} AS {name}" for name, sql in items]
+    if part.rows.per_unit:
+        listed.append(quote(UNIT, steps.dialect))
+    return f"SELECT {', '.join(listed) or '1 AS one'} FROM ({source}) AS r"
+
+
+def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
+    """The type of the unit and of what a row carries, where every engine writes it as the same text."""
+    table = scans(part.rows.relation)[0].table
+    types = {} if table.unit is None else {UNIT: table.unit.type}
+    types.update({f"k{at}": key.type for at, key in enumerate(part.keys)})
+    for at, measure in enumerate(measures):
+        if isinstance(measure, Measure) and measure.distinct and measure.argument is not None:
+            types[f"t{at}"] = measure.argument.type
+        elif isinstance(measure, Measure) and measure.argument is not None:
+            types[f"t{at}"] = Type.INTEGER
+    return types
+
+
+def _spans(release: ReleasePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
+    """The spans of those columns of a row that are integers and filtered or scaled into a span."""
+    spans = {
+        f"t{at}": span for at, one in enumerate(measures) if isinstance(one, Measure) and (span := one.span)
+    }
+    for axis in axes(release.keys):
+        run = release.keys[axis[0]].range()
+        if run is not None:
+            spans[f"k{axis[0]}"] = (run[0], run[0] + run[1] - 1)
+    return spans
+
+
+def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:
+    """How a group gets its number: key tables, the expression, filters on rows, joins and filters on groups."""
+    import pyarrow as pa
+
+    tables: dict[str, pa.Table] = {}
+    terms: list[str] = []
+    filters: list[str] = []
+    joins: list[str] = []
+    ranges: list[str] = []
+    inner = release.cells
+    for axis in axes(release.keys):
+        at, key = axis[0], release.keys[axis[0]]
+        inner //= max(len(key.values), 1)
+        run = key.range()
+        if run is not None:
+            first, count = run
+            terms.append(f"(g.k{at} - ({first})) * {inner}")
+            filters.append(f"k{at} BETWEEN {first} AND {first + count - 1}")
+            ranges.append(f"g.k{at} BETWEEN {first} AND {first + count - 1}")
+            continue
+        name = f"__keys_{at}"
+        columns = {f"key{one}": release.keys[one].arrow() for one in axis}
+        tables[name] = pa.table({**columns, "at": arrow.column(np.arange(len(key.values)))})
+        terms.append(f"{name}.at * {inner}")
+        mine, theirs = ", ".join(f"k{one}" for one in axis), ", ".join(columns)
+        filters.append(f"{f'({mine})' if len(axis) > 1 else mine} IN (SELECT {theirs} FROM {name})")
+        joins.append(f" JOIN {name} ON {' AND '.join(f'g.k{one} = {name}.key{one}' for one in axis)}")
+    number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
+    return tables, number, filters, joins, ranges

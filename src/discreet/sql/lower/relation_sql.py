@@ -1,0 +1,189 @@
+"""Relations of private rows, written in the SQL of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.relation import RAW, UNIT, Relation, unit_of
+from discreet.sql.expressions.dialect import quote, typed
+from discreet.sql.expressions.expression import Expression, leaves, spell
+from discreet.sql.lower.common_subexpressions import Steps
+
+
+def to_sql(relation: Relation, needed: set[str], dialect: str) -> str:
+    """A SELECT that yields those of the needed columns that a relation has, and the unit column when it has one."""
+    return _WRITERS[type(relation)](relation, needed & names_of(relation), dialect)
+
+
+def names_of(relation: Relation) -> set[str]:
+    """The columns that a relation has, without the unit."""
+    if isinstance(relation, rel.Scan):
+        return {name for column in relation.table.columns for name in (column, RAW + column)}
+    if isinstance(relation, rel.PerUnit):
+        return {name for name, _ in (*relation.keys, *relation.aggregates)}
+    if isinstance(relation, rel.Select) and relation.items is not None:
+        return {name for name, _ in relation.items}
+    first, *rest = rel.parts(relation)
+    names = names_of(first)
+    if isinstance(relation, rel.Join):
+        names |= names_of(rest[0])
+    if isinstance(relation, rel.PublicJoin):
+        names |= set(relation.table.data.column_names)
+    if isinstance(relation, rel.Windowed):
+        names |= {name for name, _ in relation.windows}
+    return names
+
+
+def _read(expressions: Iterable[Expression | None]) -> set[str]:
+    return {c.name for e in expressions if e is not None for c in leaves(e)}
+
+
+def _list(items: list[str]) -> str:
+    return ", ".join(items) or "1 AS one"
+
+
+def _scan(relation: rel.Scan, needed: set[str], dialect: str) -> str:
+    table = relation.table
+    items = [
+        f"{spell(c.scan, dialect)} AS {quote(name, dialect)}"
+        for name, c in table.columns.items()
+        if name in needed
+    ]
+    items += [
+        f"{quote(c.name, dialect)} AS {quote(RAW + name, dialect)}"
+        for name, c in table.columns.items()
+        if RAW + name in needed
+    ]
+    if table.unit is not None:
+        items.append(f"{quote(table.unit.name, dialect)} AS {quote(UNIT, dialect)}")
+    return f"SELECT {_list(items)} FROM {quote(table.name, dialect)}"
+
+
+def _select(relation: rel.Select, needed: set[str], dialect: str) -> str:
+    used, steps = _read([relation.where]), Steps(dialect)
+    if relation.items is None:
+        used |= needed
+        items = [quote(name, dialect) for name in sorted(needed)]
+    else:
+        kept = [(name, item) for name, item in relation.items if name in needed]
+        used |= _read(item for _, item in kept)
+        items = [f"{spell(steps.reduced(item), dialect)} AS {quote(name, dialect)}" for name, item in kept]
+    if unit_of(relation):
+        items.append(quote(UNIT, dialect))
+    where = "" if relation.where is None else f" WHERE {spell(steps.reduced(relation.where), dialect)}"
+    inner = steps.over(to_sql(relation.source, used, dialect))
+    return f"SELECT {_list(items)} FROM ({inner}) AS s{where}"
+
+
+def _join(relation: rel.Join, needed: set[str], dialect: str) -> str:
+    used = needed | _read([relation.on])
+    left, right = (to_sql(side, used, dialect) for side in (relation.left, relation.right))
+    on = f"l.{quote(UNIT, dialect)} = r.{quote(UNIT, dialect)}"
+    if relation.on is not None:
+        on += f" AND {spell(relation.on, dialect)}"
+    items = [
+        *(quote(name, dialect) for name in sorted(needed)),
+        f"l.{quote(UNIT, dialect)} AS {quote(UNIT, dialect)}",
+    ]
+    kind = "LEFT JOIN" if relation.outer else "JOIN"
+    return f"SELECT {', '.join(items)} FROM ({left}) AS l {kind} ({right}) AS r ON {on}"
+
+
+def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: str) -> str:
+    used = needed | _read([relation.on])
+    left = to_sql(relation.left, used, dialect)
+    on = "TRUE" if relation.on is None else spell(relation.on, dialect)
+    items = [quote(name, dialect) for name in sorted(needed)]
+    if unit_of(relation):
+        items.append(quote(UNIT, dialect))
+    kind = "LEFT JOIN" if relation.outer else "JOIN"
+    return (
+        f"SELECT {_list(items)} FROM ({left}) AS l {kind} {quote(relation.table.name, dialect)} AS r ON {on}"
+    )
+
+
+def _matching(relation: rel.Matching, needed: set[str], dialect: str) -> str:
+    used = _read([relation.on])
+    left = to_sql(relation.left, needed | used, dialect)
+    right = to_sql(relation.right, used, dialect)
+    test = f"r.{quote(UNIT, dialect)} = l.{quote(UNIT, dialect)}"
+    if relation.on is not None:
+        test += f" AND {spell(relation.on, dialect)}"
+    items = [*(quote(name, dialect) for name in sorted(needed)), quote(UNIT, dialect)]
+    word = "NOT EXISTS" if relation.anti else "EXISTS"
+    return f"SELECT {', '.join(items)} FROM ({left}) AS l WHERE {word} (SELECT 1 FROM ({right}) AS r WHERE {test})"
+
+
+def _union(relation: rel.Union, needed: set[str], dialect: str) -> str:
+    items = [quote(name, dialect) for name in sorted(needed)]
+    if unit_of(relation):
+        items.append(quote(UNIT, dialect))
+    sides = [
+        f"SELECT {_list(items)} FROM ({to_sql(part, needed, dialect)}) AS u{at}"
+        for at, part in enumerate(relation.parts)
+    ]
+    return " UNION ALL ".join(sides)
+
+
+def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: str) -> str:
+    aggregates = [(name, a) for name, a in relation.aggregates if name in needed]
+    used = _read([*(item for _, item in relation.keys), *(a.argument for _, a in aggregates)])
+    steps = Steps(dialect)
+    keys = [spell(steps.reduced(item), dialect) for _, item in relation.keys]
+    items = [f"{sql} AS {quote(name, dialect)}" for sql, (name, _) in zip(keys, relation.keys, strict=True)]
+    for name, aggregate in aggregates:
+        template = aggregate.spelling.get(dialect) or aggregate.spelling[""]
+        argument = ""
+        if aggregate.argument is not None:
+            argument = spell(steps.reduced(aggregate.argument, template.count("{0}") > 1), dialect)
+        items.append(f"{typed(template, dialect).format(argument)} AS {quote(name, dialect)}")
+    items.append(quote(UNIT, dialect))
+    # By their places: an engine need not see that two long expressions are the same.
+    group = ", ".join([quote(UNIT, dialect), *(str(at + 1) for at in range(len(keys)))])
+    inner = steps.over(to_sql(relation.source, used, dialect))
+    return f"SELECT {', '.join(items)} FROM ({inner}) AS p WHERE {quote(UNIT, dialect)} IS NOT NULL GROUP BY {group}"
+
+
+def _windowed(relation: rel.Windowed, needed: set[str], dialect: str) -> str:
+    windows = [(name, w) for name, w in relation.windows if name in needed]
+    plain = needed - {name for name, _ in relation.windows}
+    used = plain | _read(
+        e for _, w in windows for e in [*w.args, *w.partition, *(expression for expression, _ in w.order)]
+    )
+    inner = to_sql(relation.source, used, dialect)
+    items = [quote(name, dialect) for name in sorted(plain)]
+    for name, window in windows:
+        partition = ", ".join([quote(UNIT, dialect), *(spell(e, dialect) for e in window.partition)])
+        order = [f"{spell(e, dialect)} {words}".rstrip() for e, words in window.order]
+        if window.total:
+            # Rows that tie in the order asked for are told apart by their values; rows that are alike in all
+            # that is used are exchangeable, so the physical order never decides.
+            order += [f"{quote(name, dialect)} ASC NULLS LAST" for name in sorted(used)]
+        if not order and dialect == "spark":
+            order = [quote(UNIT, dialect)]  # the same in all rows of a window: Spark ranks in some order only
+        over = f"PARTITION BY {partition}"
+        if order:
+            over += f" ORDER BY {', '.join(order)}"
+        if window.frame:
+            over += f" {window.frame}"
+        template = window.spelling.get(dialect) or window.spelling[""]
+        args = [spell(e, dialect) for e in window.args]
+        items.append(
+            f"{typed(template, dialect).format(*args, over=f'OVER ({over})')} AS {quote(name, dialect)}"
+        )
+    items.append(quote(UNIT, dialect))
+    return f"SELECT {', '.join(items)} FROM ({inner}) AS w"
+
+
+_WRITERS: dict[type, Callable[[Any, set[str], str], str]] = {
+    rel.Scan: _scan,
+    rel.Select: _select,
+    rel.Join: _join,
+    rel.PublicJoin: _public_join,
+    rel.Matching: _matching,
+    rel.Union: _union,
+    rel.PerUnit: _per_unit,
+    rel.Windowed: _windowed,
+}

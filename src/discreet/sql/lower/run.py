@@ -1,0 +1,238 @@
+"""Runs a release: exact integers from the engine, then discrete Laplace noise on all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from discreet import arrow
+from discreet.engines.engine import Engine
+from discreet.noise import add_laplace
+from discreet.sql.algebra import keys as ks
+from discreet.sql.lower.compile import adds_up, compile_part
+from discreet.sql.lower.contribution_bounding import Units
+from discreet.sql.lower.discovery import discover
+from discreet.sql.measures.measure import SATURATE, columns
+from discreet.sql.measures.quantile_tree import Tree
+from discreet.sql.plan.plan import Aggregate, ReleasePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+Some: TypeAlias = "slice | Integers"
+"""Which groups: all of them, some that stand together, or their numbers in any order."""
+EVERY: Final = slice(None)
+CELL = "__cell"
+"""The column of a noisy table that numbers its groups."""
+LARGEST = 2.0**62
+BLOCK = 1 << 16
+"""How many groups are worked on at a time: what is in the making fits the cache, however many there are."""
+
+
+def blocks(at: Some, cells: int, size: int | None = None) -> Iterator[tuple[slice, Some]]:
+    """Some groups a block at a time: where a block stands among them, and which groups it has.
+
+    Example:
+        >>> list(blocks(slice(5), 9, 3))
+        [(slice(0, 3, None), slice(0, 3, None)), (slice(3, 5, None), slice(3, 5, None))]
+    """
+    first, last, _ = at.indices(cells) if isinstance(at, slice) else (0, len(at), 1)
+    size = size or BLOCK
+    for start in range(first, last, size):
+        here = slice(start, min(start + size, last))
+        yield slice(here.start - first, here.stop - first), here if isinstance(at, slice) else at[here]
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """The noisy integers of a release, or of some of its groups. Everything made of them is post-processing.
+
+    Attributes:
+        plan: of the release.
+        entries: int64 array (groups, entries of all measures).
+        first: the number of the first of these groups; what is said of a group here counts from it.
+    """
+
+    plan: ReleasePlan
+    entries: Integers
+    first: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all groups of the release."""
+        return len(self.entries) == self.plan.cells
+
+    def of(self, aggregate: Aggregate, at: Some = EVERY) -> Floats:
+        """The entries of the measure that an aggregate is estimated from, in some groups.
+
+        Returns:
+            float64 array (groups, entries).
+        """
+        return self.entries[at, columns(self.plan.measures)[aggregate.measure]].astype(np.float64)
+
+    def counted(self, aggregate: Aggregate) -> bool:
+        """Whether an aggregate is its one noisy integer as it is."""
+        return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.what)
+
+    def values(self, aggregate: Aggregate, at: Some = EVERY) -> Floats:
+        """The estimate of an aggregate in some groups: float64 array (groups,)."""
+        out = np.empty(len(self.entries[at, :0]))
+        for part, here in blocks(at, len(self.entries)):
+            out[part] = self._estimate(aggregate, here)
+        return out
+
+    def _estimate(self, aggregate: Aggregate, at: Some) -> Floats:
+        if self.counted(aggregate):
+            return self.of(aggregate, at)[:, 0]
+        exact = self.plan.measures[aggregate.measure].estimate(aggregate.what, self.of(aggregate, at))
+        return np.rint(exact) if aggregate.whole else exact
+
+    def table(self, names: Collection[str] | None = None) -> pa.Table:
+        """The noisy table that post-processing reads: `__cell`, keys k0, k1 and so on, aggregates a0, a1 and so on.
+
+        Args:
+            names: the columns wanted; by default all of them.
+        """
+        import pyarrow as pa
+
+        keys = {f"k{at}": at for at in range(len(self.plan.keys))}
+        wanted = [CELL, *keys, *(f"a{at}" for at in range(len(self.plan.aggregates)))]
+        data: dict[str, pa.Array] = {}
+        made = self.keys([at for name, at in keys.items() if names is None or name in names])
+        for name in wanted if names is None else [name for name in wanted if name in names]:
+            if name == CELL:
+                data[name] = arrow.column(np.arange(self.first, self.first + len(self.entries)))
+            else:
+                data[name] = made[name] if name in keys else self.column(self.plan.aggregates[int(name[1:])])
+        return pa.table(data)
+
+    def keys(self, wanted: Collection[int], at: Some = EVERY) -> dict[str, pa.Array]:
+        """The columns of some keys in some groups, by the numbers of the keys."""
+        if not isinstance(at, slice) and 8 * len(at) < len(self.entries):
+            return ks.columns_of(self.plan.keys, at + self.first, wanted)
+        if self.whole:
+            columns = ks.table(self.plan.keys, wanted)
+        else:
+            columns = ks.columns_of(
+                self.plan.keys, np.arange(self.first, self.first + len(self.entries)), wanted
+            )
+        if isinstance(at, slice):
+            return columns
+        return {name: arrow.taken(column, at) for name, column in columns.items()}
+
+    def column(self, aggregate: Aggregate) -> pa.Array:
+        """An aggregate in every group, as it is answered. Its type depends on the question alone."""
+        if self.counted(aggregate):
+            place, most = columns(self.plan.measures)[aggregate.measure], int(LARGEST)
+            counts = self.entries[:, place.start]
+            inside = not len(counts) or (counts.min() >= -most and counts.max() <= most)
+            return arrow.column(counts if inside else np.clip(counts, -most, most))
+        values = self.values(aggregate)
+        if not aggregate.whole:
+            return arrow.column(values)
+        # What is larger than any sum can be stays at the end.
+        missing = np.isnan(values)
+        whole = np.clip(np.where(missing, 0, values), -LARGEST, LARGEST).astype(np.int64)
+        return arrow.column(whole, missing)
+
+
+def exact_integers(
+    release: ReleasePlan, engine: Engine, salt: int, known: int | None = None, portable: bool = False
+) -> Integers:
+    """The integers of a release before any noise. Never shown, logged or raised.
+
+    Privacy: when one unit is added, removed or (with a unit factor of 2) replaced, the integers of measure i
+    move by at most `release.sensitivity(measure i)` in L1; see measures.py, moments.py and quantiles.py for the
+    arguments.
+
+    Args:
+        release: the plan; its keys are public or found.
+        engine: runs it.
+        salt: decides which rows of a unit are kept.
+        known: the number of a measure that is left at zero, because its noisy integers are there already.
+        portable: decide it in the same way on every engine.
+
+    Returns:
+        int64 array (cells, entries of all measures), zero for a public group without rows.
+
+    Raises:
+        EngineError: the engine failed.
+    """
+    # Column by column, as they are filled, made noisy and read.
+    out = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64, order="F")
+    places = columns(release.measures)
+    for number in range(len(release.parts)):
+        if not release.cells or all(at == known for at, m in enumerate(release.measures) if m.part == number):
+            continue
+        slices = getattr(engine, "slices", 1) if adds_up(release, number) else 1
+        for at in range(slices):
+            compiled = compile_part(release, number, engine.dialect, salt, portable, Units(at, slices))
+            _put(out, release, number, engine.integers(compiled.sql, compiled.tables), more=at > 0)
+    if known is not None:
+        out[:, places[known]] = 0
+    return out
+
+
+def _put(out: Integers, release: ReleasePlan, number: int, result: pa.Table, more: bool) -> None:
+    """Put what the engine counted for a part in its place, or add what it counted of one more slice of the units.
+
+    Privacy: a unit is in one slice, whose integers it moves by as much as it would move those of all units; adding and
+    saturating are 1-Lipschitz in each integer, so the sensitivity stands.
+    """
+    places = columns(release.measures)
+    cell = arrow.numbers(result.column("cell"))
+    at_tree = next(
+        (at for at, m in enumerate(release.measures) if m.part == number and isinstance(m, Tree)), None
+    )
+    if at_tree is not None:
+        tree = release.measures[at_tree]
+        assert isinstance(tree, Tree)
+        leaf, count = arrow.numbers(result.column("leaf")), arrow.numbers(result.column("m0"))
+        out[:, places[at_tree]] += tree.from_leaves(release.cells, cell, leaf, count)
+        return
+    own = [
+        at
+        for measure, place in zip(release.measures, places, strict=True)
+        if measure.part == number
+        for at in range(place.start, place.stop)
+    ]
+    for at, place_of_entry in enumerate(own):
+        found = arrow.numbers(result.column(f"m{at}"))
+        if more:
+            # All are within 2^62, and with one less the sum of two does not wrap.
+            before = np.minimum(out[cell, place_of_entry], SATURATE - 1)
+            found = np.clip(before + found, -SATURATE, SATURATE)
+        out[cell, place_of_entry] = found
+
+
+def run_release(release: ReleasePlan, engine: Engine, salt: int) -> Noisy:
+    """Answer a release.
+
+    Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by the discrete Laplace mechanism
+    with scale sensitivity_i / epsilon_i, which is epsilon_i-DP (Dwork, McSherry, Nissim and Smith 2006; Ghosh,
+    Roughgarden and Sundararajan 2009 for the discrete form), and the measures compose by addition. Where groups
+    must be found, that is a release before it, with a delta; after it the found groups are public.
+
+    Raises:
+        EngineError: the engine failed; the charge stays.
+    """
+    known, units = None, np.empty(0, np.int64)
+    if release.discovery is not None:
+        known = release.discovery.measure
+        release, units = discover(release, engine, salt)
+    entries = exact_integers(release, engine, salt, known)
+    for at, part in enumerate(columns(release.measures)):
+        if at == known:
+            entries[:, part] = units[:, np.newaxis]
+            continue
+        for _, here in blocks(EVERY, release.cells):
+            exact = np.ascontiguousarray(entries[here, part])
+            entries[here, part] = add_laplace(exact, release.scale(at))
+    return Noisy(release, entries)

@@ -1,0 +1,1 @@
+"""The integers that are summed, how far one row moves them, and what they estimate."""

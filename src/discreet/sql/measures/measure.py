@@ -1,0 +1,370 @@
+"""Measures: the integers that are summed per group, by how much one row can move them, and what they estimate.
+
+A bounded expression x in [lo, hi] is scaled to t = floor((x - lo)/g + 1/2), an integer in [0, R] with g a power
+of two. Each row then adds to its group the vector
+
+    degree 0    (1,)                           how many rows
+    degree 1    (R - t, t)                     and their average and sum
+    degree 2    (R - b1 - b2, b1, b2)          and their variance, with b2 = t*t // R, b1 = 2t(R - t) // R
+
+which is the Bernstein basis in integers: its entries are non-negative (t <= R gives b1 + b2 <= R, as
+t*t + 2t(R - t) = R*R - (R - t)**2 <= R*R) and sum to R exactly, so one row moves the whole vector by exactly R in
+L1. A row where x is NULL adds nothing, or R to one more entry when all rows are counted too; again R in all.
+So count, sum, mean and variance of one expression are a single Laplace release with the sensitivity of a count.
+
+A sum that is asked for alone adds t = floor(x/g + 1/2) and moves it by at most M, the larger |t| of lo and hi.
+
+One unit has at most max_rows rows, each in one group, so it moves the vector of all groups by at most
+max_rows * R when it is added or removed, and twice that when it is replaced by another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from discreet.engines.schema import Type
+from discreet.sql.expressions.dialect import divided, fill
+from discreet.sql.expressions.expression import Expression, Literal, spell
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+GRID_BITS = 30
+"""R is at most 2^30, so that t*t and 2t(R - t) fit 64 bits on every engine."""
+SCALE_BITS = 56
+"""The largest scale of noise, which leaves seven bits before a 64-bit integer saturates."""
+FINEST = Fraction(1, 2**1000)
+"""The least step: its inverse is still a double."""
+SATURATE = 2**62
+"""Sums are clamped into +-2^62 before they leave the engine: 1-Lipschitz, so the sensitivity stands."""
+WIDE = {"": "DECIMAL(38, 0)", "duckdb": "HUGEINT"}
+"""The widest exact integer of each dialect; 2^63 rows of 2^30 fit."""
+LOW_BITS = 15
+"""How many bits of an integer Spark sums apart from the others."""
+
+
+def total(integer: str, dialect: str) -> str:
+    """The exact sum of an integer of at most 32 bits over the rows of a group; wide, and 0 without rows.
+
+    Spark sums in 64 bits, which 2^33 rows would overflow, or in decimals, at several times the price. So it sums the
+    upper and the lower bits apart, with t = 2^15 (t >> 15) + (t & 32767) for negative t, too: both sums stay within 64
+    bits up to 2^46 rows of a group.
+
+    Example:
+        >>> total("t0", "duckdb")
+        'COALESCE(SUM(t0), 0)'
+    """
+    if dialect != "spark":
+        return f"COALESCE(SUM({integer}), 0)"
+    upper = f"CAST(SUM(shiftright({integer}, {LOW_BITS})) AS {WIDE['']})"
+    return f"COALESCE({upper} * {2**LOW_BITS} + SUM({integer} & {2**LOW_BITS - 1}), 0)"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The integers that a bounded expression is scaled to.
+
+    Attributes:
+        lo: least value, and that of t = 0 but for a sum asked for alone.
+        hi: greatest value.
+        step: g, a power of two.
+        levels: R; for a sum asked for alone, M.
+    """
+
+    lo: float
+    hi: float
+    step: Fraction
+    levels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One family of integers per group.
+
+    Attributes:
+        degree: 0, 1 or 2 as above; -1 for a sum asked for alone.
+        argument: the expression; None when every row counts.
+        grid: how the argument is scaled; None for degree 0.
+        with_null: whether one more entry holds the rows where the argument is NULL, so that all rows are counted.
+        part: the number of the part of the release whose rows are measured.
+        distinct: for degree 0, whether equal values of the argument count once; one row more or fewer changes
+            the number of distinct values by at most one, so the sensitivity is that of a count.
+    """
+
+    degree: int
+    argument: Expression | None
+    grid: Grid | None
+    with_null: bool
+    part: int = 0
+    distinct: bool = False
+
+    @property
+    def entries(self) -> int:
+        """The number of integers per group."""
+        return (1 if self.degree < 0 else self.degree + 1) + self.with_null
+
+    @property
+    def levels(self) -> int:
+        """By how much one row moves the integers of its group, in L1."""
+        return 1 if self.grid is None else self.grid.levels
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The least and the greatest integer that a row carries; None where it carries no integer of ours."""
+        if self.argument is None or self.distinct:
+            return None
+        return (1, 1) if self.grid is None else _span(self.grid, self.degree)
+
+    @property
+    def name(self) -> str:
+        """The name of what is measured, for people."""
+        if self.distinct:
+            return "count of distinct values"
+        return {-1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance"}[
+            self.degree
+        ]
+
+    @property
+    def arguments(self) -> tuple[Expression, ...]:
+        """What a row must know."""
+        return () if self.argument is None else (self.argument,)
+
+    def plain(self, what: str) -> bool:
+        """Whether a quantity is the one integer of a group as it is."""
+        return self.entries == 1 and self.grid is None and what in ("rows", "count")
+
+    def over(self, rename: Callable[[Expression], Expression]) -> Measure:
+        """The same measure, reading its argument elsewhere; only where it is clamped here anyway."""
+        if self.grid is None or self.argument is None:
+            return self
+        return replace(self, argument=rename(self.argument))
+
+    def reading(self, rename: Callable[[Expression], Expression]) -> Measure:
+        """The same measure, reading its argument where it was computed already."""
+        return self if self.argument is None else replace(self, argument=rename(self.argument))
+
+    def row_items(self, name: str, dialect: str) -> list[tuple[str, str]]:
+        """Name and SQL of what a row must carry for this measure."""
+        return row_items(self, name, dialect)
+
+    def group_items(self, name: str, dialect: str) -> list[str]:
+        """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
+        return group_items(self, name, dialect)
+
+    def estimate(self, what: str, noisy: Floats) -> Floats:
+        """Estimate a quantity from noisy entries; see the function of that name."""
+        return estimate(self, what, noisy)
+
+    def invented(self, rows: int) -> Integers:
+        """The entries of a group whose values are spread evenly over their bounds: int64 array (entries,)."""
+        body = self.entries - self.with_null
+        out = np.zeros(self.entries, dtype=np.int64)
+        out[:body] = rows * self.levels // body
+        return out
+
+    def relative_variance(self, what: str) -> float:
+        """The variance of the noise of a quantity for one row, relative to the size of the quantity.
+
+        For a sensitivity over epsilon of 1 and values spread evenly. The size of a count is 1, of a sum half of the
+        largest value, of a mean half the range, of a variance that of the even spread, a twelfth of the range squared.
+        """
+        if what in ("rows", "count"):
+            return float(self.entries)
+        if what == "sum" and self.degree > 0:
+            assert self.argument is not None
+            span = self.argument.span
+            assert span.lo is not None
+            assert span.hi is not None
+            places = [span.lo + span.width * k / self.degree for k in range(self.degree + 1)]
+            reach = max(abs(span.lo), abs(span.hi)) or Fraction(1)
+            return float(sum(4 * place * place for place in places) / reach**2)
+        return {"sum": 4.0, "avg": 2.0}.get(what, 6.0 if what.startswith("stddev") else 24.0)
+
+    def weights(self, what: str) -> Floats | None:
+        """The estimate of a linear quantity as weights of the entries; None when it is not linear.
+
+        Args:
+            what: `rows` (every row), `count` (rows where the argument is not NULL) or `sum`.
+        """
+        w = np.zeros(self.entries)
+        body = slice(0, self.entries - self.with_null)
+        if what == "rows":
+            w[:] = 1 / self.levels
+        elif what == "count":
+            w[body] = 1 / self.levels
+        elif what == "sum" and self.grid is not None:
+            step = float(self.grid.step)
+            if self.degree < 0:
+                w[0] = step
+            else:
+                # sum x = lo n + g sum t, and sum t = (b1/2 + b2) in the basis of degree 2
+                w[body] = self.grid.lo / self.levels + step * np.linspace(0, 1, self.degree + 1)
+        else:
+            return None
+        return w
+
+
+def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
+    """The finest grid whose noise stays within 2^56.
+
+    Args:
+        argument: a bounded numeric expression.
+        degree: of the measure.
+        contribution: max_rows times the unit factor, divided by the epsilon of this measure.
+    """
+    span = argument.span
+    assert span.lo is not None
+    assert span.hi is not None
+    bits = max(1, min(GRID_BITS, SCALE_BITS - max(0, math.ceil(math.log2(contribution)))))
+    lo, hi = float(span.lo), float(span.hi)
+    if argument.type is Type.INTEGER:
+        lo = float(math.ceil(span.lo))
+        hi = max(lo, float(math.floor(span.hi)))  # integers only: the clamp in SQL is at integers, too
+    reach = Fraction(max(abs(lo), abs(hi))) if degree < 0 else Fraction(hi) - Fraction(lo)
+    if argument.type is Type.INTEGER and degree < 2 and reach < 2**bits:
+        return Grid(
+            lo, hi, Fraction(1), max(1, int(reach))
+        )  # integers are their own grid; nothing is rounded
+    # the least power of two with reach / step <= 2^bits
+    step = Fraction(2) ** (math.ceil(math.log2(reach)) - bits) if reach else Fraction(1)
+    while reach / step > 2**bits:
+        step *= 2
+    step = max(step, FINEST)
+    grid = Grid(lo, hi, step, 1)
+    if degree < 0:
+        return replace(grid, levels=max(1, abs(scaled(grid, lo, 0.0)), abs(scaled(grid, hi, 0.0))))
+    return replace(grid, levels=max(1, scaled(grid, hi, lo)))
+
+
+def scaled_sql(measure: Measure, dialect: str) -> str:
+    """The integer t of a row in SQL: 0 <= t <= R (or |t| <= M), NULL where the argument is NULL or NaN.
+
+    The clamp stands here, whatever the expression was thought to be bounded by; this is the line that the
+    sensitivity rests on. The first branch holds for values in [lo, hi] only, there x - lo, the product with a power
+    of two, the sum with 1/2 and floor are monotone also in floating point, and R is what they give for x = hi.
+    """
+    assert measure.argument is not None
+    assert measure.grid is not None
+    x, grid = "{0}", measure.grid
+    base = 0.0 if measure.degree < 0 else grid.lo
+    least, most = _span(grid, measure.degree)
+    if measure.argument.type is Type.INTEGER and grid.step == 1:
+        lo, hi = str(int(grid.lo)), str(int(grid.hi))
+        t = x if base == 0 else f"({x} - ({int(base)}))"
+        above = f"{x} > {hi}"
+    else:
+        x = f"CAST({x} AS DOUBLE)"
+        lo, hi = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
+        shifted = x if base == 0 else f"({x} - CAST('{base!r}' AS DOUBLE))"
+        scaled_ = f"{shifted} * CAST('{float(1 / grid.step)!r}' AS DOUBLE)"
+        if dialect == "postgres" and grid.step > 1:  # which raises when a product is too small for a double
+            least_ = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
+            scaled_ = f"CASE WHEN abs({shifted}) < {least_} THEN 0 ELSE {scaled_} END"
+        t = f"CAST(floor({scaled_} + CAST('0.5' AS DOUBLE)) AS BIGINT)"
+        # NaN compares as greater than every number, infinity included, so it falls through to NULL.
+        above = f"{x} <= CAST('Infinity' AS DOUBLE)"
+    text = f"CASE WHEN {x} >= {lo} AND {x} <= {hi} THEN {t} WHEN {x} < {lo} THEN {least} WHEN {above} THEN {most} END"
+    return fill(text, [spell(measure.argument, dialect)], dialect)
+
+
+def _span(grid: Grid, degree: int) -> tuple[int, int]:
+    base = 0.0 if degree < 0 else grid.lo
+    return scaled(grid, grid.lo, base), scaled(grid, grid.hi, base)
+
+
+def scaled(grid: Grid, x: float, base: float) -> int:
+    """The integer of a value in [lo, hi], by the same operations in the same order as in SQL."""
+    return math.floor((x - base) * float(1 / grid.step) + 0.5)
+
+
+def row_items(measure: Measure, name: str, dialect: str) -> list[tuple[str, str]]:
+    """Name and SQL of what a row must carry for this measure."""
+    if measure.argument is None:
+        return []
+    if measure.distinct:
+        return [(name, spell(measure.argument, dialect))]
+    if measure.degree == 0:
+        return [(name, f"CASE WHEN {spell(measure.argument, dialect)} IS NOT NULL THEN 1 END")]
+    return [(name, scaled_sql(measure, dialect))]
+
+
+def group_items(measure: Measure, name: str, dialect: str) -> list[str]:
+    """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
+    wide = WIDE.get(dialect, WIDE[""])
+    n, r = f"CAST(COUNT({name}) AS {wide})", measure.levels
+    null = [f"{r} * CAST(COUNT(*) - COUNT({name}) AS {wide})"] if measure.with_null else []
+    if measure.argument is None:
+        return ["COUNT(*)"]
+    if measure.distinct:
+        return [f"COUNT(DISTINCT {name})"]
+    if measure.degree == 0:
+        return [f"COUNT({name})", *null]
+    if measure.degree < 0:
+        return [total(name, dialect)]
+    if measure.degree == 1:
+        return [f"{r} * {n} - {total(name, dialect)}", total(name, dialect), *null]
+    b2 = total(divided(f"{name} * {name}", str(r), dialect), dialect)
+    b1 = total(divided(f"2 * {name} * ({r} - {name})", str(r), dialect), dialect)
+    return [f"{r} * {n} - {b1} - {b2}", b1, b2, *null]
+
+
+def estimate(measure: Measure, what: str, noisy: Floats) -> Floats:
+    """Estimate a quantity from noisy entries.
+
+    Args:
+        measure: what the entries are.
+        what: `rows`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop` or `stddev_samp`.
+        noisy: float64 array (..., entries).
+
+    Returns:
+        float64 array (...); NaN where the noisy entries hold no row to speak of.
+    """
+    weights = measure.weights(what)
+    if weights is not None:
+        return np.asarray(noisy @ weights)
+    assert measure.grid is not None
+    body = noisy[..., : measure.degree + 1]
+    lo, width = measure.grid.lo, float(measure.grid.step) * measure.levels
+    total = body.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        usable = total > 0
+        mean = np.where(usable, (body @ np.linspace(0, 1, measure.degree + 1)) / total, np.nan)
+        if what == "avg":
+            return lo + width * np.clip(mean, 0, 1)
+        n = total / measure.levels
+        variance = np.clip(body[..., 2] / total - mean * mean, 0, 0.25) * width * width
+        if what.endswith("samp"):
+            variance = np.where(n > 1, variance * n / (n - 1), np.nan)
+        variance = np.where(usable, variance, np.nan)
+    return np.sqrt(variance) if what.startswith("stddev") else variance
+
+
+def constant(argument: Expression | None) -> bool:
+    """Whether an argument is a literal, whose count is the count of all rows."""
+    return isinstance(argument, Literal) and argument.value is not None
+
+
+class Entries(Protocol):
+    """Anything with a number of integers per group."""
+
+    @property
+    def entries(self) -> int:
+        """The number of integers per group."""
+
+
+def columns(measures: Sequence[Entries]) -> list[slice]:
+    """Where each measure's entries stand in the row of integers of a group."""
+    out, at = [], 0
+    for measure in measures:
+        out.append(slice(at, at + measure.entries))
+        at += measure.entries
+    return out

@@ -1,0 +1,328 @@
+"""Quantiles, MIN and MAX of a bounded expression, from a tree of noisy counts over its range.
+
+The range is cut into at most 4,096 pieces, the leaves, as wide as a power of two; where an integer has a smaller range
+the leaves are the integers themselves. Above them stand d levels of nodes (`count_tree`). A row whose value is not
+NULL adds 1 to one node on each level, the one that its value lies in, so one row moves all entries together by
+exactly d in L1, and a unit with max_rows rows by max_rows * d. The tree is one Laplace release with that sensitivity,
+and every quantile of the expression is read off the same tree (Hay, Rastogi, Miklau and Suciu 2010).
+
+The q-quantile lies where S_j = (1 - q) (rows below boundary j) - q (rows above) changes its sign. MIN and MAX are the
+1 % and the 99 % quantile: a single row decides the true ones, so no private answer can be near them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.engines.schema import Type
+from discreet.errors import QueryRefused
+from discreet.sql.expressions.expression import Expression
+from discreet.sql.measures import count_tree as ct
+from discreet.sql.measures.measure import Grid
+from discreet.sql.measures.tails import standard_half_width
+from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+MOST_LEAVES = 4096
+FEWEST_LEAVES = 16
+MOST_ENTRIES = 20_000_000
+"""The most integers that the trees of all groups of one query may have."""
+EXTREME = {"min": Fraction(1, 100), "max": Fraction(99, 100)}
+"""Which quantile stands for MIN and MAX."""
+CALIBRATED, REPEATED = 8, 400
+"""On how many groups and how many draws the width of intervals is calibrated."""
+BLOCK = 2_000_000
+"""How many numbers are worked on at a time."""
+
+
+def quantile_of(what: str) -> Fraction:
+    """The q of a quantity: `min`, `max`, or `quantile 1/2`."""
+    return EXTREME[what] if what in EXTREME else Fraction(what.removeprefix("quantile "))
+
+
+def is_quantile(what: str) -> bool:
+    """Whether a quantity is read off a tree of counts."""
+    return what in EXTREME or what.startswith("quantile ")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Counts of the values of an expression, on all nodes of a tree over its range.
+
+    Attributes:
+        argument: the expression.
+        grid: the leaves: `levels` of them, as wide as `step`, the first one beginning at `lo`.
+        shape: of the tree, with room for at least so many leaves.
+        part: the number of the part of the release whose rows are counted.
+    """
+
+    argument: Expression
+    grid: Grid
+    shape: ct.Shape
+    part: int = 0
+
+    degree = 0
+    with_null = False
+
+    @property
+    def entries(self) -> int:
+        """The number of integers per group: the nodes."""
+        return ct.node_count(self.shape)
+
+    @property
+    def levels(self) -> int:
+        """By how much one row moves the integers of its group, in L1: 1 on each level."""
+        return len(self.shape)
+
+    @property
+    def name(self) -> str:
+        """The name of what is measured, for people."""
+        return f"counts on a tree of {self.grid.levels:,} leaves and {self.levels} level{'s' * (self.levels > 1)}"
+
+    @property
+    def arguments(self) -> tuple[Expression, ...]:
+        """What a row must know."""
+        return (self.argument,)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the argument is an integer."""
+        return self.argument.type is Type.INTEGER
+
+    def plain(self, what: str) -> bool:
+        """No quantile is an integer as it is."""
+        return False
+
+    def over(self, rename: Callable[[Expression], Expression]) -> Tree:
+        """The same measure, reading its argument elsewhere."""
+        return dataclasses.replace(self, argument=rename(self.argument))
+
+    def reading(self, rename: Callable[[Expression], Expression]) -> Tree:
+        """The same measure, reading its argument where it was computed already."""
+        return self.over(rename)
+
+    def weights(self, what: str) -> Floats | None:
+        """No quantile is linear in the entries."""
+        return None
+
+    def row_items(self, name: str, dialect: str) -> list[tuple[str, str]]:
+        """Name and SQL of what a row must carry: its leaf."""
+        return [(name, leaf_sql(self.argument, self.grid, dialect))]
+
+    def group_items(self, name: str, dialect: str) -> list[str]:
+        """The exact integers of one group and leaf in SQL."""
+        return ["COUNT(*)"]
+
+    def from_leaves(self, cells: int, cell: Integers, leaf: Integers, count: Integers) -> Integers:
+        """All nodes of all groups, from what the engine counted.
+
+        Args:
+            cells: how many groups there are.
+            cell: int64 array (n,), the group of each count.
+            leaf: int64 array (n,), its leaf.
+            count: int64 array (n,).
+
+        Returns:
+            int64 array (cells, entries).
+        """
+        leaves = np.zeros((cells, math.prod(self.shape)), dtype=np.int64)
+        # The engine has clamped already; a leaf that is none would be an error that the data can cause.
+        np.add.at(leaves, (cell, np.clip(leaf, 0, self.grid.levels - 1)), count)
+        return np.asarray(ct.nodes(leaves, self.shape), dtype=np.int64)
+
+    def invented(self, rows: int) -> Integers:
+        """The entries of a group whose values are spread evenly over the range: int64 array (entries,)."""
+        n = self.grid.levels
+        below = np.arange(n + 1, dtype=np.int64) * rows // n
+        leaves = np.zeros(math.prod(self.shape), dtype=np.int64)
+        leaves[:n] = np.diff(below)
+        return np.asarray(ct.nodes(leaves, self.shape), dtype=np.int64)
+
+    def relative_variance(self, what: str) -> float:
+        """Of the noise at sensitivity over epsilon 1, for one row spread evenly, relative to half the range."""
+        return 4 * ct.rank_variance(self.shape, float(quantile_of(what)))
+
+    def estimate(self, what: str, noisy: Floats) -> Floats:
+        """Estimate a quantile.
+
+        Args:
+            what: `min`, `max` or `quantile q`.
+            noisy: float64 array (..., entries).
+
+        Returns:
+            float64 array (...); NaN where the noisy entries hold no row to speak of.
+        """
+        flat = noisy.reshape(-1, self.entries)
+        if _alike(flat):
+            return np.full(noisy.shape[:-1], self.estimate(what, flat[0]))
+        out = np.empty(len(flat))
+        for part, below in self._blocks(flat):
+            out[part] = self._crossing(ct.increasing(below), float(quantile_of(what)))
+        return out.reshape(noisy.shape[:-1])
+
+    def interval(self, what: str, noisy: Floats, scale: float, confidence: float) -> tuple[Floats, Floats]:
+        """The interval of a quantile, by inverting a test.
+
+        A leaf is left out when S at its lower end is greater than zero, or at its upper end less than zero, by more
+        than the half-width of the noise there; the leaf that holds the quantile is, with probability 1 - confidence
+        at most. What is left may have holes where there are few rows. The interval is as long as what is left, with
+        its ends where they would be if ranks never fell (the rearrangement of Chernozhukov, Fernandez-Val and
+        Galichon 2009); where a quantile is so extreme that the rows beyond it drown in noise, it is the hull.
+
+        Args:
+            what: as above.
+            noisy: float64 array (n, entries).
+            scale: of the Laplace noise on each entry.
+            confidence: strictly between 0 and 1.
+        """
+        if _alike(noisy):
+            ends = self.interval(what, noisy[:1], scale, confidence)
+            return np.repeat(ends[0], len(noisy)), np.repeat(ends[1], len(noisy))
+        q = float(quantile_of(what))
+        deviation, effective = ct.rank_noise(self.shape, q)
+        width = scale * deviation * standard_half_width(effective, confidence)
+        factor = self.calibration(q, noisy, scale, width, confidence)
+        low, high = np.empty(len(noisy)), np.empty(len(noisy))
+        for part, below in self._blocks(noisy):
+            low[part], high[part] = self._ends(below, q, width, factor)
+        return low, high
+
+    def _ends(self, below: Floats, q: float, width: Floats, factor: float) -> tuple[Floats, Floats]:
+        total = below[:, -1]
+        ranks = below - q * total[:, None]
+        # A rank far from both ends: as many leaves as are held, where they would lie if ranks never fell.
+        far = self.far(q, total, width)
+        allowed = np.where(far, factor, 1.0)[:, None] * width
+        over = ranks[:, :-1] > allowed[:, :-1]
+        under = ranks[:, 1:] < -allowed[:, 1:]
+        held = ~(over | under)
+        first, last = held.argmax(axis=1), held.shape[1] - held[:, ::-1].argmax(axis=1)
+        low = np.where(far, under.sum(axis=1), first)
+        high = np.where(far, held.shape[1] - over.sum(axis=1), last)
+        low, high = np.minimum(low, high), np.maximum(low, high)
+        drowned = (total <= 0) | (~held.any(axis=1) & ~far)
+        low[drowned], high[drowned] = 0, self.grid.levels
+        return self._value(low, 0), self._value(high, 1)
+
+    @staticmethod
+    def far(q: float, total: Floats, width: Floats) -> NDArray[np.bool_]:
+        """Whether the rows on both sides of a quantile stand out of the noise: bool array (n,)."""
+        return np.asarray(min(q, 1 - q) * total > np.mean(width))
+
+    def calibration(self, q: float, noisy: Floats, scale: float, width: Floats, confidence: float) -> float:
+        """How much of the half-width of the noise at one boundary the interval needs, between 0.2 and 1.
+
+        Counting boundaries averages their noise, so that with the whole half-width the interval would hold the
+        quantile more often than is claimed. The noise is drawn again around some of the groups, as they were
+        fitted, and the least factor is taken with which the intervals hold as often as they should.
+
+        Args:
+            q: which quantile.
+            noisy: float64 array (n, entries).
+            scale: of the Laplace noise on each entry.
+            width: half-widths at the boundaries, float64 array (L + 1,).
+            confidence: strictly between 0 and 1.
+        """
+        if not len(noisy):
+            return 1.0
+        picked = noisy[:: max(1, len(noisy) // CALIBRATED)][:CALIBRATED]
+        fitted = ct.below(ct.fit(picked, self.shape))
+        picked = picked[self.far(q, fitted[:, -1], width)]
+        if not len(picked):
+            return 1.0
+        steps = np.maximum(np.diff(ct.increasing(ct.below(ct.fit(picked, self.shape))), axis=1), 0)
+        runs = max(1, REPEATED // len(picked))
+        truth = np.repeat(self._crossing(ct.below(steps), q), runs)
+        again = np.repeat(np.asarray(ct.nodes(steps, self.shape), np.float64), runs, axis=0)
+        # Always the same draws, so that the same noisy counts have the same interval; they protect nothing.
+        again += np.random.default_rng(1).laplace(0.0, scale, again.shape)
+        below = ct.below(ct.fit(again, self.shape))
+        ranks = (below - q * below[:, -1:]) / width
+        # The lower end is not above the truth when at most so many ranks lie below minus the factor, that is when the
+        # next of them in order does not; and the upper end likewise.
+        step = float(self.grid.step)
+        under = np.floor((truth - self.grid.lo) / step).astype(int)
+        over = np.floor(ranks.shape[1] - 1 - (truth - self.grid.lo + self.whole) / step).astype(int)
+        needed = np.maximum(-_nth(ranks[:, 1:], under), _nth(-ranks[:, :-1], over) * -1)
+        return float(np.clip(np.quantile(needed, confidence, method="higher"), 0.2, 1.0))
+
+    def _blocks(self, noisy: Floats) -> Iterator[tuple[slice, Floats]]:
+        """The rows below each boundary by least squares, for some groups at a time."""
+        size = max(1, BLOCK // self.entries)
+        for start in range(0, len(noisy), size):
+            part = slice(start, start + size)
+            yield part, ct.below(ct.fit(noisy[part], self.shape))
+
+    def _crossing(self, below: Floats, q: float) -> Floats:
+        """Where (rows below) - q (rows) changes its sign; the middle where it is zero for a while."""
+        total = below[:, -1]
+        ranks = below - q * total[:, None]
+        row = np.arange(len(below))
+        last = np.maximum((ranks < 0).sum(axis=1) - 1, 0)  # ranks increase, so those below zero come first
+        first = np.minimum((ranks <= 0).sum(axis=1), ranks.shape[1] - 1)
+        lower = np.minimum(last, ranks.shape[1] - 2)
+        upper = np.maximum(first, 1)
+        if self.whole:
+            place = (lower + upper) / 2  # from the start of one leaf to the end of another
+            value = self.grid.lo + float(self.grid.step) * (place - 0.5) + (float(self.grid.step) - 1) / 2
+        else:
+            ends = []
+            for at in (lower, upper - 1):
+                here, there = ranks[row, at], ranks[row, at + 1]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    share = np.where(there > here, -here / (there - here), 0.5)
+                ends.append(at + np.clip(share, 0, 1))
+            value = self.grid.lo + float(self.grid.step) * (ends[0] + ends[1]) / 2
+        return np.where(total > 0, np.clip(value, self.grid.lo, self.grid.hi), np.nan)
+
+    def _value(self, boundary: Floats, upper: int) -> Floats:
+        """The value at a boundary; of an integer the last one below it when it is an upper end."""
+        value = self.grid.lo + float(self.grid.step) * boundary - (upper if self.whole else 0)
+        return np.clip(value, self.grid.lo, self.grid.hi)
+
+
+def _nth(rows: Floats, n: NDArray[np.int64]) -> Floats:
+    """The n-th smallest number of each row, from 0; infinity where a row is not so long."""
+    out = np.full(len(rows), np.inf)
+    inside = n < rows.shape[1]
+    out[inside] = np.sort(rows, axis=1)[inside, np.maximum(n, 0)[inside]]
+    return out
+
+
+def _alike(noisy: Floats) -> bool:
+    """Whether all groups have the same entries, as invented ones do: one stands for all of them."""
+    return len(noisy) > 1 and bool((noisy[0] == noisy[-1]).all()) and bool((noisy == noisy[0]).all())
+
+
+def tree_for(argument: Expression, cells: int, part: int = 0) -> Tree:
+    """The tree for an expression in a query with so many groups.
+
+    Args:
+        argument: a bounded numeric expression.
+        cells: the number of groups.
+        part: the number of the part of the release whose rows are counted.
+
+    Raises:
+        QueryRefused: there are too many groups for any tree.
+    """
+    most = MOST_LEAVES
+    while most >= FEWEST_LEAVES:
+        grid = leaf_grid(argument, most)
+        shape = ct.shape_for(grid.levels)
+        if cells * ct.node_count(shape) <= MOST_ENTRIES:
+            return Tree(argument, grid, shape, part)
+        most //= 2
+    raise QueryRefused(f"Quantiles, MIN and MAX of {cells:,} groups need more than {MOST_ENTRIES:,} counts.",
+                       "Group by fewer or coarser keys.")  # fmt: skip

@@ -1,0 +1,59 @@
+"""The leaves of a tree of counts: into which pieces the range of an expression is cut, and in which one a row lies."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet.engines.schema import Type
+from discreet.sql.expressions.dialect import fill
+from discreet.sql.expressions.expression import Expression, spell
+from discreet.sql.measures.measure import FINEST, Grid
+
+
+def leaf_grid(argument: Expression, most: int) -> Grid:
+    """The finest grid with at most so many leaves; an integer has no finer one than the integers."""
+    span = argument.span
+    assert span.lo is not None
+    assert span.hi is not None
+    lo, hi, step = float(span.lo), float(span.hi), Fraction(1)
+    if argument.type is Type.INTEGER:
+        lo = float(math.ceil(span.lo))
+        hi = max(lo, float(math.floor(span.hi)))
+        reach = Fraction(hi) - Fraction(lo) + 1
+    else:
+        reach = Fraction(hi) - Fraction(lo)
+        if reach:
+            step = max(FINEST, Fraction(2) ** math.floor(math.log2(reach) - math.log2(most)))
+    while reach / step > most:
+        step *= 2
+    return Grid(lo, hi, step, max(1, math.ceil(reach / step)))
+
+
+def leaf_sql(argument: Expression, grid: Grid, dialect: str) -> str:
+    """The leaf of a row in SQL, from 0 to the number of leaves - 1; NULL where the argument is NULL or NaN.
+
+    The clamp stands here, whatever the expression was thought to be bounded by: below the range is the first leaf,
+    above it the last one.
+    """
+    x, last, spelled = "{0}", grid.levels - 1, [spell(argument, dialect)]
+    if argument.type is Type.INTEGER and grid.step == 1:
+        lo, hi = int(grid.lo), int(grid.hi)
+        text = (
+            f"CASE WHEN {x} BETWEEN {lo} AND {hi} THEN CAST({x} - ({lo}) AS BIGINT) WHEN {x} < {lo} THEN 0 "
+            f"WHEN {x} > {hi} THEN {last} END"
+        )
+        return fill(text, spelled, dialect)
+    x = f"CAST({x} AS DOUBLE)"
+    lo_sql, hi_sql = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
+    place = f"({x} - {lo_sql}) * CAST('{float(1 / grid.step)!r}' AS DOUBLE)"
+    if dialect == "postgres" and grid.step > 1:  # which raises when a product is too small for a double
+        least = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
+        place = f"CASE WHEN abs({x} - {lo_sql}) < {least} THEN 0 ELSE {place} END"
+    leaf = f"CAST(floor({place}) AS BIGINT)"
+    # NaN compares as greater than every number, infinity included, so it falls through to NULL.
+    text = (
+        f"CASE WHEN {x} >= {lo_sql} AND {x} <= {hi_sql} THEN LEAST({leaf}, {last}) WHEN {x} < {lo_sql} THEN 0 "
+        f"WHEN {x} <= CAST('Infinity' AS DOUBLE) THEN {last} END"
+    )
+    return fill(text, spelled, dialect)

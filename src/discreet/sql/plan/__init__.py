@@ -1,0 +1,1 @@
+"""The plan of a question: strategies, shares of epsilon, and the choice of mechanism."""

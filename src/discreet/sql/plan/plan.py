@@ -1,0 +1,156 @@
+"""Plans: what a question will do, what it will cost, and how exact it will be, before any data is touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from sqlglot import exp
+
+from discreet.sql.algebra import keys as ks
+from discreet.sql.algebra.relation import Rows
+from discreet.sql.expressions.expression import Expression
+from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.moments import Joint
+from discreet.sql.measures.quantile_tree import Tree
+
+if TYPE_CHECKING:
+    from discreet.mechanisms import ThresholdedCounts
+
+AnyMeasure: TypeAlias = Measure | Tree | Joint
+"""Integers per group, by how much one row can move them, and what they estimate."""
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate function of a query.
+
+    Attributes:
+        measure: the number of the measure that it is estimated from.
+        what: the quantity, as `measures.estimate` names it.
+        whole: whether the answer is an integer.
+        sql: as the analyst wrote it.
+    """
+
+    measure: int
+    what: str
+    whole: bool
+    sql: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """Private rows that some measures of a release are taken over.
+
+    Attributes:
+        rows: the private rows.
+        keys: the expressions over them that tell the groups apart.
+        cap: how many rows of one unit are counted; 1 when each row is one unit.
+    """
+
+    rows: Rows
+    keys: tuple[Expression, ...]
+    cap: int
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """How the groups of a release are found whose keys are not public.
+
+    Attributes:
+        part: the rows that are counted, each unit once in at most `cap` groups; its keys are the unknown ones.
+        share: the epsilon of the counts.
+        delta: the probability that a group is shown which a single unit made.
+        measure: the number of the measure whose integers are those counts, so that they are drawn once; None when
+            nobody asked for them.
+    """
+
+    part: Part
+    share: Fraction
+    delta: Fraction
+    measure: int | None
+
+    def mechanism(self, release: ReleasePlan) -> ThresholdedCounts:
+        """What chooses the groups."""
+        from discreet.mechanisms import ThresholdedCounts  # a whole room, which few questions need
+
+        neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
+        return ThresholdedCounts(self.share, self.delta, self.part.cap, neighbours)
+
+
+@dataclass(frozen=True)
+class ReleasePlan:
+    """One release: the only place where private rows turn into numbers.
+
+    Attributes:
+        name: of the noisy table that post-processing reads.
+        parts: the private rows; most releases have one part.
+        keys: the public values of the groups, the same for all parts.
+        measures: the integers that are summed per group, each over one part.
+        shares: the epsilon of each measure; they sum to the epsilon of the release.
+        aggregates: what is estimated from the measures; column a0, a1, … of the noisy table.
+        unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
+        discovery: how its groups are found; None when all keys are public.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    keys: tuple[ks.Key, ...]
+    measures: tuple[AnyMeasure, ...]
+    shares: tuple[Fraction, ...]
+    aggregates: tuple[Aggregate, ...]
+    unit_factor: int
+    discovery: Discovery | None = None
+
+    @property
+    def cells(self) -> int:
+        """The number of groups."""
+        return ks.cells(self.keys)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The privacy loss: releases of one measure each compose by addition."""
+        own = self.discovery
+        return sum(self.shares, own.share if own is not None and own.measure is None else Fraction(0))
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta of finding the groups; 0 when all keys are public."""
+        return Fraction(0) if self.discovery is None else self.discovery.delta
+
+    def sensitivity(self, measure: AnyMeasure) -> int:
+        """By how much one neighbour step moves the integers of a measure over all groups, in L1."""
+        return self.unit_factor * self.parts[measure.part].cap * measure.levels
+
+    def scale(self, measure: int) -> Fraction:
+        """The scale of the Laplace noise on each integer of a measure."""
+        return Fraction(self.sensitivity(self.measures[measure])) / self.shares[measure]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole question.
+
+    Attributes:
+        text: as the analyst wrote it.
+        statement: the same in one canonical spelling, so that the same question is recognised.
+        releases: in the order in which they run.
+        post: the SQL that runs over the noisy tables.
+    """
+
+    text: str
+    statement: str
+    releases: tuple[ReleasePlan, ...]
+    post: exp.Query
+
+    @cached_property
+    def epsilon(self) -> Fraction:
+        """The privacy loss of the whole statement: a function of its text and the policy."""
+        return sum((release.epsilon for release in self.releases), Fraction(0))
+
+    @cached_property
+    def delta(self) -> Fraction:
+        """The delta of the whole statement; 0 unless groups must be found."""
+        return sum((release.delta for release in self.releases), Fraction(0))

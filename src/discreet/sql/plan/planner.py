@@ -1,0 +1,223 @@
+"""Text and policy -> plan. Nothing here touches data, so nothing here can leak it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from discreet.errors import InvalidParameter
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.algebra.keys import planned_cells
+from discreet.sql.algebra.relation import Rows
+from discreet.sql.analyze.aggregates import Choice, Request, aggregate, choose, measure
+from discreet.sql.analyze.release_scope import Draft
+from discreet.sql.analyze.scopes import Splitter
+from discreet.sql.expressions.expression import Column, Expression
+from discreet.sql.functions import call
+from discreet.sql.lower.discovery import answering
+from discreet.sql.plan.plan import AnyMeasure, Discovery, Part, Plan, ReleasePlan
+from discreet.sql.plan.shares import shares_of, weights_of
+from discreet.sql.syntax.nodes import shown_as
+from discreet.sql.syntax.parse import parse
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of one unit counts in this question; None leaves it to the policy.
+
+    Attributes:
+        max_rows: rows of a unit that are kept.
+        max_groups: groups of a unit in which it is counted by COUNT(DISTINCT unit).
+    """
+
+    max_rows: int | None = None
+    max_groups: int | None = None
+
+
+Reading: TypeAlias = tuple[str, list[Draft], exp.Query]
+"""A statement read with a catalog, before epsilon is known; see `_read`."""
+MOST_KNOWN = 64
+LEAST_FINDING = Fraction(1, 4)
+"""The least share of the epsilon of a release that goes into finding its groups."""
+Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
+"""By output column, how many times the share of epsilon that it would have otherwise."""
+
+
+NO_LIMITS = Limits()
+FINDING = Choice(0, None, False, "finding")
+"""The counts of units by which groups are found whose keys are not public."""
+
+
+def plan(
+    text: str,
+    catalog: Catalog,
+    epsilon: Fraction,
+    limits: Limits = NO_LIMITS,
+    delta: Fraction = Fraction(0),
+    emphasis: Emphasis = (),
+    known: dict[tuple[str, bool], Reading] | None = None,
+) -> Plan:
+    """Plan a question.
+
+    Args:
+        text: one SELECT in DuckDB's dialect.
+        catalog: what it may refer to.
+        epsilon: for the whole statement, however many releases and aggregates it has; `shares` says how they share
+            it.
+        limits: how much of one unit counts.
+        delta: for the whole statement, if it has groups that must be found; 0 refuses such.
+        emphasis: which columns get more of epsilon, or less, than they would otherwise.
+        known: what was read of earlier statements with the same catalog, to be looked up and added to.
+
+    Raises:
+        QueryRefused: it cannot be answered with a guarantee.
+        InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
+    """
+    known = {} if known is None else known
+    asked = str(text), delta > 0
+    read = known.get(asked)
+    if read is None or not isinstance(text, str):
+        if len(known) >= MOST_KNOWN:
+            known.clear()
+        read = known[asked] = _read(text, catalog, delta > 0)
+    canonical, drafts, post = read
+    chosen = [choose(draft.requests) for draft in drafts]
+    weights = [_weights(draft, *one) for draft, one in zip(drafts, chosen, strict=True)]
+    _emphasise(weights, emphasis, drafts, [answered_by for _, answered_by in chosen], post)
+    finding = sum(draft.unknown for draft in drafts)
+    releases = tuple(
+        _release(draft, *one, shares, catalog.unit_factor, limits, delta / max(finding, 1))
+        for draft, one, shares in zip(drafts, chosen, shares_of(epsilon, weights), strict=True)
+    )
+    return Plan(text, f"{canonical} {limits}{emphasis or ''}", releases, post)
+
+
+def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
+    """What of a plan does not depend on epsilon: a preview looks at many, and analysts ask again with another.
+
+    Returns:
+        The canonical spelling, the releases before their measures are chosen, and the post-processing; none of which
+        is changed afterwards.
+    """
+    statement = parse(text)
+    splitter = Splitter(text, catalog, unknown_keys)
+    post = splitter.split(statement)
+    for draft in splitter.drafts:
+        if not draft.requests and not draft.unknown:
+            raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
+                                  "Add COUNT(*) AS n to what is selected.")  # fmt: skip
+    return statement.sql("duckdb", comments=False), splitter.drafts, post
+
+
+def _weights(draft: Draft, choices: list[Choice], answered_by: list[int]) -> list[Fraction]:
+    """The weights of the measures, and behind them that of the counts by which groups are found, if any are."""
+    measures = [measure(c, Fraction(1), 0, planned_cells(draft.keys)) for c in choices]
+    weights = weights_of(measures, draft.requests, answered_by)
+    if not draft.unknown:
+        return weights
+    at = answering(choices, draft.keys, draft.rows.per_unit)
+    if at is None:
+        at = len(weights)
+        weights += weights_of([measure(FINDING, Fraction(1), 0, 1)], [Request("units", None, "")], [0])
+    # What is not found has no other answers at all, so a costly column such as a median must not starve the search.
+    rest = sum(weights, Fraction(0)) - weights[at]
+    weights[at] = max(weights[at], rest * LEAST_FINDING / (1 - LEAST_FINDING))
+    return weights
+
+
+def _emphasise(
+    weights: list[list[Fraction]],
+    emphasis: Emphasis,
+    drafts: list[Draft],
+    answered_by: list[list[int]],
+    post: exp.Query,
+) -> None:
+    """Multiply the weights of the measures that the emphasised columns are estimated from, each once."""
+    if not emphasis:
+        return
+    columns: dict[str, set[tuple[int, int]]] = {}
+    for release, (draft, measures) in enumerate(zip(drafts, answered_by, strict=True)):
+        for at, number in enumerate(measures):
+            for name in shown_as(post, draft.name, f"a{at}"):
+                columns.setdefault(name.lower(), set()).add((release, number))
+    for name, factor in emphasis:
+        if name.lower() not in columns:
+            raise InvalidParameter(
+                f"{name} is not a column of the answer that has noise.",
+                f"Name one of {', '.join(columns)}." if columns else "Leave the split out.",
+            )
+        for release, number in columns[name.lower()]:
+            weights[release][number] *= factor
+
+
+def _release(
+    draft: Draft,
+    choices: list[Choice],
+    answered_by: list[int],
+    shares: tuple[Fraction, ...],
+    unit_factor: int,
+    limits: Limits,
+    delta: Fraction,
+) -> ReleasePlan:
+    parts: list[Part] = []
+    shared: dict[int, Part] = {}  # a tree is alone in its part: its query counts by leaf, not only by group
+    measures: list[AnyMeasure] = []
+    for choice, share in zip(choices, shares, strict=False):  # the counts that find groups may come behind
+        part = _part(draft, choice, limits)
+        at = next((at for at, one in shared.items() if one == part), len(parts))
+        if choice.counts == "tree" or at == len(parts):
+            at = len(parts)
+            parts.append(part)
+            if choice.counts != "tree":
+                shared[at] = part
+        contribution = Fraction(unit_factor * part.cap) / share
+        measures.append(measure(choice, contribution, at, planned_cells(draft.keys)))
+    discovery = None
+    if draft.unknown:
+        answers = answering(choices, draft.keys, draft.rows.per_unit)
+        share = shares[len(choices) if answers is None else answers]
+        discovery = Discovery(_part(draft, FINDING, limits), share, delta, answers)
+    return ReleasePlan(
+        name=draft.name,
+        parts=tuple(parts),
+        keys=draft.keys,
+        measures=tuple(measures),
+        shares=shares[: len(choices)],
+        aggregates=tuple(aggregate(r, at) for r, at in zip(draft.requests, answered_by, strict=True)),
+        unit_factor=unit_factor,
+        discovery=discovery,
+    )
+
+
+def _part(draft: Draft, choice: Choice, limits: Limits) -> Part:
+    """The rows that a measure is taken over, and how many of one unit count."""
+    rows = draft.rows
+    finding = choice.counts == FINDING.counts
+    keys = tuple(key.expression for key in draft.keys if not (finding and key.public))
+    cap = rows.max_rows
+    if limits.max_rows is not None and rows.per_unit and not rows.fixed:
+        cap = limits.max_rows
+    if not (choice.counts == "units" or (finding and rows.per_unit)):
+        return Part(rows, keys, cap)
+    # Each unit once in each of its groups; it has no more groups than rows.
+    some = choice.argument
+    where = None if some is None else call("not", _is_null(some))
+    items = tuple((f"k{at}", key) for at, key in enumerate(keys))
+    once = rel.PerUnit(rel.Select(rows.relation, items, where) if items or where else rows.relation,
+                       tuple((name, Column(name, key.type, key.span)) for name, key in items), ())  # fmt: skip
+    columns = {name: Column(name, key.type, key.span) for name, key in items}
+    groups = 1 if not keys else limits.max_groups or (1 if rows.fixed and rows.max_rows == 1 else cap)
+    if not finding and not draft.unknown:
+        groups = min(groups, planned_cells(draft.keys))  # nobody is in more groups than there are
+    counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
+    return Part(counted, tuple(columns.values()), groups)
+
+
+def _is_null(expression: Expression) -> Expression:
+    result = call("is_null", expression)
+    assert result is not None
+    return result

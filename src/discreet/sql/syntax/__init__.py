@@ -1,0 +1,1 @@
+"""SQL text to a tree, refusals with their place, and grouping sets."""

@@ -1,0 +1,130 @@
+"""GROUPING SETS, ROLLUP and CUBE as one SELECT for each set of keys."""
+
+from __future__ import annotations
+
+import itertools
+
+from sqlglot import exp
+
+from discreet.sql.syntax.parse import output_name
+from discreet.sql.syntax.refusal import refuse
+
+MOST_SETS = 64
+
+
+def expand(node: exp.Select, text: str) -> exp.Query:
+    """Rewrite a SELECT with several grouping sets as UNION ALL BY place of plain ones; others as they are.
+
+    A key that is not in a set is NULL in its rows, and GROUPING(key) is 1 there.
+
+    Raises:
+        QueryRefused: there are more than 64 sets, or a form that is not understood.
+    """
+    group = node.args.get("group")
+    if group is None:
+        return node
+    several = [
+        *(e for e in group.expressions if isinstance(e, exp.Rollup | exp.Cube | exp.GroupingSets)),
+        *(e for part in ("rollup", "cube", "grouping_sets") for e in group.args.get(part) or []),
+    ]
+    if not several:
+        return node
+    if any(not isinstance(e, exp.Rollup | exp.Cube | exp.GroupingSets) for e in several):
+        raise refuse(group, text, "This form of GROUP BY is not understood.", "Write ROLLUP (a, b).")
+    _resolve(node, several)
+    plain = [e for e in group.expressions if e not in several]
+    sets = [
+        [*plain, *itertools.chain.from_iterable(chosen)]
+        for chosen in itertools.product(*(_sets(e, text) for e in several))
+    ]
+    if len(sets) > MOST_SETS:
+        raise refuse(group, text, f"These are {len(sets)} grouping sets; at most {MOST_SETS} are allowed.",
+                     "Ask for fewer.")  # fmt: skip
+    every = list(dict.fromkeys(key for one in sets for key in one))
+    names = [output_name(item) for item in node.expressions]
+    selects = [_one(node, keys, every, names) for keys in sets]
+    union: exp.Query = selects[0]
+    for other in selects[1:]:
+        union = exp.Union(this=union, expression=other, distinct=False)
+    outer = exp.select(*(exp.column(exp.to_identifier(name, quoted=True)) for name in names)).from_(
+        exp.Subquery(this=union, alias=exp.TableAlias(this=exp.to_identifier("grouping_sets")))
+    )
+    for part in ("order", "limit", "offset"):
+        if node.args.get(part) is not None:
+            outer.set(part, node.args[part].copy())
+    if node.args.get("with_") is not None:
+        outer.set("with_", node.args["with_"].copy())
+    return outer
+
+
+def _resolve(node: exp.Select, several: list[exp.Expr]) -> None:
+    """Put the expression of an alias in its place; a name that the expression itself reads is a column."""
+    aliases = {item.alias.lower(): item.this for item in node.expressions if isinstance(item, exp.Alias)}
+    for one in several:
+        for column in list(one.find_all(exp.Column)):
+            meant = None if column.table else aliases.get(column.name.lower())
+            if meant is None or any(
+                c.name.lower() == column.name.lower() for c in meant.find_all(exp.Column)
+            ):
+                continue
+            if isinstance(column.parent, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren):
+                column.replace(meant.copy())
+
+
+def _sets(node: exp.Expr, text: str) -> list[list[exp.Expr]]:
+    members = [_members(e) for e in node.expressions]
+    if isinstance(node, exp.Rollup):
+        return [list(itertools.chain.from_iterable(members[:n])) for n in range(len(members), -1, -1)]
+    if isinstance(node, exp.Cube):
+        return [
+            list(itertools.chain.from_iterable(chosen))
+            for n in range(len(members), -1, -1)
+            for chosen in itertools.combinations(members, n)
+        ]
+    out: list[list[exp.Expr]] = []
+    for e, listed in zip(node.expressions, members, strict=True):
+        out += _sets(e, text) if isinstance(e, exp.Rollup | exp.Cube | exp.GroupingSets) else [listed]
+    return out
+
+
+def _members(node: exp.Expr) -> list[exp.Expr]:
+    if isinstance(node, exp.Tuple):
+        return list(node.expressions)
+    if isinstance(node, exp.Paren):
+        return [node.this]
+    return [node]
+
+
+def _one(node: exp.Select, keys: list[exp.Expr], every: list[exp.Expr], names: list[str]) -> exp.Select:
+    out = node.copy()
+    for part in ("order", "limit", "offset", "with_"):
+        out.set(part, None)
+    out.set("group", exp.Group(expressions=[key.copy() for key in dict.fromkeys(keys)]) if keys else None)
+    absent = [key for key in every if key not in keys]
+    items = []
+    for item, name in zip(out.expressions, names, strict=True):
+        inner = _without(item.unalias(), absent, keys)
+        items.append(exp.alias_(inner, exp.to_identifier(name, quoted=True)))
+    out.set("expressions", items)
+    if out.args.get("having") is not None:
+        out.set("having", exp.Having(this=_without(out.args["having"].this, absent, keys)))
+    return out
+
+
+def _without(node: exp.Expr, absent: list[exp.Expr], keys: list[exp.Expr]) -> exp.Expr:
+    """An expression in which the keys that are not grouped by are NULL, outside of aggregates."""
+    if node in absent:
+        return exp.null()
+    if isinstance(node, exp.Grouping) or (
+        isinstance(node, exp.Anonymous) and node.name.lower() == "grouping"
+    ):
+        bits = ["1" if key in absent else "0" for key in node.expressions]
+        return exp.Literal.number(int("".join(bits) or "0", 2))
+    if isinstance(node, exp.AggFunc | exp.Query):
+        return node
+    for name, value in list(node.args.items()):
+        if isinstance(value, exp.Expr):
+            node.set(name, _without(value, absent, keys))
+        elif isinstance(value, list):
+            node.set(name, [_without(v, absent, keys) if isinstance(v, exp.Expr) else v for v in value])
+    return node

@@ -1,0 +1,145 @@
+"""SQL text -> one parsed query that can do nothing but read the tables of the session."""
+
+from __future__ import annotations
+
+import logging
+from itertools import pairwise
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokenizer_core import TokenType
+
+from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
+from discreet.errors import QueryRefused
+from discreet.sql.syntax.refusal import refuse
+
+MAX_TEXT = 100_000
+MAX_DEPTH = 120
+RESERVED = "__"
+
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+
+
+def parse(text: str) -> exp.Query:
+    """Parse one SELECT statement in DuckDB's dialect.
+
+    Raises:
+        QueryRefused: the text is no SQL, is more than one statement, is no SELECT, or names a function that
+            reads files, settings or the environment.
+    """
+    if not isinstance(text, str):
+        raise QueryRefused(
+            f"The query is of type {type(text).__name__}, not a text.", "Pass the SQL as a string."
+        )
+    if len(text) > MAX_TEXT:
+        raise QueryRefused(
+            f"The query is longer than {MAX_TEXT} characters.", "Put long lists into a public table."
+        )
+    try:
+        statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
+    except (ParseError, TokenError) as error:
+        raise _syntax(text, error) from None
+    except RecursionError:
+        raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+    if not statements:
+        raise QueryRefused("The query is empty.", "Write a SELECT statement.")
+    if len(statements) > 1:
+        raise refuse(statements[1], text, "There is more than one statement.", "Send them one at a time.")
+    statement = statements[0]
+    while isinstance(statement, exp.Subquery) and not any(
+        v for k, v in statement.args.items() if k != "this"
+    ):
+        statement = statement.this
+    if not isinstance(statement, exp.Query):
+        kind = type(statement).__name__.upper()
+        raise refuse(
+            statement, text, f"This is a {kind} statement; only SELECT can be answered.", "Write a SELECT."
+        )
+    _check(statement, text)
+    return statement
+
+
+TWINS = ("Two columns of the answer have the same name.", "Give one of them another name with AS.")
+
+
+def output_name(item: exp.Expr) -> str:
+    """The name of a column of a result: its alias, the column that it is, or its text."""
+    if isinstance(item, exp.Alias | exp.Column) or (isinstance(item, exp.Subquery) and item.alias):
+        return item.alias_or_name
+    return item.sql("duckdb", comments=False)
+
+
+def _check(statement: exp.Query, text: str) -> None:
+    if any(node.depth > MAX_DEPTH for node in statement.walk()):
+        raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
+    _refuse_functions(statement, text)
+    _refuse_twins(statement, text)
+    for node in statement.walk():
+        if isinstance(node, exp.Table):
+            if not isinstance(node.this, exp.Identifier):
+                name = _function_name(node.this)
+                if name not in ALLOWED_TABLE_FUNCTIONS:
+                    raise refuse(node, text, f"The table function {name} is not allowed in a query.",
+                                 "Name a table of the session; the steward can add one to the policy.")  # fmt: skip
+            elif node.args.get("db") is not None or node.args.get("catalog") is not None:
+                raise refuse(node, text, "A table is named by one word, without schema or database.",
+                             f"Write {node.name}.")  # fmt: skip
+        if isinstance(node, exp.Identifier) and node.name.startswith(RESERVED):
+            raise refuse(
+                node, text, "Names that begin with two underscores are reserved.", "Choose another name."
+            )
+        if isinstance(node, exp.Parameter | exp.Placeholder | exp.SessionParameter):
+            raise refuse(node, text, "Parameters are not supported.", "Write the value into the query.")
+        if isinstance(node, exp.Into | exp.Lock | exp.Command | exp.DML | exp.DDL) and not isinstance(
+            node, exp.Query
+        ):
+            raise refuse(node, text, "A query can only read.", "Write a plain SELECT.")
+
+
+def _refuse_functions(statement: exp.Query, text: str) -> None:
+    """Refuse a function by the name that the parser knows it by, or by the one that is written out for the sandbox."""
+    tokens = DuckDB().tokenize(statement.sql("duckdb", comments=False))
+    called = {a.text.lower() for a, b in pairwise(tokens) if b.token_type is TokenType.L_PAREN}
+    functions = list(statement.find_all(exp.Func))
+    called |= {_function_name(node) for node in functions}
+    for name in sorted(called & FORBIDDEN_FUNCTIONS.keys()):
+        written = (
+            n for n in functions if name in (_function_name(n), n.sql("duckdb").partition("(")[0].lower())
+        )
+        raise refuse(next(written, None), text, f"The function {name} is not allowed in a query.",
+                     "Remove it: a query reads the tables of the session and nothing else.")  # fmt: skip
+
+
+def _refuse_twins(statement: exp.Query, text: str) -> None:
+    """Refuse two columns of one name in the answer; those behind a star show when the statement is rehearsed."""
+    seen: set[str] = set()
+    for item in [] if any(item.is_star for item in statement.selects) else statement.selects:
+        name = output_name(item).lower()
+        if name in seen:
+            raise refuse(item, text, *TWINS)
+        seen.add(name)
+
+
+def _function_name(node: exp.Expr) -> str:
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower()
+    if isinstance(node, exp.Func):
+        return node.sql_name().lower()
+    return node.key
+
+
+def _syntax(text: str, error: Exception) -> QueryRefused:
+    details = getattr(error, "errors", None) or [{}]
+    first = details[0]
+    line, column = int(first.get("line") or 0), int(first.get("col") or 0)
+    what = str(first.get("description") or "the text ends inside a quote or a comment").rstrip(".")
+    picture = ""
+    if line:
+        shown = text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""
+        wrong = str(first.get("highlight") or "")
+        start = max(0, column - max(1, len(wrong)))
+        picture = f"  {shown}\n  {' ' * start}{'^' * max(1, len(wrong))}"
+    return QueryRefused(f"This is not SQL that can be read: {what}.", "Check the spelling there.",
+                        line=line, column=column, picture=picture)  # fmt: skip

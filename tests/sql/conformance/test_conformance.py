@@ -1,0 +1,135 @@
+"""Every engine gives the integers of DuckDB, bit by bit, and the corpus holds every line of the function table.
+
+There is no chance of a false alarm. Power: the planted faults at the end are found by the same check.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+from unittest import mock
+
+import pytest
+from tests import servers
+
+from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.engine import Engine
+from discreet.engines.postgres import PostgresEngine
+from discreet.engines.spark import SparkEngine
+from discreet.sql import conformance
+from discreet.sql import functions as fn
+from discreet.sql.functions.table import Rule, define
+from discreet.sql.lower.run import exact_integers
+
+checking = importlib.import_module("discreet.sql.conformance.check")
+_catalog, cases = checking._catalog, checking.cases
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+EVERY = 1 if os.environ.get("DISCREET_CORPUS") == "all" else 3
+"""Spark takes a third of a second for the least question; all of them are asked before a release."""
+SPARK = {
+    "functions": 1,
+    "questions by u, 3": EVERY,
+    "questions by row, None": 3 * EVERY,
+    "questions by u, 100": 3 * EVERY,
+}
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Spark warns of the versions of others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@cache
+def postgres() -> Engine:
+    url = servers.postgres()
+    servers.load(url, "corpus", conformance.tables())
+    return PostgresEngine.open_all([(name, f"{url}#corpus.{name}") for name in conformance.tables()])
+
+
+@cache
+def spark() -> Engine:
+    session = servers.spark()
+    frames = [(name, session.createDataFrame(table)) for name, table in conformance.tables().items()]
+    return SparkEngine.open_all(frames)
+
+
+def test_the_corpus_is_large_and_leaves_no_function_out() -> None:
+    assert len(conformance.QUESTIONS) >= 150
+    assert conformance.count() >= 1000
+    lines = {(name, at) for name, listed in fn.TABLE.items() for at in range(len(listed))}
+    assert lines - conformance.covered(_catalog("row", None)) == set()
+
+
+def test_a_new_function_without_an_entry_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(fn.TABLE, "brand_new", [])
+    with mock.patch.dict(fn.TABLE):
+        define(
+            "brand_new",
+            "brand_new(a, b)",
+            "bt",
+            fn.TABLE["not"][0].gives,
+            fn.TABLE["and"][0].bounds,
+            "({0} = {1})",
+        )
+        assert ("brand_new", 0) in conformance.covered(_catalog("row", None))
+        # One that no value of the corpus fits.
+        never = {1: Rule("never", "", lambda _: False, ())}
+        line = fn.TABLE["brand_new"][0]
+        define("brand_new", "brand_new(a, b)", "tt", line.gives, line.bounds, "({0} = {1})", literals=never)
+        assert ("brand_new", 1) not in conformance.covered(_catalog("row", None))
+
+
+@pytest.mark.parametrize("part", conformance.parts())
+def test_postgresql(part: str) -> None:
+    assert conformance.check(postgres(), [part]) == []
+
+
+@pytest.mark.parametrize("part", SPARK)
+def test_spark(part: str) -> None:
+    assert conformance.check(spark(), [part], SPARK[part]) == []
+
+
+def test_duckdb_from_a_file_of_its_own() -> None:
+    engine = DuckDBEngine.open(conformance.tables())
+    assert conformance.check(engine, ["questions by u, 3"]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "template"),
+    [
+        ("round_whole", 0, "CAST(round({0}) AS BIGINT)"),  # half to even, and an error where it does not fit
+        ("epoch_ms", 0, "CAST(extract(epoch FROM {0}) * 1000 AS BIGINT)"),  # rounded up
+        ("divide", 0, "({0} / NULLIF({1}, 0))"),  # an error where the result is too large
+        ("length", 0, "CAST(octet_length({0}) AS BIGINT)"),  # bytes
+        ("lt", 3, "(({0} COLLATE \"unicode\") < {1})"),  # the order of a dictionary
+    ],
+)  # fmt: skip
+def test_a_spelling_with_another_meaning_is_found(name: str, at: int, template: str) -> None:
+    spelling = fn.TABLE[name][at].spelling
+    assert isinstance(spelling, dict)
+    with mock.patch.dict(spelling, {"postgres": template}):
+        cases.cache_clear()
+        try:
+            chosen = [
+                case for case in cases("functions") if any(n.startswith(f"{name},") for n in case.names)
+            ]
+            found = [p.question for case in chosen for p in _problems(case)]
+        finally:
+            cases.cache_clear()
+    assert any(question.startswith(f"{name},") for question in found)
+
+
+def _problems(case: Any) -> Any:
+    def expected(case: Any) -> object:
+        return exact_integers(case.release, checking._duckdb(), checking.SALT, portable=True)
+
+    with mock.patch.object(checking, "_expected", expected):
+        return checking._compare(postgres(), case, "functions")

@@ -1,0 +1,131 @@
+"""The worst values that a column can hold, by logical type, and how to look at an expression over them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from discreet.engines.connection import connect, make_total
+from discreet.engines.schema import Type
+from discreet.sql.algebra.catalog import scan_of
+from discreet.sql.algebra.keys import arrow_type
+from discreet.sql.expressions.expression import Expression, leaves, spell
+from discreet.sql.expressions.span import BOOLEANS, Span, number
+
+NAN, INF = float("nan"), float("inf")
+DAY = 86_400_000_000
+INTEGERS = [None, 0, 1, -1, 2, 7, -40, 255, 2**31, -(2**31) - 1, 2**53 + 1, 2**62, 2**63 - 1, -(2**63)]
+FLOATS = [
+    None, NAN, INF, -INF, 0.0, -0.0, 5e-324, -5e-324, 2.2e-308, 0.1, 0.5, -0.5, 1.5, 2.5, -2.5, 1e15, 2.0**53 + 2,
+    2.0**63, -(2.0**63), 1e300, 1e308, -1e308,
+]  # fmt: skip
+TEXTS = [
+    None, "", " ", "x", "X", "z", "nan", "NaN", "inf", "-Infinity", "1e400", "-1e400", "12", "-0", "1e3", " 7 ", "0x10",
+    "1_000", "1,5", "99999999999999999999", "9223372036854775807", "true", "2020-02-29", "2020-02-30", "infinity",
+    "-infinity", "5000000-01-01", "0044-03-15 (BC)", "10:00", "e\u0301", "\u00df", "\u0130", "\u202e", "\U0001f600",
+    "\u0661", "%", "_", "\\", "'", '"', "a\nb", "a\0b", "{0}", "x' OR 1=1 --", "x" * 3000,
+]  # fmt: skip
+BOOLS = [None, True, False]
+DATES = [None, 0, -1, 18_321, -719_162, 2_932_896, 2_932_897, 106_751_991, 106_751_992, -106_751_992, 2**31 - 2,
+         -(2**31) + 2, 2**31 - 1, -(2**31) + 1]  # fmt: skip
+"""Days from 1970-01-01; the two outermost are DuckDB's infinities, beside them its first and last day."""
+STAMPS = [None, 0, -1, 1, 1_583_000_000_123_456, 253_402_300_799_999_999, -62_135_596_800_000_000, 2**63 - 2,
+          -9_223_372_022_400_000_000, 2**63 - 1, -(2**63) + 1]  # fmt: skip
+"""Microseconds from 1970-01-01; the two outermost are DuckDB's infinities, beside them its first and last moment."""
+WORST: dict[Type, list[Any]] = {
+    Type.INTEGER: INTEGERS, Type.FLOAT: FLOATS, Type.TEXT: TEXTS, Type.BOOLEAN: BOOLS, Type.DATE: DATES,
+    Type.TIMESTAMP: STAMPS,
+}  # fmt: skip
+BOUNDS: dict[Type, list[tuple[Fraction, Fraction] | None]] = {
+    Type.INTEGER: [None, (Fraction(-5), Fraction(20)), (Fraction(1), Fraction(2**40)),
+                   (Fraction(-(2**62)), Fraction(2**62))],
+    Type.FLOAT: [None, (Fraction(-5, 2), Fraction(4)), (Fraction(1, 8), Fraction(10**9)),
+                 (Fraction(-(10**299)), Fraction(10**299))],
+    Type.TEXT: [None],
+    Type.BOOLEAN: [None],
+    Type.DATE: [None, (Fraction(18_262), Fraction(18_627))],
+    Type.TIMESTAMP: [None, (Fraction(0), Fraction(18_627 * DAY))],
+}  # fmt: skip
+
+
+def array(kind: Type, values: Sequence[Any]) -> pa.Array:
+    """Values of a type; NaN stays NaN, and dates are any 32-bit number of days."""
+    if kind is Type.DATE:
+        return pa.array(values, pa.int32()).cast(pa.date32())
+    if kind is Type.TIMESTAMP:
+        return pa.array(values, pa.int64()).cast(pa.timestamp("us"))
+    return pa.array(values, arrow_type(kind), from_pandas=False)
+
+
+def scanned(name: str, kind: Type, bounds: tuple[Fraction, Fraction] | None) -> Expression:
+    """A column as a private table is scanned, with or without bounds."""
+    span = Span() if bounds is None else Span(*bounds)
+    return scan_of(name, kind, bounds, BOOLEANS if kind is Type.BOOLEAN else span)
+
+
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    """A connection with the settings of the engine."""
+    made = connect()
+    make_total(made)
+    return made
+
+
+def evaluate(expression: Expression) -> pa.ChunkedArray:
+    """The values of an expression over the product of the worst values of its columns; errors surface as they are."""
+    columns = {column.name: column for column in leaves(expression)}
+    rows = list(itertools.product(*(WORST[c.type] for c in columns.values())))
+    data = {name: array(c.type, [row[at] for row in rows]) for at, (name, c) in enumerate(columns.items())}
+    connection().register("worst", pa.table(data or {"one": [1]}))
+    try:
+        sql = f"SELECT {spell(expression, 'duckdb')} AS v FROM worst"
+        return connection().sql(sql).to_arrow_table().column("v")
+    finally:
+        connection().unregister("worst")
+
+
+def broken(expression: Expression) -> list[str]:
+    """What is wrong with the values of an expression: type, NULL, NaN, or a value outside its span."""
+    values = evaluate(expression)
+    span, problems = expression.span, []
+    if values.type != arrow_type(expression.type):
+        problems.append(f"type {values.type}")
+    if values.null_count and not span.nullable:
+        problems.append("NULL where the span knows none")
+    if expression.type is Type.DATE:
+        places = [None if v is None else Fraction(v) for v in values.cast(pa.int32()).to_pylist()]
+    elif expression.type is Type.TIMESTAMP:
+        places = [None if v is None else Fraction(v) for v in values.cast(pa.int64()).to_pylist()]
+    else:
+        listed = values.to_pylist()
+        if any(isinstance(v, float) and math.isnan(v) for v in listed):
+            problems.append("NaN")
+        if span.domain is not None and not set(listed) - {None} <= set(span.domain):
+            problems.append("a value outside the domain")
+        if expression.type not in (Type.INTEGER, Type.FLOAT):
+            return problems
+        inf = Fraction(10) ** 400
+        places = [
+            None if v is None or v != v else (inf if v > 0 else -inf) if v in (INF, -INF) else number(v)
+            for v in listed
+        ]
+    known = [p for p in places if p is not None]
+    # A floating-point result may differ from the exact one by some units in the last place.
+    edges = [abs(edge) for edge in (span.lo, span.hi) if edge is not None]
+    slack = max(edges, default=Fraction(0)) / 10**12 if expression.type is Type.FLOAT else Fraction(0)
+    if span.lo is not None and known and min(known) < span.lo - slack:
+        problems.append(f"{_short(min(known))} below {_short(span.lo)}")
+    if span.hi is not None and known and max(known) > span.hi + slack:
+        problems.append(f"{_short(max(known))} above {_short(span.hi)}")
+    return problems
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value)!r}" if abs(value) < 10**308 else "something huge"

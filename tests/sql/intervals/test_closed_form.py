@@ -1,0 +1,143 @@
+"""Intervals cover what they say: the answer without noise, with the stated confidence, however small a group is.
+
+Noise is drawn with the sampler that answers are made with, around exact integers, and the intervals are made as for
+an answer. Power: the coverage of closed forms is counted in 20,000 draws, whose standard error is 0.28 points at 80 %
+and 0.15 at 95 %. A test fails beyond 6.5 standard errors, which by chance happens less than once in 10^9; a coverage
+that is four points too low is found as surely. Of intervals from draws, which take 4,000 draws each, 500 are made,
+whose standard error is 1 point at 95 %: what shows for sure is a coverage below 80 %.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.noise import laplace
+from discreet.sql.intervals import closed_form as intervals
+from discreet.sql.intervals.closed_form import direct, discrete_half_width
+from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.plan.plan import ReleasePlan
+
+DRAWS, FEW = 20_000, 500
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99, 1 - 1e-9])
+@pytest.mark.parametrize("scale", [2.0**-10, 0.1, 0.5, 1.0, 1.5, 7.0, 100.0, 12345.678, 1e6])
+def test_the_half_width_of_one_variable_is_the_least_one(scale: float, confidence: float) -> None:
+    m = discrete_half_width(scale, confidence)
+    with mpmath.workdps(60):
+        q = mpmath.exp(-1 / mpmath.mpf(scale))
+
+        def inside(k: int) -> Any:
+            return 1 - 2 * q ** (k + 1) / (1 + q)
+
+        assert inside(m) >= mpmath.mpf(confidence) * (1 - mpmath.mpf(10) ** -13)
+        assert m == 0 or inside(m - 1) < mpmath.mpf(confidence) * (1 + mpmath.mpf(10) ** -13)
+
+
+def test_the_half_width_is_that_of_the_probabilities() -> None:
+    for scale in (0.3, 1.0, 4.0):
+        q = math.exp(-1 / scale)
+        pmf = {k: (1 - q) / (1 + q) * q ** abs(k) for k in range(-200, 201)}
+        for confidence in (0.5, 0.9, 0.99):
+            least = next(m for m in range(200) if sum(pmf[k] for k in range(-m, m + 1)) >= confidence)
+            assert discrete_half_width(scale, confidence) == least
+
+
+def released(
+    rows: int, sql: str, epsilon: Fraction
+) -> tuple[ReleasePlan, np.ndarray[Any, np.dtype[np.int64]]]:
+    """The plan and the exact integers of a question over some invented rows."""
+    rng = np.random.default_rng(rows)
+    table = pa.table({
+        "i": pa.array(rng.integers(-5, 21, rows)), "x": pa.array(rng.uniform(0, 100, rows)),
+        "n": pa.array([None if at % 3 == 0 else at % 7 for at in range(rows)], pa.int64()),
+    })  # fmt: skip
+    bounds = {"i": (-5, 20), "x": (0, 150), "n": (0, 6)}
+    with dp.protect(table, privacy_unit="row", bounds=bounds, budget=10**6) as session:
+        (release,) = session._plan(sql, epsilon).releases
+        return release, exact_integers(release, session._engine, 7)
+
+
+def coverage(rows: int, sql: str, epsilon: Fraction, confidence: float, draws: int) -> dict[str, float]:
+    """How often the interval of each aggregate holds the estimate from exact integers."""
+    release, exact = released(rows, sql, epsilon)
+    entries = np.repeat(exact, draws, axis=0)
+    at = 0
+    for number, measure in enumerate(release.measures):
+        part = slice(at, at + measure.entries)
+        entries[:, part] += laplace(release.scale(number), (draws, measure.entries))
+        at += measure.entries
+    noisy, plain = Noisy(release, entries), Noisy(release, exact)
+    out = {}
+    for aggregate in release.aggregates:
+        true = plain.values(aggregate)[0]
+        if math.isnan(true):
+            continue
+        low, high = direct(release, aggregate, noisy.of(aggregate), noisy.values(aggregate), confidence)
+        slack = 1e-9 * max(1.0, abs(true))
+        out[aggregate.sql] = float(np.mean((low <= true + slack) & (true <= high + slack)))
+    return out
+
+
+LINEAR = [
+    "SELECT COUNT(*) AS v FROM data", "SELECT SUM(i) AS v FROM data", "SELECT SUM(x) AS v FROM data",
+    "SELECT COUNT(*) AS v, COUNT(n) AS w FROM data", "SELECT AVG(i) AS v, COUNT(*) AS w, SUM(i) AS s FROM data",
+    "SELECT AVG(x) AS v, COUNT(x) AS w, SUM(x) AS s FROM data", "SELECT AVG(n) AS v, COUNT(*) AS w FROM data",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(2)])
+@pytest.mark.parametrize("rows", [1, 5, 40, 2000])
+def test_closed_forms_cover(rows: int, epsilon: Fraction, confidence: float) -> None:
+    slack = 6.5 * math.sqrt(confidence * (1 - confidence) / DRAWS)
+    for sql in LINEAR:
+        for name, covered in coverage(rows, sql, epsilon, confidence, DRAWS).items():
+            assert covered >= confidence - slack, (sql, name)
+            # Whole numbers are rounded outwards: a single noise of scale 1/2 is zero in three of four draws.
+            if epsilon < 1 and "AVG" not in name:
+                assert covered <= confidence + slack + 0.02, (sql, name)
+
+
+@pytest.mark.parametrize("what", ["VAR_POP(x)", "VAR_SAMP(i)", "STDDEV(x)", "STDDEV_POP(i)"])
+@pytest.mark.parametrize(("rows", "epsilon"), [(2000, Fraction(1)), (20_000, Fraction(1, 10))])
+def test_intervals_from_draws_cover(what: str, rows: int, epsilon: Fraction) -> None:
+    (covered,) = coverage(rows, f"SELECT {what} AS v FROM data", epsilon, 0.95, FEW).values()
+    assert covered >= 0.95 - 6.5 * math.sqrt(0.95 * 0.05 / FEW)
+
+
+def test_an_average_that_drowns_may_lie_anywhere() -> None:
+    release, exact = released(1, "SELECT AVG(x) AS v FROM data", Fraction(1, 1000))
+    noisy = Noisy(release, exact)
+    low, high = direct(
+        release, release.aggregates[0], noisy.of(release.aggregates[0]), np.array([50.0]), 0.95
+    )
+    assert low[0] == 0
+    assert high[0] == pytest.approx(150, rel=1e-6)
+
+
+def test_intervals_that_are_too_narrow_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The half-width of one noise where two are added up."""
+    wide = intervals.half_width
+    monkeypatch.setattr(
+        intervals,
+        "half_width",
+        lambda w, c: wide(np.asarray(w)[..., :1] * 0 + np.max(np.abs(w), axis=-1, keepdims=True), c),
+    )
+    intervals._ratio_widths.cache_clear()
+    intervals._unit_width.cache_clear()
+    try:
+        found = coverage(40, "SELECT AVG(i) AS v, COUNT(*) AS w FROM data", Fraction(1, 10), 0.8, DRAWS)
+    finally:
+        monkeypatch.undo()
+        intervals._ratio_widths.cache_clear()
+        intervals._unit_width.cache_clear()
+    assert min(found.values()) < 0.8 - 6.5 * math.sqrt(0.8 * 0.2 / DRAWS)
