@@ -145,3 +145,11 @@ def _valid(missing: NDArray[np.bool_] | None) -> pa.Buffer | None:
     if missing is None or not missing.any():
         return None
     return pa.py_buffer(np.packbits(~missing, bitorder="little"))
+
+
+def is_number(values: pa.Table, name: str) -> bool:
+    """Whether a column of an answer holds numbers."""
+    import pyarrow as pa
+
+    kind = values.schema.field(name).type
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

@@ -15,9 +15,9 @@ from discreet.engines.connection import connect
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.sql.conformance import tables
 from discreet.sql.conformance.check import SALT, Case, cases
+from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower import run
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.measures.measure import SATURATE
 from discreet.sql.plan.plan import ReleasePlan
 
 BY_UNIT = cases("questions by u, 3")

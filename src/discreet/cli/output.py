@@ -144,7 +144,8 @@ def print_release(release: Release) -> None:
 
 def cells(release: Release) -> tuple[list[list[str]], list[bool]]:
     """The rows of an answer as text, and which columns are numbers."""
-    from discreet.sql.finish.answer import is_number, with_interval
+    from discreet.arrow import is_number
+    from discreet.sql.finish.answer import with_interval
 
     columns = []
     for name in release.columns:

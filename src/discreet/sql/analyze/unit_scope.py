@@ -19,10 +19,10 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows, UnitAggregate, WindowCall
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.expressions.dialect import WIDE
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import takes_a_number
-from discreet.sql.measures.measure import WIDE
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
 

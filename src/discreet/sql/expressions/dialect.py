@@ -14,6 +14,11 @@ from functools import lru_cache
 from discreet.engines.schema import Type
 from discreet.sql.expressions.span import Value
 
+SATURATE = 2**62
+"""Sums are clamped into +-2^62 before they leave the engine: 1-Lipschitz, so the sensitivity stands."""
+WIDE = {"": "DECIMAL(38, 0)", "duckdb": "HUGEINT"}
+"""The widest exact integer of each dialect; 2^63 rows of 2^30 fit."""
+
 FAMILIES = ("duckdb", "postgres", "spark")
 """The dialects that the function table is spelled in."""
 _TYPES: dict[str, dict[str, str]] = {

@@ -111,3 +111,8 @@ def spelling_of(call: Call, dialect: str) -> str:
     """The SQL of an operation in an engine, with {0}, {1}, … or {*} for its arguments."""
     writer = WRITERS.get((call.name, dialect))
     return writer(call) if writer is not None else call.spelling.get(dialect) or call.spelling[""]
+
+
+def constant(argument: Expression | None) -> bool:
+    """Whether an argument is a literal, whose count is the count of all rows."""
+    return isinstance(argument, Literal) and argument.value is not None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.arrow import is_number
 from discreet.rational import show, small
 
 if TYPE_CHECKING:
@@ -231,14 +232,6 @@ def table_bytes(table: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table, max_chunksize=1 << 20)
     return bytes(sink.getvalue().to_pybytes())
-
-
-def is_number(values: pa.Table, name: str) -> bool:
-    """Whether a column of an answer holds numbers."""
-    import pyarrow as pa
-
-    kind = values.schema.field(name).type
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def with_interval(value: object, low: float | bool | None, high: float | bool | None) -> str:

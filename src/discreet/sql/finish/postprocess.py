@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet import arrow
+from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra import keys as ks
-from discreet.sql.finish.answer import is_number
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import Late
 from discreet.sql.intervals.monotone import carried
@@ -27,9 +27,9 @@ from discreet.sql.intervals.row_mapping import (
 )
 from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
-from discreet.sql.lower.discovery import imagined
 from discreet.sql.lower.run import CELL, EVERY, Noisy, Some, blocks
 from discreet.sql.plan.plan import Aggregate, Plan
+from discreet.sql.plan.unknown_groups import imagined
 from discreet.sql.syntax.parse import TWINS
 
 if TYPE_CHECKING:

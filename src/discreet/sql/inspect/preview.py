@@ -14,10 +14,10 @@ from discreet.errors import InvalidParameter
 from discreet.rational import show, small
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.inspect.warnings import warnings_of
-from discreet.sql.lower.discovery import imagined
 from discreet.sql.lower.run import Noisy
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import Plan, ReleasePlan
+from discreet.sql.plan.unknown_groups import imagined
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
-from discreet.sql.finish.answer import is_number
+from discreet.arrow import is_number
 
 if TYPE_CHECKING:
     import pyarrow as pa

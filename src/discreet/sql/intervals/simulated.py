@@ -9,10 +9,10 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
+from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra import keys as ks
-from discreet.sql.finish.answer import is_number
 from discreet.sql.intervals import repeated_simulation as redrawn
 from discreet.sql.intervals.closed_form import drawn_again, draws_for
 from discreet.sql.intervals.row_mapping import with_cell

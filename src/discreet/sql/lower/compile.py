@@ -18,12 +18,13 @@ from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT, public_tables, raw_column, scans
+from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.expressions.expression import Column, Expression, leaves, quote, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
 from discreet.sql.lower.packed_rows import Span
 from discreet.sql.lower.relation_sql import to_sql
-from discreet.sql.measures.measure import SATURATE, Measure
+from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.quantile_tree import Tree
 from discreet.sql.plan.plan import AnyMeasure, Part, ReleasePlan
 

@@ -12,10 +12,11 @@ from discreet import arrow
 from discreet.engines.engine import Engine
 from discreet.noise import add_laplace
 from discreet.sql.algebra import keys as ks
+from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
-from discreet.sql.measures.measure import SATURATE, columns
+from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import Tree
 from discreet.sql.plan.plan import Aggregate, ReleasePlan
 

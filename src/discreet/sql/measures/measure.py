@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from discreet.engines.schema import Type
-from discreet.sql.expressions.dialect import divided, fill
-from discreet.sql.expressions.expression import Expression, Literal, spell
+from discreet.sql.expressions.dialect import WIDE, divided, fill
+from discreet.sql.expressions.expression import Expression, spell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,10 +44,6 @@ SCALE_BITS = 56
 """The largest scale of noise, which leaves seven bits before a 64-bit integer saturates."""
 FINEST = Fraction(1, 2**1000)
 """The least step: its inverse is still a double."""
-SATURATE = 2**62
-"""Sums are clamped into +-2^62 before they leave the engine: 1-Lipschitz, so the sensitivity stands."""
-WIDE = {"": "DECIMAL(38, 0)", "duckdb": "HUGEINT"}
-"""The widest exact integer of each dialect; 2^63 rows of 2^30 fit."""
 LOW_BITS = 15
 """How many bits of an integer Spark sums apart from the others."""
 
@@ -346,11 +342,6 @@ def estimate(measure: Measure, what: str, noisy: Floats) -> Floats:
             variance = np.where(n > 1, variance * n / (n - 1), np.nan)
         variance = np.where(usable, variance, np.nan)
     return np.sqrt(variance) if what.startswith("stddev") else variance
-
-
-def constant(argument: Expression | None) -> bool:
-    """Whether an argument is a literal, whose count is the count of all rows."""
-    return isinstance(argument, Literal) and argument.value is not None
 
 
 class Entries(Protocol):

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.sql.expressions.dialect import divided
+from discreet.sql.expressions.dialect import WIDE, divided
 from discreet.sql.expressions.expression import Expression
-from discreet.sql.measures.measure import WIDE, Grid, Measure, scaled_sql, total
+from discreet.sql.measures.measure import Grid, Measure, scaled_sql, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,14 +13,15 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates import Choice, Request, aggregate, choose, measure
+from discreet.sql.analyze.aggregates import Request
 from discreet.sql.analyze.release_scope import Draft
 from discreet.sql.analyze.scopes import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
-from discreet.sql.lower.discovery import answering
 from discreet.sql.plan.plan import AnyMeasure, Discovery, Part, Plan, ReleasePlan
 from discreet.sql.plan.shares import shares_of, weights_of
+from discreet.sql.plan.strategies import Choice, aggregate, choose, measure
+from discreet.sql.plan.unknown_groups import answering
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.parse import parse
 

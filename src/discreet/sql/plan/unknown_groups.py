@@ -1,0 +1,38 @@
+"""Groups whose keys are not public: which counts find them, and invented ones for a preview."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from discreet.sql.algebra import keys as ks
+from discreet.sql.plan.strategies import Choice
+
+if TYPE_CHECKING:
+    from discreet.sql.plan.plan import Plan
+
+IMAGINED = 10
+"""How many groups a preview invents where the keys are not public."""
+
+
+def answering(choices: Sequence[Choice], keys: tuple[ks.Key, ...], per_unit: bool) -> int | None:
+    """The number of the choice whose integers are the counts of units by which the groups are found anyway."""
+    if any(key.public for key in keys):
+        return None
+    wanted = "units" if per_unit else "rows"
+    for at, one in enumerate(choices):
+        if one.counts == wanted and one.argument is None and one.degree == 0 and not one.with_null:
+            return at
+    return None
+
+
+def imagined(plan: Plan, groups: int = IMAGINED) -> Plan:
+    """The plan with invented groups in place of those that must be found; a plan without such is returned as it is."""
+    releases = tuple(
+        release
+        if release.discovery is None
+        else dataclasses.replace(release, keys=ks.imagined(release.keys, groups))
+        for release in plan.releases
+    )
+    return dataclasses.replace(plan, releases=releases)
