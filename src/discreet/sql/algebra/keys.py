@@ -44,11 +44,14 @@ class Key:
             public have none until they are found, and then those of the found groups, one for each group: the
             unknown keys of a release run side by side, while public ones are combined with everything.
         public: whether the values are known from the policy and the text.
+        block: public keys of one block run side by side, too, one value for each of their groups: not every
+            combination of them can have rows. None for a key that is combined with everything.
     """
 
     expression: Expression
     values: tuple[Value, ...]
     public: bool = True
+    block: int | None = None
 
     def arrow(self) -> pa.Array:
         """The values as an Arrow array of the type that the engine's expression has."""
@@ -65,7 +68,7 @@ class Key:
 
     def range(self) -> tuple[int, int] | None:
         """First value and count when the values are consecutive integers."""
-        if self.expression.type is not Type.INTEGER or not self.public:
+        if self.expression.type is not Type.INTEGER or not self.public or self.block is not None:
             return None
         first = int(self.values[0])  # type: ignore[arg-type]
         consecutive = all(value == first + at for at, value in enumerate(self.values))
@@ -212,9 +215,13 @@ def _ordered(values: Iterable[Value]) -> tuple[Value, ...]:
 
 
 def axes(keys: tuple[Key, ...]) -> list[tuple[int, ...]]:
-    """The numbers of the keys that run together: each public key alone, all unknown ones as one."""
-    unknown = tuple(at for at, key in enumerate(keys) if not key.public)
-    return [(at,) if key.public else unknown for at, key in enumerate(keys) if key.public or at == unknown[0]]
+    """The numbers of the keys that run together: each public key alone or with its block, all unknown ones as one."""
+    together: dict[tuple[bool, int], list[int]] = {}
+    for at, key in enumerate(keys):
+        # Numbers of blocks are not negative, so a key alone gets a number of its own below zero.
+        number = 0 if not key.public else -1 - at if key.block is None else key.block
+        together.setdefault((key.public, number), []).append(at)
+    return [tuple(ats) for ats in together.values()]
 
 
 def cells(keys: tuple[Key, ...]) -> int:
@@ -224,7 +231,7 @@ def cells(keys: tuple[Key, ...]) -> int:
 
 def planned_cells(keys: tuple[Key, ...]) -> int:
     """The number of groups that a plan reckons with: unknown keys count as so many as are likely."""
-    public = math.prod(len(key.values) for key in keys if key.public)
+    public = cells(tuple(key for key in keys if key.public))
     return public if all(key.public for key in keys) else public * PLANNED
 
 

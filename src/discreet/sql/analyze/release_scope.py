@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
-from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
+from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
+from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import Request, read_aggregate
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
-from discreet.sql.expressions.expression import Column, leaves
+from discreet.sql.expressions.expression import Column, Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
 
@@ -55,7 +56,7 @@ class ReleaseScope:
         self.frame = frame
         self.refuse = splitter.refuse
         self.binder = Binder(splitter.text, frame.column)
-        keys = tuple(self._key(n) for n in group_nodes)
+        keys = self._keys(group_nodes)
         count = cells(tuple(key for key in keys if key.public))
         if count > MAX_CELLS:
             raise self.refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
@@ -92,27 +93,43 @@ class ReleaseScope:
                 out.set(part, value)
         return out
 
-    def _key(self, node: exp.Expr) -> Key:
+    def _keys(self, nodes: list[exp.Expr]) -> tuple[Key, ...]:
+        """The keys of GROUP BY, with the groups that WHERE and public tables leave."""
+        bound = [self._bound_key(node) for node in nodes]
+        found: dict[int, Key] = {}
+        for number, one in enumerate(public_groups(self.frame.rows.relation, bound)):
+            values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
+            for at, column in zip(one.at, values, strict=True):
+                block = number if len(one.at) > 1 else None
+                found[at] = Key(bound[at], tuple(column), block=block)
+        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+
+    def _bound_key(self, node: exp.Expr) -> Expression:
         if has_aggregate(node):
             raise self.refuse(node, "An aggregate cannot be grouped by.", "Group by columns of the rows.")
         bound = self.binder.bind(node)
         if next(leaves(bound), None) is None:
             raise self.refuse(node, "This key is the same for every row.", "Remove it from GROUP BY.")
-        values = public_values(bound)
+        return bound
+
+    def _key(self, at: int, node: exp.Expr, bound: Expression, found: dict[int, Key]) -> Key:
+        key = found.get(at)
         what = node.sql("duckdb")
-        if values is None and self.splitter.unknown_keys:
+        if key is None and self.splitter.unknown_keys:
             return Key(bound, (), public=False)
-        if values is None:
+        if key is None:
             raise self.refuse(node, f"The groups of {what} are not public.",
                               "Declare keys or bounds of its columns in the policy, or group by a CASE or a "
                               "bounded integer, for instance floor(x / 10) of a bounded x; or give a delta, and "
                               "groups of many units are found.")  # fmt: skip
-        if not values:
-            raise self.refuse(node, f"{what} is NULL for every public value.", "Group by something else.")
-        if len(values) > MAX_CELLS:
-            raise self.refuse(node, f"There are {len(values):,} groups; at most {MAX_CELLS:,} can be answered.",
+        if not key.values:
+            raise self.refuse(node, f"No public value of {what} can have rows here.",
+                              "Look at the conditions of WHERE and at the keys of the policy, or group by something "
+                              "else.")  # fmt: skip
+        if len(key.values) > MAX_CELLS:
+            raise self.refuse(node, f"There are {len(key.values):,} groups; at most {MAX_CELLS:,} can be answered.",
                               "Group by a coarser key.")  # fmt: skip
-        return Key(bound, values)
+        return key
 
     def _ordered(self, node: exp.Expr) -> exp.Expr:
         target = node.this

@@ -62,7 +62,7 @@ def _questions() -> list[str]:
     for source in _SOURCES:
         out.append(f"SELECT COUNT(*) AS v, AVG(a) AS w, SUM(clamp(f, -9, 9)) AS x FROM {source}")
         out.append(f"SELECT h, COUNT(DISTINCT t.u) AS v, MEDIAN(p) AS w FROM {source} GROUP BY h")
-    out.append("SELECT h, COUNT(*) AS v FROM t WHERE FALSE GROUP BY h")
+    out.append("SELECT h, COUNT(*) AS v FROM t WHERE upper(c) = 'x' GROUP BY h")
     out.append("SELECT h, b, COUNT(*) AS v FROM t GROUP BY ROLLUP (h, b)")
     out.append("SELECT SUM(a) AS v FROM t WHERE f > 1e308 AND f < -1e308")
     return list(dict.fromkeys(out))

@@ -189,6 +189,15 @@ def grain_of(call: Call) -> tuple[int, int] | None:
     return None
 
 
+def moment_grain(call: Call) -> tuple[int, int] | None:
+    """For what is the same for all moments of some unit: which argument is the moment, and the unit in microseconds."""
+    if call.name == "to_date":
+        return 0, cal.DAY
+    if call.name in CLOCK_PARTS:
+        return 0, cal.CLOCK[call.name]
+    return grain_of(call)
+
+
 KEEPS_YEARS = frozenset(
     {
         "in_years",

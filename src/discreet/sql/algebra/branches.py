@@ -1,0 +1,179 @@
+"""Private rows traced back to stored columns: what each column is computed from, and what holds of every row.
+
+A relation is read as one or more branches, of which each row comes from one: a UNION has a branch for each side, an
+outer join one for rows with a partner and one for rows without. In a branch every visible column is an expression over
+leaves (stored columns, columns of public tables, results per unit), and every filter passed on the way is a condition
+over them. Nothing here touches data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count, product
+
+from discreet.engines.schema import Type
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.relation import PublicTable, Relation
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal
+
+MOST_BRANCHES = 16
+"""With more branches than this a relation is not traced."""
+
+
+NOTHING = Literal(None, Type.TEXT)
+"""What a column of a public table is where a row found no partner; read with the type that it is read as."""
+
+
+class NotTracedError(Exception):
+    """A relation has too many branches to be traced."""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A public table in a branch.
+
+    Attributes:
+        table: the table.
+        prefix: before the names of its columns, which makes them leaves of this branch alone.
+    """
+
+    table: PublicTable
+    prefix: str
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Where the rows of a relation come from.
+
+    Attributes:
+        columns: the expression over leaves that each visible column stands for, by name.
+        conditions: over leaves; true of every row of this branch.
+        joined: the public tables that each row was joined with.
+        lonely: public tables in which a row found no partner, each with the condition that a partner meets.
+        prefix: before the names of columns that are leaves themselves.
+        public: by the name of each column of a public table, the prefix that makes it a leaf.
+    """
+
+    columns: Mapping[str, Expression]
+    conditions: tuple[Expression, ...] = ()
+    joined: tuple[Joined, ...] = ()
+    lonely: tuple[tuple[Joined, Expression | None], ...] = ()
+    prefix: str = ""
+    public: Mapping[str, str] = field(default_factory=dict)
+
+    def over_leaves(self, expression: Expression) -> Expression:
+        """An expression over the visible columns as one over leaves."""
+        if isinstance(expression, Column):
+            known = self.columns.get(expression.name)
+            if isinstance(known, Literal) and known.value is None:
+                return Literal(None, expression.type)
+            if known is not None:
+                return known
+            prefix = self.public.get(expression.name, f"{self.prefix}?")
+            return Column(f"{prefix}{expression.name}", expression.type, expression.span.null())
+        if isinstance(expression, Call):
+            args = tuple(self.over_leaves(arg) for arg in expression.args)
+            return Call(expression.name, expression.spelling, args, expression.type, expression.span)
+        return expression
+
+    def all_over_leaves(self, *conditions: Expression | None) -> tuple[Expression, ...]:
+        """Conditions over the visible columns as conditions over leaves."""
+        return tuple(self.over_leaves(one) for one in conditions if one is not None)
+
+
+def branches(relation: Relation) -> list[Branch]:
+    """The branches of a relation.
+
+    Raises:
+        NotTracedError: there are more than `MOST_BRANCHES`.
+    """
+    return _branches(relation, count())
+
+
+def _branches(relation: Relation, numbers: Iterator[int]) -> list[Branch]:
+    found = list(_traced(relation, numbers))
+    if len(found) > MOST_BRANCHES:
+        raise NotTracedError
+    return found
+
+
+def _traced(relation: Relation, numbers: Iterator[int]) -> Iterator[Branch]:
+    if isinstance(relation, rel.Scan):
+        prefix = f"{next(numbers)}:"
+        columns: dict[str, Expression] = {
+            name: Column(f"{prefix}{name}", c.type, c.scan.span) for name, c in relation.table.columns.items()
+        }
+        yield Branch(columns, prefix=prefix)
+    elif isinstance(relation, rel.Union):
+        for part in relation.parts:
+            yield from _branches(part, numbers)
+    elif isinstance(relation, rel.Select):
+        for one in _branches(relation.source, numbers):
+            conditions = one.conditions + one.all_over_leaves(relation.where)
+            if relation.items is None:
+                yield _with(one, conditions=conditions)
+            else:
+                columns = {name: one.over_leaves(item) for name, item in relation.items}
+                yield Branch(columns, conditions, one.joined, one.lonely, f"{next(numbers)}:")
+    elif isinstance(relation, rel.Join):
+        sides = _branches(relation.left, numbers), _branches(relation.right, numbers)
+        for left, right in product(*sides):
+            both = _with(
+                left,
+                columns={**right.columns, **left.columns},
+                conditions=left.conditions + right.conditions,
+                joined=left.joined + right.joined,
+                lonely=left.lonely + right.lonely,
+                public={**right.public, **left.public},
+            )
+            yield _with(both, conditions=both.conditions + both.all_over_leaves(relation.on))
+        if relation.outer:
+            for left in sides[0]:
+                yield _with(left, columns={**_nothing(sides[1]), **left.columns})
+    elif isinstance(relation, rel.PublicJoin):
+        yield from _public(relation, numbers)
+    elif isinstance(relation, rel.Matching):
+        yield from _branches(relation.left, numbers)
+    elif isinstance(relation, rel.PerUnit):
+        for one in _branches(relation.source, numbers):
+            columns = {name: one.over_leaves(item) for name, item in relation.keys}
+            yield Branch(columns, one.conditions, one.joined, one.lonely, f"{next(numbers)}:")
+    else:
+        yield from _branches(relation.source, numbers)
+
+
+def _public(relation: rel.PublicJoin, numbers: Iterator[int]) -> Iterator[Branch]:
+    names = relation.table.data.column_names
+    for left in _branches(relation.left, numbers):
+        table = Joined(relation.table, f"{next(numbers)}:")
+        inside = _with(left, public={**left.public, **dict.fromkeys(names, table.prefix)})
+        on = inside.all_over_leaves(relation.on)
+        yield _with(inside, conditions=left.conditions + on, joined=(*left.joined, table))
+        if relation.outer:
+            alone = (*left.lonely, (table, on[0] if on else None))
+            nothing = dict.fromkeys(names, NOTHING)
+            yield _with(left, columns={**left.columns, **nothing}, lonely=alone)
+
+
+def _nothing(sides: list[Branch]) -> dict[str, Expression]:
+    """NULL for every column of the side of an outer join that found no partner."""
+    return {name: Literal(None, column.type) for one in sides for name, column in one.columns.items()}
+
+
+def _with(
+    branch: Branch,
+    columns: Mapping[str, Expression] | None = None,
+    conditions: tuple[Expression, ...] | None = None,
+    joined: tuple[Joined, ...] | None = None,
+    lonely: tuple[tuple[Joined, Expression | None], ...] | None = None,
+    public: Mapping[str, str] | None = None,
+) -> Branch:
+    return Branch(
+        branch.columns if columns is None else columns,
+        branch.conditions if conditions is None else conditions,
+        branch.joined if joined is None else joined,
+        branch.lonely if lonely is None else lonely,
+        branch.prefix,
+        branch.public if public is None else public,
+    )

@@ -1,0 +1,120 @@
+"""The groups that a question can have, as far as WHERE and joins decide them by public values alone.
+
+`WHERE educ IN (2, 3) GROUP BY educ` has two groups, and everybody can see that in the text. The private rows are traced
+back to stored columns (`branches`), what conditions say of single columns is read (`narrowing`), and the combinations
+of public values that satisfy the others are tried in a sandbox that sees no data (`trial`).
+
+Privacy: the groups are a function of the text, the policy and the public tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from discreet.sql.algebra.branches import NotTracedError, branches
+from discreet.sql.algebra.keys import public_values
+from discreet.sql.algebra.relation import Relation
+from discreet.sql.algebra.trial import Block, Group, Trial
+from discreet.sql.expressions.expression import Expression
+from discreet.sql.expressions.span import Value
+
+MOST_JOINT = 100_000
+"""The most combinations of keys that are listed one by one; with more, each key is pruned by itself."""
+Values: TypeAlias = tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class PublicKeys:
+    """Keys of a GROUP BY whose values are public.
+
+    Attributes:
+        at: the numbers of the keys.
+        groups: every combination of their values that can have rows, in order.
+    """
+
+    at: tuple[int, ...]
+    groups: tuple[Group, ...]
+
+
+def public_groups(relation: Relation, keys: Sequence[Expression]) -> list[PublicKeys]:
+    """The groups that can have rows.
+
+    Args:
+        relation: the private rows.
+        keys: over its columns.
+
+    Returns:
+        One entry for each key that is public, or one for several where not every combination of their values can have
+        rows. Every combination of the entries is a group.
+    """
+    listed = [public_values(key) for key in keys]
+    plain = [
+        PublicKeys((at,), tuple((v,) for v in values))
+        for at, values in enumerate(listed)
+        if values is not None
+    ]
+    try:
+        trials = [Trial(one, keys) for one in branches(relation)]
+    except NotTracedError:
+        return plain
+    if not any(one.decides for one in trials):
+        return plain
+    known = [at for at in range(len(keys)) if all(one.values(at) is not None for one in trials)]
+    found = _united(trials, known) if len(trials) > 1 else trials[0].groups(known)
+    order = [_places(listed[at], [one.values(at) or () for one in trials]) for at in range(len(keys))]
+    return [_sorted(one, order) for block in found for one in _apart(*block)]
+
+
+def _united(trials: list[Trial], known: list[int]) -> list[Block]:
+    """The groups of any of several branches."""
+    each = [one.groups(known) for one in trials]
+    size = sum(math.prod(len(groups) for _, groups in blocks) for blocks in each)
+    if size <= MOST_JOINT:
+        joint: set[Group] = set()
+        for blocks in each:
+            for parts in product(*(groups for _, groups in blocks)):
+                by_key: dict[int, Value] = {}
+                for (ats, _), part in zip(blocks, parts, strict=True):
+                    by_key.update(zip(ats, part, strict=True))
+                joint.add(tuple(by_key[at] for at in known))
+        return [(tuple(known), joint)] if known else []
+    alone: dict[int, set[Group]] = {at: set() for at in known}
+    for blocks in each:
+        for ats, groups in blocks:
+            for place, at in enumerate(ats):
+                alone[at] |= {(group[place],) for group in groups}
+    return [((at,), groups) for at, groups in alone.items()]
+
+
+def _apart(ats: tuple[int, ...], groups: set[Group]) -> list[Block]:
+    """Keys every combination of whose values occurs are told apart again."""
+    alone: list[set[Group]] = [{(group[place],) for group in groups} for place in range(len(ats))]
+    if len(ats) == 1 or len(groups) not in (math.prod(map(len, alone)), 0):
+        return [(ats, groups)]
+    return [_alone(at, one) for at, one in zip(ats, alone, strict=True)]
+
+
+def _alone(at: int, groups: set[Group]) -> Block:
+    return (at,), groups
+
+
+def _places(listed: Values | None, found: list[Values]) -> dict[Value, int]:
+    """The place of each value of a key: listed ones keep their order, others are sorted."""
+    values = [value for one in found for value in one]
+    if listed is None:
+        first = found[0] if len(found) == 1 else sorted(set(values))
+        return {value: at for at, value in enumerate(first)}
+    return {value: at for at, value in enumerate(dict.fromkeys((*listed, *values)))}
+
+
+def _sorted(block: Block, order: list[dict[Value, int]]) -> PublicKeys:
+    ats, groups = block
+
+    def place(group: Group) -> list[int]:
+        return [order[at].get(value, len(order[at])) for at, value in zip(ats, group, strict=True)]
+
+    return PublicKeys(ats, tuple(sorted(groups, key=place)))

@@ -1,0 +1,309 @@
+"""Which combinations of public values satisfy the conditions of one branch of private rows.
+
+A condition counts where all that it reads is public: listed keys, booleans, bounded integers and dates, moments cut to
+a unit, and the rows of public tables. Of a conjunction the parts that count are kept, a disjunction counts where every
+side does, and the others are passed over: that leaves groups in, and never takes one out that could have rows.
+
+A moment has too many values to be listed. It is sampled: once in every unit that something cuts it to, and beside every
+literal that it is compared with. Between those nothing changes, so the samples stand for all moments.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from discreet.engines.schema import Type
+from discreet.sql.algebra.branches import Branch, Joined
+from discreet.sql.algebra.keys import MAX_EVALUATED, arrow_type, column_values, public_values
+from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed, rebuilt
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves, spell
+from discreet.sql.expressions.span import MICROSECOND, Value, number
+from discreet.sql.functions import call
+from discreet.sql.functions.dates import FIRST, LAST, moment_grain
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BESIDE = (-1, 0, 1)
+"""Where a moment is sampled beside a literal, in microseconds."""
+Group: TypeAlias = tuple[Value, ...]
+Block: TypeAlias = tuple[tuple[int, ...], set[Group]]
+Sources: TypeAlias = frozenset[str]
+
+
+class Trial:
+    """One branch, and the keys that its rows are grouped by.
+
+    Attributes:
+        decides: whether its conditions or public tables may take groups away.
+        empty: whether no row can satisfy its conditions.
+    """
+
+    def __init__(self, branch: Branch, keys: Sequence[Expression]) -> None:
+        self._joined = {one.prefix: one for one in branch.joined}
+        self._lonely = branch.lonely
+        traced = [branch.over_leaves(key) for key in keys]
+        self.decides = bool(branch.conditions or branch.joined or branch.lonely)
+        conditions = conjuncts(branch.conditions)
+        found = {leaf.name: leaf for one in (*traced, *conditions) for leaf in leaves(one)}
+        own = {name: leaf for name, leaf in found.items() if self._prefix(name) not in self._joined}
+        self._columns, rest = narrowed(conditions, own)
+        self._narrowed = {name for name, one in self._columns.items() if one != own[name]}
+        self.empty = any(one.span.domain == () or _crossed(one) for one in self._columns.values())
+        self._keys = [rebuilt(one, self._columns) for one in traced]
+        self._given = [rebuilt(one, self._columns) for one in rest]
+        self._moments = {
+            name: samples
+            for name, one in self._columns.items()
+            if one.type is Type.TIMESTAMP and (samples := self._sampled(name)) is not None
+        }
+        self._conditions = [weak for one in self._given if (weak := self._weakened(one)) is not None]
+
+    def values(self, at: int) -> Group | None:
+        """Every value of a key by itself; None where it is not public."""
+        return self._values[at]
+
+    @cached_property
+    def _values(self) -> list[Group | None]:
+        return [public_values(key) if self._read(key) is None else self._alone(key) for key in self._keys]
+
+    def _alone(self, key: Expression) -> Group | None:
+        values = public_values(key)
+        if values is not None:
+            return values
+        sources = self._read(key) or frozenset()
+        if self._size(sources) > MAX_EVALUATED:
+            return None
+        return tuple(sorted(group[0] for group in self._run([key], sources, [])))
+
+    def groups(self, known: Sequence[int]) -> list[Block]:
+        """The combinations of values of some keys that can have rows, in blocks that are independent of each other."""
+        out: list[Block] = []
+        components = self._components(known)
+        empty = self.empty or any(
+            not ats and self._fails(sources, given) for ats, sources, given in components
+        )
+        for ats, sources, conditions in components:
+            if empty or not ats:
+                out += [(ats, set())] if ats else []
+            elif len(ats) == 1 and not conditions and not self._bound(sources) and not self._bent(ats[0]):
+                out.append((ats, {(value,) for value in self._values[ats[0]] or ()}))
+            elif self._size(sources) <= MAX_EVALUATED:
+                out.append((ats, self._run([self._keys[at] for at in ats], sources, conditions)))
+            else:
+                out += [((at,), self._pruned_alone(at, conditions)) for at in ats]
+        return out
+
+    def _fails(self, sources: Sources, conditions: list[Expression]) -> bool:
+        """Whether nothing satisfies conditions that no key depends on."""
+        if not conditions or self._size(sources) > MAX_EVALUATED:
+            return False
+        return not self._run([Literal(1, Type.INTEGER)], sources, conditions)
+
+    def _bent(self, at: int) -> bool:
+        """Whether a key is computed from columns of which some values were taken away."""
+        key = self._keys[at]
+        return isinstance(key, Call) and any(leaf.name in self._narrowed for leaf in leaves(key))
+
+    def _pruned_alone(self, at: int, conditions: list[Expression]) -> set[Group]:
+        """A key with those conditions that read nothing but it."""
+        sources = self._read(self._keys[at])
+        if sources is None or self._size(sources) > MAX_EVALUATED:
+            return {(value,) for value in self._values[at] or ()}
+        own = [one for one in conditions if (self._read(one) or frozenset()) <= sources]
+        return self._run([self._keys[at]], sources, own)
+
+    # Sources: a column that can be listed, a moment that is sampled, or a public table --------------------------
+
+    def _prefix(self, name: str) -> str:
+        return name.partition(":")[0] + ":"
+
+    def _source(self, name: str) -> str:
+        prefix = self._prefix(name)
+        return prefix if prefix in self._joined else name
+
+    def _listed(self, name: str) -> Group | None:
+        column = self._columns.get(name)
+        return None if column is None else column_values(column.span, column.type)
+
+    def _read(self, expression: Expression, besides: str = "") -> Sources | None:
+        """The sources that an expression reads; None where it reads anything that is not public."""
+        if isinstance(expression, Literal):
+            return frozenset()
+        if isinstance(expression, Column):
+            if besides and expression.name.startswith(besides):
+                return frozenset()
+            if self._prefix(expression.name) in self._joined or self._listed(expression.name) is not None:
+                return frozenset({self._source(expression.name)})
+            return None
+        moment = _moment_in(expression)
+        if moment is not None and moment[0] in self._moments:
+            return frozenset({moment[0]})
+        parts = [self._read(arg, besides) for arg in expression.args]
+        return None if None in parts else frozenset().union(*(part for part in parts if part is not None))
+
+    def _sampled(self, name: str) -> Group | None:
+        """Moments that stand for all moments of a column; None where there are too many, or no bounds."""
+        span = self._columns[name].span
+        if not span.within(int(FIRST[Type.TIMESTAMP]), int(LAST[Type.TIMESTAMP])) or span.domain is not None:
+            return None
+        grains: list[int] = []
+        literals: list[int] = []
+        for one in (*self._keys, *self._given):
+            _uses(one, name, grains, literals)
+        assert span.lo is not None
+        assert span.hi is not None
+        first, last = math.ceil(span.lo), math.floor(span.hi)
+        if not grains or last < first or (last - first) / min(grains) > MAX_EVALUATED:
+            return None
+        places = {*range(first, last, min(grains)), last}
+        places |= {one + step for one in literals for step in BESIDE if first <= one + step <= last}
+        return tuple(dt.datetime(1970, 1, 1) + MICROSECOND * at for at in sorted(places))
+
+    def _weakened(self, condition: Expression) -> Expression | None:
+        """What follows from a condition of public values alone; None when nothing does."""
+        if self._read(condition) is not None:
+            return condition
+        if isinstance(condition, Call) and condition.name in ("and", "or"):
+            parts = [self._weakened(arg) for arg in condition.args]
+            kept = [part for part in parts if part is not None]
+            if len(kept) == len(parts):
+                return call(condition.name, *kept)
+            return kept[0] if kept and condition.name == "and" else None
+        if isinstance(condition, Call) and condition.name == "not":
+            inner = condition.args[0]
+            if isinstance(inner, Call) and inner.name in ("and", "or"):
+                sides = [call("not", arg) for arg in inner.args]
+                turned = call(
+                    "or" if inner.name == "and" else "and", *(side for side in sides if side is not None)
+                )
+                return None if turned is None else self._weakened(turned)
+        return None
+
+    # Components: keys and conditions that share sources ---------------------------------------------------------
+
+    def _components(self, known: Sequence[int]) -> list[tuple[tuple[int, ...], Sources, list[Expression]]]:
+        merged: list[tuple[set[int], set[str], list[Expression]]] = []
+
+        def join(ats: set[int], sources: Iterable[str], conditions: list[Expression]) -> None:
+            mine = (set(ats), set(sources), list(conditions))
+            for other in [one for one in merged if one[1] & mine[1]]:
+                merged.remove(other)
+                mine = (mine[0] | other[0], mine[1] | other[1], other[2] + mine[2])
+            merged.append(mine)
+
+        for at in known:
+            sources = self._read(self._keys[at])
+            join({at}, {f"key {at}"} if sources is None else sources, [])
+        for condition in self._conditions:
+            join(set(), self._read(condition) or (), [condition])
+        for table, on in self._lonely:
+            join(set(), (None if on is None else self._read(on, table.prefix)) or (), [])
+        return [(tuple(sorted(ats)), frozenset(sources), conditions) for ats, sources, conditions in merged]
+
+    def _bound(self, sources: Sources) -> bool:
+        """Whether public tables decide which values of these sources occur."""
+        return any(one in self._joined for one in sources) or any(
+            on is None or (self._read(on, table.prefix) or frozenset()) & sources
+            for table, on in self._lonely
+        )
+
+    def _size(self, sources: Sources) -> int:
+        return math.prod(len(self._rows(one)) for one in sources)
+
+    def _rows(self, source: str) -> pa.Table | Group:
+        if source in self._joined:
+            return self._joined[source].table.data
+        return self._moments.get(source) or (self._listed(source) or ())
+
+    def _run(self, keys: list[Expression], sources: Sources, conditions: list[Expression]) -> set[Group]:
+        """Try all combinations of the values of some sources."""
+        import pyarrow as pa
+
+        from discreet.engines.sandbox import Sandbox
+
+        if any(source.startswith("key ") for source in sources):
+            (at,) = (int(source[4:]) for source in sources)
+            return {(value,) for value in self._values[at] or ()}
+        tables: dict[str, pa.Table] = {}
+        for at, source in enumerate(sorted(sources)):
+            rows = self._rows(source)
+            if source in self._joined:
+                tables[f"source_{at}"] = _renamed(self._joined[source])
+                continue
+            column = self._columns[source]
+            values = [*rows, None] if column.span.nullable else list(rows)
+            tables[f"source_{at}"] = pa.table({source: pa.array(values, type=arrow_type(column.type))})
+        where = [spell(one, "duckdb") for one in conditions]
+        for at, (lonely, on) in enumerate(self._lonely):
+            read = frozenset() if on is None else self._read(on, lonely.prefix)
+            if read is not None and read <= sources:
+                tables[f"lonely_{at}"] = _renamed(lonely)
+                where.append(
+                    f"NOT EXISTS (SELECT 1 FROM lonely_{at}"
+                    + ("" if on is None else f" WHERE {spell(on, 'duckdb')}")
+                    + ")"
+                )
+        listed = [f"{spell(key, 'duckdb')} AS k{at}" for at, key in enumerate(keys)]
+        where += [f"{spell(key, 'duckdb')} IS NOT NULL" for key in keys]
+        read_from = ", ".join(name for name in tables if name.startswith("source_")) or "(SELECT 1) AS one"
+        with Sandbox(tables) as sandbox:
+            answer = sandbox.run(
+                f"SELECT DISTINCT {', '.join(listed)} FROM {read_from} WHERE {' AND '.join(where)}"
+            )
+        return set(zip(*(column.to_pylist() for column in answer.itercolumns()), strict=True))
+
+
+def _renamed(joined: Joined) -> pa.Table:
+    """A public table whose columns have the names of leaves."""
+    data = joined.table.data
+    return data.rename_columns([f"{joined.prefix}{name}" for name in data.column_names])
+
+
+def _crossed(column: Column) -> bool:
+    lo, hi = column.span.lo, column.span.hi
+    return lo is not None and hi is not None and lo > hi
+
+
+def _plain_moment(expression: Expression) -> Column | None:
+    """The column of moments that an expression is, but for those outside the calendar, which are NULL."""
+    while isinstance(expression, Call) and expression.name == "in_years":
+        expression = expression.args[0]
+    return expression if isinstance(expression, Column) and expression.type is Type.TIMESTAMP else None
+
+
+def _moment_in(expression: Call) -> tuple[str, int | None, list[Fraction]] | None:
+    """For what cuts a moment to a unit or compares it with literals: the column, the unit, and the literals."""
+    grain = moment_grain(expression)
+    if grain is not None:
+        column = _plain_moment(expression.args[grain[0]])
+        return None if column is None else (column.name, grain[1], [])
+    if expression.name not in (*MIRRORED, "in"):
+        return None
+    columns = [column for arg in expression.args if (column := _plain_moment(arg)) is not None]
+    values = [arg.value for arg in expression.args if isinstance(arg, Literal) and arg.value is not None]
+    if len(columns) != 1 or len(values) != len(expression.args) - 1:
+        return None
+    places = [number(value) for value in values]
+    return (
+        None if None in places else (columns[0].name, None, [place for place in places if place is not None])
+    )
+
+
+def _uses(expression: Expression, name: str, grains: list[int], literals: list[int]) -> None:
+    """Collect the units that a column of moments is cut to, and the literals that it is compared with."""
+    if not isinstance(expression, Call):
+        return
+    found = _moment_in(expression)
+    if found is not None:
+        if found[0] == name:
+            grains += [] if found[1] is None else [found[1]]
+            literals += [math.floor(place) for place in found[2]]
+        return
+    for arg in expression.args:
+        _uses(arg, name, grains, literals)
