@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines.connection import literal, make_total, quote
 from discreet.engines.csv import import_csv
+from discreet.engines.duckdb_units import BY_CODE_POINT
 from discreet.engines.schema import Type
+from discreet.engines.twins import of_parquet, see_no_twins
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def attach(
             return _database(connection, path, inner or table, table)
         name = table or _identifier(path)
         if kind == "parquet":
-            return {name: _parquet(path)}
+            return {name: _parquet(connection, path, name)}
         return {name: _csv(connection, path, name, types or {})}
     name = table or "data"
     return {name: _frame(connection, name, source)}
@@ -158,12 +160,13 @@ def _files(path: str) -> list[str]:
     return sorted(file for file in glob(path, recursive=True) if os.path.isfile(file))
 
 
-def _parquet(path: str) -> Origin:
+def _parquet(connection: duckdb.DuckDBPyConnection, path: str, name: str) -> Origin:
     files = _files(path)
     if not files:
         raise SourceError(f"There is no Parquet file at {path}.", "Check the path.")
     # The list is fixed here; DuckDB reads each name as a pattern, and asks for permission of both forms.
     patterns = [escape(file) for file in files]
+    of_parquet(connection, name, patterns)
     listed = ", ".join(map(literal, patterns))
     return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}))
 
@@ -212,6 +215,10 @@ def _tables(
         [database],
     ).fetchall()
     found = [row[0] for row in rows if inner is None or row[0].lower() == inner.lower()]
+    found = [inner] if inner in found else found
+    if inner is not None and len(found) > 1:
+        raise SourceError(f"{inner} may mean {' or '.join(found)}.",
+                          "Write the one that is meant exactly as it is in the database.")  # fmt: skip
     if not found:
         what = "no table" if inner is None else f"no table {inner}"
         raise SourceError(f"The database has {what} in its schema main.", "Check the name of the table.")
@@ -243,6 +250,7 @@ def attach_guest(
     assert isinstance(guest, duckdb.DuckDBPyConnection)
     try:
         cursor = guest.cursor()
+        ((collation,),) = cursor.execute("SELECT current_setting('default_collation')").fetchall()
         make_total(cursor)
         (row,) = cursor.execute("SELECT current_database()").fetchall()
     except duckdb.Error:
@@ -251,6 +259,11 @@ def attach_guest(
         raise SourceError(
             "The DuckDB connection cannot be used.",
             "Pass one that is open and whose configuration is not locked.",
+        )
+    if str(collation).lower() not in BY_CODE_POINT:
+        raise SourceError(
+            f"The DuckDB connection compares texts by the collation {collation}, so that different texts may be equal.",
+            "Write SET default_collation = '' first.",
         )
     version = frozen_version()
     origins: dict[str, Origin] = {}
@@ -261,6 +274,7 @@ def attach_guest(
 
 def _frame(connection: duckdb.DuckDBPyConnection, name: str, source: object) -> Origin:
     table = to_arrow(name, source)
+    see_no_twins(name, table.column_names)
     store = f"frame_{secrets.token_hex(8)}"
     connection.register(store, table)
     return Origin(store, frozen_version(), keep=(table,))

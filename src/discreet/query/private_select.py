@@ -15,6 +15,7 @@ from discreet.query.nodes import has_aggregate, has_window, unaliased, with_quer
 from discreet.query.parse import output_name
 from discreet.query.relation import Rows
 from discreet.query.release_scope import ReleaseScope
+from discreet.query.same_units import see_same_units
 from discreet.query.unit_scope import UnitScope, windowed
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class PrivateSelect:
             ):
                 raise self.refuse(inner.this, "Private rows can be looked up by their privacy unit only.",
                                   f"Write {self._unit} IN (SELECT {self._unit} FROM …).")  # fmt: skip
-            self._match(scope, None, anti)
+            self._match(inner, scope, None, anti)
             return True
         if isinstance(inner, exp.Exists):
             return self._exists(inner, anti)
@@ -147,7 +148,7 @@ class PrivateSelect:
             raise self.refuse(node, "EXISTS over private rows must compare the privacy units.",
                               f"Add WHERE {name}.unit = {next(iter(self.frame.tables))}.unit.")  # fmt: skip
         kept = all_of(rest)
-        self._match(source if kept is None else rel.select(source, None, kept), None, anti)
+        self._match(node, source if kept is None else rel.select(source, None, kept), None, anti)
         return True
 
     def _links(self, node: exp.EQ, inside: Frame) -> bool:
@@ -166,11 +167,12 @@ class PrivateSelect:
                 return True
         return False
 
-    def _match(self, scope: Rows, on: Expression | None, anti: bool) -> None:
+    def _match(self, node: exp.Expr, scope: Rows, on: Expression | None, anti: bool) -> None:
         rows = self.frame.rows
         if not (rows.per_unit and scope.per_unit):
             raise self.refuse(self.node, "Rows that are one unit each cannot be looked up in other private rows.",
                               "Declare the column that names the unit in the policy.")  # fmt: skip
+        see_same_units(node, self.splitter.text, rows, scope)
         relation = rel.Matching(rows.relation, scope.relation, on, anti)
         self.frame = self.frame.over(rel.replaced(rows, relation))
 

@@ -29,6 +29,7 @@ from discreet.query.grouping import expand
 from discreet.query.refusal import refuse
 from discreet.query.relation import Rows
 from discreet.query.release_scope import Draft, ReleaseScope
+from discreet.query.same_units import see_same_units
 from discreet.query.span import hull
 
 if TYPE_CHECKING:
@@ -286,6 +287,7 @@ class Splitter:
         if left.per_unit != right.per_unit or len(left.names) != len(right.names):
             raise self.refuse(node.expression, "The two sides differ in their columns or in their privacy unit.",
                               "Select the same columns on both sides.")  # fmt: skip
+        see_same_units(node.expression, self.text, left, right)
         items: list[tuple[str, Expression, Expression]] = []
         for mine, other in zip(left.names, right.names, strict=True):
             a, b = left.columns[mine.lower()], right.columns[other.lower()]
