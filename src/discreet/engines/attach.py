@@ -306,6 +306,8 @@ def to_arrow(name: str, source: object) -> pa.Table:
             f"The source {name} is of type {kind}, which cannot be opened.",
             "Pass a path, a pandas or Polars DataFrame, an Arrow table or a DuckDB connection.",
         )
+    if module == "pandas":  # which may hold a name twice, and Arrow would say something else of it
+        see_no_twins(name, map(str, getattr(source, "columns", ())))
     try:
         table = convert[module, kind](source)
     except Exception:
