@@ -92,10 +92,20 @@ def single(text: str, name: str, rows: Rows) -> Frame:
     return Frame(text, rows, {name: rows.columns}, frozenset(), held)
 
 
+def inner(name: str, column: str) -> str:
+    """The internal name of a column of one of several sources; no two columns have the same, whatever their names hold.
+
+    Example:
+        >>> inner("x", "y.v"), inner("x.y", "v")
+        ('x.y.v', 'x!.y.v')
+    """
+    return f"{name.replace('!', '!!').replace('.', '!.')}.{column}"
+
+
 def prefixed(text: str, name: str, rows: Rows) -> Frame:
     """One source of several: its columns get internal names that no other source has."""
-    items = tuple((f"{name}.{key}", column) for key, column in rows.columns.items())
-    columns = {key: Column(f"{name}.{key}", c.type, c.span) for key, c in rows.columns.items()}
+    items = tuple((inner(name, key), column) for key, column in rows.columns.items())
+    columns = {key: Column(inner(name, key), c.type, c.span) for key, c in rows.columns.items()}
     moved = Rows(
         rel.Select(rows.relation, items, None),
         columns,
@@ -235,7 +245,7 @@ def join_public(
                      "count in a query.", "Rename one of them with AS.")  # fmt: skip
     data = spelled(data)
     columns = {
-        field: public_column(f"{name}.{field.lower()}", data.column(field)) for field in data.column_names
+        field: public_column(inner(name, field.lower()), data.column(field)) for field in data.column_names
     }
     readable = {field.lower(): column for field, column in columns.items() if column is not None}
     right_rows = Rows(
@@ -263,7 +273,7 @@ def join_public(
     if not left.rows.per_unit and not single_partner:
         raise refuse(clause.node.this, left.text, f"A row could find several partners in {name}, and would count more "
                      "than once.", f"Join on columns of {name} that are unique there.")  # fmt: skip
-    named = data.rename_columns([f"{name}.{field.lower()}" for field in data.column_names])
+    named = data.rename_columns([inner(name, field.lower()) for field in data.column_names])
     table = rel.PublicTable(f"__public_{number_}", named)
     relation = rel.PublicJoin(left.rows.relation, table, all_of(conditions), clause.outer)
     return _joined(both, relation, left.rows.max_rows, left.rows.fixed and single_partner, left.held,
@@ -396,4 +406,4 @@ def _compared_columns(conditions: list[Expression], right: set[str]) -> list[str
 
 
 def _unique(data: pa.Table, compared: list[str], name: str) -> bool:
-    return unique(data, [f for f in data.column_names if f"{name}.{f.lower()}" in compared])
+    return unique(data, [f for f in data.column_names if inner(name, f.lower()) in compared])

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
+from discreet.policy.naming import twins
 from discreet.query import frame as fr
 from discreet.query import functions as fn
 from discreet.query import relation as rel
@@ -128,6 +129,10 @@ class Splitter:
             return outer
         env = dict(outer)
         kept = []
+        same = twins(cte.alias for cte in clause.expressions)
+        if same:
+            raise self.refuse(clause.expressions[0], f"Two tables of WITH are named {same[-1]}.",
+                              "Give one of them another name.")  # fmt: skip
         for cte in clause.expressions:
             name = cte.alias.lower()
             if clause.recursive:
@@ -203,6 +208,8 @@ class Splitter:
         if len(listed) > len(rows.names):
             raise self.refuse(node, "The alias names more columns than there are.", "Remove some.")
         new = [c.name for c in listed] + list(rows.names[len(listed) :])
+        if same := twins(new):
+            raise self.refuse(node, f"Two columns are named {same[-1]}.", "Give one of them another name.")
         items: list[tuple[str, Expression]] = [
             (name, rows.columns[old.lower()]) for name, old in zip(new, rows.names, strict=True)
         ]
