@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.connection import literal, make_total, quote
+from discreet.engines.csv import _encoding as encoding_of
 from discreet.engines.csv import import_csv
 from discreet.engines.duckdb_units import BY_CODE_POINT
 from discreet.engines.schema import Type
-from discreet.engines.twins import of_parquet, see_no_twins
+from discreet.engines.twins import folded, of_csv, of_parquet
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -43,12 +44,14 @@ class Origin:
         version: returns a text that changes when the data may have changed; reads no data.
         paths: the files that queries read.
         keep: Python objects that the relation points into.
+        twins: names, in lower case, that several columns of the source have but for case.
     """
 
     relation: str
     version: Callable[[], str]
     paths: Sequence[str] = ()
     keep: tuple[object, ...] = field(default=(), repr=False)
+    twins: frozenset[str] = frozenset()
 
 
 def attach(
@@ -74,7 +77,7 @@ def attach(
             return _database(connection, path, inner or table, table)
         name = table or _identifier(path)
         if kind == "parquet":
-            return {name: _parquet(connection, path, name)}
+            return {name: _parquet(connection, path)}
         return {name: _csv(connection, path, name, types or {})}
     name = table or "data"
     return {name: _frame(connection, name, source)}
@@ -160,15 +163,15 @@ def _files(path: str) -> list[str]:
     return sorted(file for file in glob(path, recursive=True) if os.path.isfile(file))
 
 
-def _parquet(connection: duckdb.DuckDBPyConnection, path: str, name: str) -> Origin:
+def _parquet(connection: duckdb.DuckDBPyConnection, path: str) -> Origin:
     files = _files(path)
     if not files:
         raise SourceError(f"There is no Parquet file at {path}.", "Check the path.")
     # The list is fixed here; DuckDB reads each name as a pattern, and asks for permission of both forms.
     patterns = [escape(file) for file in files]
-    of_parquet(connection, name, patterns)
     listed = ", ".join(map(literal, patterns))
-    return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}))
+    return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}),
+                  twins=of_parquet(connection, patterns))  # fmt: skip
 
 
 def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Mapping[str, Type]) -> Origin:
@@ -177,7 +180,8 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Map
     version = file_version([path])
     store = f"csv_{secrets.token_hex(8)}"
     import_csv(connection, path, store, types)
-    return Origin(f"memory.main.{store}", lambda: version)
+    twins = of_csv(path, encoding_of(path), connection.sql(f"FROM memory.main.{store}").columns)
+    return Origin(f"memory.main.{store}", lambda: version, twins=twins)
 
 
 def _database(
@@ -274,10 +278,9 @@ def attach_guest(
 
 def _frame(connection: duckdb.DuckDBPyConnection, name: str, source: object) -> Origin:
     table = to_arrow(name, source)
-    see_no_twins(name, table.column_names)
     store = f"frame_{secrets.token_hex(8)}"
     connection.register(store, table)
-    return Origin(store, frozen_version(), keep=(table,))
+    return Origin(store, frozen_version(), keep=(table,), twins=folded(table.column_names))
 
 
 def to_arrow(name: str, source: object) -> pa.Table:
@@ -307,7 +310,9 @@ def to_arrow(name: str, source: object) -> pa.Table:
             "Pass a path, a pandas or Polars DataFrame, an Arrow table or a DuckDB connection.",
         )
     if module == "pandas":  # which may hold a name twice, and Arrow would say something else of it
-        see_no_twins(name, map(str, getattr(source, "columns", ())))
+        called = [str(column) for column in getattr(source, "columns", ())]
+        if len(set(called)) < len(called):
+            raise SourceError(f"The source {name} has two columns of one name.", "Rename one of them.")
     try:
         table = convert[module, kind](source)
     except Exception:

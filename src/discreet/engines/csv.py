@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from discreet.engines.connection import literal, quote
 from discreet.engines.schema import Type
-from discreet.engines.twins import of_csv
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -79,7 +78,6 @@ def import_csv(
             "Check that it is text with a header line and may be read.",
         )
     names = connection.sql(f"FROM {raw}").columns
-    of_csv(path, os.path.basename(path), _encoding(path), names)
     fixed = _fixed(names, types)
     found = {**_infer(connection, raw, [name for name in names if name not in fixed]), **fixed}
     # Of a type that was found by looking, every value is known to be of it: the plain cast is enough.

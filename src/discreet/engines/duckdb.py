@@ -91,7 +91,7 @@ class DuckDBEngine:
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
         see_no_twin_tables(origins)
         self._schema: Final = MappingProxyType(
-            {table: _make_view(connection, table, origin.relation) for table, origin in origins.items()}
+            {table: _make_view(connection, table, origin) for table, origin in origins.items()}
         )
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
 
@@ -373,10 +373,11 @@ def _clear(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _make_view(connection: duckdb.DuckDBPyConnection, table: str, relation: str) -> TableSchema:
+def _make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin) -> TableSchema:
     """Make the view that queries see of a table, and return its schema."""
     import duckdb
 
+    relation = origin.relation
     columns: dict[str, DuckDBPyType] = {}
     fields: dict[str, ColumnSchema] = {}
     try:
@@ -387,7 +388,7 @@ def _make_view(connection: duckdb.DuckDBPyConnection, table: str, relation: str)
         shown = [_shown(name, kind) for name, kind in columns.items()]
         for name, kind in columns.items():
             identity, sql = identity_of(name, kind, columns, collated.get(name))
-            fields[name] = replace(_column(name, kind), identity=identity)
+            fields[name] = replace(_column(name, kind), identity=identity, twin=name.lower() in origin.twins)
             shown += [sql] if sql else []
         connection.execute(f"CREATE TEMP VIEW {quote(table)} AS SELECT {', '.join(shown)} FROM {relation}")
     except duckdb.Error:

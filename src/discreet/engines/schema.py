@@ -38,6 +38,7 @@ class ColumnSchema:
         hi: greatest value that the physical type of an INTEGER column can hold, else None.
         identity: how the column tells privacy units apart, or why it cannot; None when by its values in their logical
             type.
+        twin: whether another column of the source has this name but for case, and the engine does not tell them apart.
     """
 
     name: str
@@ -45,6 +46,7 @@ class ColumnSchema:
     lo: int | None = None
     hi: int | None = None
     identity: Identity | NoIdentity | None = field(default=None, compare=False)
+    twin: bool = field(default=False, compare=False)
 
 
 TableSchema: TypeAlias = Mapping[str, ColumnSchema]

@@ -1,7 +1,7 @@
-"""Names that differ by case alone, which DuckDB and Spark do not tell apart: refused, never guessed.
+"""Names that differ by case alone, which DuckDB and Spark do not tell apart: never guessed.
 
 DuckDB renames such a column: beside `ID`, `id` becomes `id_1`, and who asks for `id` is given `ID`. So the names are
-taken from the source itself.
+taken from the source itself, and a column of such a name can be neither declared nor asked for. Spark reads neither.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import codecs
 import csv
 import gzip
 import io
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -52,12 +53,18 @@ def see_no_twin_tables(names: Iterable[str]) -> None:
         seen.add(name.lower())
 
 
-def of_parquet(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[str]) -> None:
-    """See that no Parquet file has twins, from metadata alone; a file that cannot be read is found elsewhere.
+def folded(names: Iterable[str]) -> frozenset[str]:
+    """The names, in lower case, that more than one column has but for case.
 
-    Raises:
-        SourceError: one has.
+    Example:
+        >>> sorted(folded(["ID", "x", "id"]))
+        ['id']
     """
+    return frozenset(name for name, many in Counter(each.lower() for each in names).items() if many > 1)
+
+
+def of_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> frozenset[str]:
+    """Those of Parquet files, from metadata alone; a file that cannot be read is found elsewhere."""
     import duckdb
 
     listed = ", ".join(map(literal, paths))
@@ -70,8 +77,7 @@ def of_parquet(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequenc
     files: dict[str, list[tuple[str, int]]] = {}
     for file, name, children in rows:
         files.setdefault(file, []).append((name, children))
-    for nodes in files.values():
-        see_no_twins(table, _top(nodes))
+    return frozenset().union(*(folded(_top(nodes)) for nodes in files.values()))
 
 
 def _top(nodes: Sequence[tuple[str, int]]) -> list[str]:
@@ -87,17 +93,13 @@ def _top(nodes: Sequence[tuple[str, int]]) -> list[str]:
     return names
 
 
-def of_csv(path: str, table: str, encoding: str, names: Sequence[str]) -> None:
-    """See that the header line of a CSV file has no twins, where DuckDB may have renamed one.
+def of_csv(path: str, encoding: str, names: Sequence[str]) -> frozenset[str]:
+    """Those of the header line of a CSV file, where DuckDB may have renamed one.
 
     Args:
         path: of the file, plain or gzipped.
-        table: its name.
         encoding: how it is written.
         names: as DuckDB calls the columns.
-
-    Raises:
-        SourceError: it has.
     """
     with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
         text = codecs.getincrementaldecoder(encoding)("replace").decode(file.read(HEADER))
@@ -108,8 +110,8 @@ def of_csv(path: str, table: str, encoding: str, names: Sequence[str]) -> None:
         except csv.Error:
             continue
         if 1 < len(header) <= len(names) and all(map(_renamed, header, names)):
-            see_no_twins(table, [field for field in header if field])
-            return
+            return folded(field for field in header if field)
+    return frozenset()
 
 
 def _renamed(field: str, name: str) -> bool:

@@ -27,6 +27,9 @@ class SchemaColumn(Protocol):
         """The logical type: an enum, or its name."""
 
 
+RENAME = "Rename one of them in the source, for instance through a view."
+
+
 def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
     """Compare; see `Policy.check`."""
     problems: list[Problem] = []
@@ -64,6 +67,9 @@ def _names(place: str, name: str, table: TablePolicy, schema: Mapping[str, Schem
             missing = f"The table {name} has no column {column}."
             problems.append((key, *_none_or_many(column, found, missing, [c.name for c in schema.values()])))
             continue
+        if getattr(schema[found[0]], "twin", False):
+            cause = f"Several columns of the table {name} are called {column} but for case."
+            problems.append((key, cause, RENAME))
         twin = declared.setdefault(column.lower(), found[0])
         if twin != found[0]:
             problems.append((key, *_alike([twin, found[0]])))
@@ -84,7 +90,7 @@ def _none_or_many(name: str, found: list[str], missing: str, names: list[str]) -
 
 def _alike(names: list[str]) -> tuple[str, str]:
     cause = f"{' and '.join(names[:2])} differ by case alone, which does not count in a query."
-    return cause, "Rename one of them in the source, for instance through a view."
+    return cause, RENAME
 
 
 def _found(name: str, schema: Mapping[str, SchemaColumn]) -> SchemaColumn | None:
@@ -141,7 +147,10 @@ def _unfit(
         tables = meant(keys.table, schemas)
         table = schemas[tables[0]] if len(tables) == 1 else {}
         other = _found(keys.column, table)
-        if other is None:
+        if getattr(other, "twin", False):
+            cause = f"Several columns of the table {keys.table} are called {keys.column} but for case."
+            problems.append((f"{place}.keys", cause, RENAME))
+        elif other is None:
             names = [column.name for column in table.values()]
             fix = instead(keys.column, names)
             problems.append((f"{place}.keys", f"The table {keys.table} has no column {keys.column}.", fix))

@@ -145,7 +145,11 @@ def visible(schema: TableSchema, declared: Set[str]) -> dict[str, ColumnSchema]:
     Of columns that differ by case alone, only the one that the policy declares can be seen, or none.
     """
     alike = Counter(name.lower() for name in schema)
-    return {name: column for name, column in schema.items() if name in declared or alike[name.lower()] == 1}
+    return {
+        name: column
+        for name, column in schema.items()
+        if name in declared or (alike[name.lower()] == 1 and not column.twin)
+    }
 
 
 def _one(name: str, names: Iterable[str]) -> str:
