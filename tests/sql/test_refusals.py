@@ -158,3 +158,25 @@ def test_twins_and_dates_are_pointed_at() -> None:
         session.sql("SELECT MEDIAN(d) AS m FROM data", epsilon=1)
     better = caught.value.fix.removeprefix("Count days from a date of your choice: ").removesuffix(".")
     session.sql(f"SELECT {better} AS m FROM data", epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT SUM(n) FROM (SELECT who, clamp(SUM(age), 0, 1) AS n, COUNT(*) AS N FROM visits GROUP BY who)",
+        "SELECT SUM(x) FROM (SELECT age, cost FROM visits) AS q(x, X)",
+        "WITH q(x, X) AS (SELECT age, cost FROM visits) SELECT SUM(x) FROM q",
+        "WITH q AS (SELECT * FROM visits), Q AS (SELECT * FROM counties) SELECT COUNT(*) FROM q",
+    ],
+)
+def test_names_that_differ_by_case_alone_are_refused(session: Session, sql: str) -> None:
+    with pytest.raises(QueryRefused, match=r"Two (columns|tables of WITH) are named"):
+        session.preview(sql, epsilon=1)
+
+
+def test_names_with_dots_are_not_mistaken_for_each_other(session: Session) -> None:
+    # Both columns would be x.y.age within: the query was charged, and then failed.
+    one, two = '(SELECT who, cost AS "y.age" FROM visits) AS x', '(SELECT who, age FROM visits) AS "x.y"'
+    for item in ('x."y.age"', '"x.y".age'):
+        sql = f'SELECT SUM({item}) AS s FROM {one} JOIN {two} ON x.who = "x.y".who'
+        assert session.mock(50).sql(sql, epsilon=1).columns == ["s"]

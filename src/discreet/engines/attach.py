@@ -17,8 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.connection import literal, make_total, quote
+from discreet.engines.csv import _encoding as encoding_of
 from discreet.engines.csv import import_csv
+from discreet.engines.duckdb_units import BY_CODE_POINT
 from discreet.engines.schema import Type
+from discreet.engines.twins import folded, of_csv, of_parquet
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -41,12 +44,14 @@ class Origin:
         version: returns a text that changes when the data may have changed; reads no data.
         paths: the files that queries read.
         keep: Python objects that the relation points into.
+        twins: names, in lower case, that several columns of the source have but for case.
     """
 
     relation: str
     version: Callable[[], str]
     paths: Sequence[str] = ()
     keep: tuple[object, ...] = field(default=(), repr=False)
+    twins: frozenset[str] = frozenset()
 
 
 def attach(
@@ -72,7 +77,7 @@ def attach(
             return _database(connection, path, inner or table, table)
         name = table or _identifier(path)
         if kind == "parquet":
-            return {name: _parquet(path)}
+            return {name: _parquet(connection, path)}
         return {name: _csv(connection, path, name, types or {})}
     name = table or "data"
     return {name: _frame(connection, name, source)}
@@ -158,14 +163,15 @@ def _files(path: str) -> list[str]:
     return sorted(file for file in glob(path, recursive=True) if os.path.isfile(file))
 
 
-def _parquet(path: str) -> Origin:
+def _parquet(connection: duckdb.DuckDBPyConnection, path: str) -> Origin:
     files = _files(path)
     if not files:
         raise SourceError(f"There is no Parquet file at {path}.", "Check the path.")
     # The list is fixed here; DuckDB reads each name as a pattern, and asks for permission of both forms.
     patterns = [escape(file) for file in files]
     listed = ", ".join(map(literal, patterns))
-    return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}))
+    return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}),
+                  twins=of_parquet(connection, patterns))  # fmt: skip
 
 
 def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Mapping[str, Type]) -> Origin:
@@ -174,7 +180,8 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Map
     version = file_version([path])
     store = f"csv_{secrets.token_hex(8)}"
     import_csv(connection, path, store, types)
-    return Origin(f"memory.main.{store}", lambda: version)
+    twins = of_csv(path, encoding_of(path), connection.sql(f"FROM memory.main.{store}").columns)
+    return Origin(f"memory.main.{store}", lambda: version, twins=twins)
 
 
 def _database(
@@ -212,6 +219,10 @@ def _tables(
         [database],
     ).fetchall()
     found = [row[0] for row in rows if inner is None or row[0].lower() == inner.lower()]
+    found = [inner] if inner in found else found
+    if inner is not None and len(found) > 1:
+        raise SourceError(f"{inner} may mean {' or '.join(found)}.",
+                          "Write the one that is meant exactly as it is in the database.")  # fmt: skip
     if not found:
         what = "no table" if inner is None else f"no table {inner}"
         raise SourceError(f"The database has {what} in its schema main.", "Check the name of the table.")
@@ -243,6 +254,7 @@ def attach_guest(
     assert isinstance(guest, duckdb.DuckDBPyConnection)
     try:
         cursor = guest.cursor()
+        ((collation,),) = cursor.execute("SELECT current_setting('default_collation')").fetchall()
         make_total(cursor)
         (row,) = cursor.execute("SELECT current_database()").fetchall()
     except duckdb.Error:
@@ -251,6 +263,11 @@ def attach_guest(
         raise SourceError(
             "The DuckDB connection cannot be used.",
             "Pass one that is open and whose configuration is not locked.",
+        )
+    if str(collation).lower() not in BY_CODE_POINT:
+        raise SourceError(
+            f"The DuckDB connection compares texts by the collation {collation}, so that different texts may be equal.",
+            "Write SET default_collation = '' first.",
         )
     version = frozen_version()
     origins: dict[str, Origin] = {}
@@ -263,7 +280,7 @@ def _frame(connection: duckdb.DuckDBPyConnection, name: str, source: object) -> 
     table = to_arrow(name, source)
     store = f"frame_{secrets.token_hex(8)}"
     connection.register(store, table)
-    return Origin(store, frozen_version(), keep=(table,))
+    return Origin(store, frozen_version(), keep=(table,), twins=folded(table.column_names))
 
 
 def to_arrow(name: str, source: object) -> pa.Table:
@@ -292,6 +309,10 @@ def to_arrow(name: str, source: object) -> pa.Table:
             f"The source {name} is of type {kind}, which cannot be opened.",
             "Pass a path, a pandas or Polars DataFrame, an Arrow table or a DuckDB connection.",
         )
+    if module == "pandas":  # which may hold a name twice, and Arrow would say something else of it
+        called = [str(column) for column in getattr(source, "columns", ())]
+        if len(set(called)) < len(called):
+            raise SourceError(f"The source {name} has two columns of one name.", "Rename one of them.")
     try:
         table = convert[module, kind](source)
     except Exception:

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +19,10 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
+from discreet.engines.duckdb_units import collations, identity_of
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.engines.twins import see_no_twin_tables
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -86,8 +89,9 @@ class DuckDBEngine:
         self._connection: Final = connection
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
+        see_no_twin_tables(origins)
         self._schema: Final = MappingProxyType(
-            {table: _make_view(connection, table, origin.relation) for table, origin in origins.items()}
+            {table: _make_view(connection, table, origin) for table, origin in origins.items()}
         )
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
 
@@ -235,7 +239,10 @@ class DuckDBEngine:
         Raises:
             EngineError: there is no such table, or DuckDB failed.
         """
-        return self._run(f"SELECT * FROM temp.main.{quote(table)}", NO_TABLES)
+        found = next((schema for name, schema in self._schema.items() if name.lower() == table.lower()), None)
+        if found is None:
+            raise no_table(table)
+        return self._run(f"SELECT {', '.join(map(quote, found))} FROM temp.main.{quote(table)}", NO_TABLES)
 
     def version(self, table: str) -> str:
         """Return a text that changes when the data of the table may have changed; reads no data.
@@ -366,24 +373,32 @@ def _clear(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _make_view(connection: duckdb.DuckDBPyConnection, table: str, relation: str) -> TableSchema:
+def _make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin) -> TableSchema:
     """Make the view that queries see of a table, and return its schema."""
     import duckdb
 
+    relation = origin.relation
     columns: dict[str, DuckDBPyType] = {}
+    fields: dict[str, ColumnSchema] = {}
     try:
         source = connection.sql(f"FROM {relation}")
         columns = dict(zip(source.columns, source.types, strict=True))
-        shown = ", ".join(_shown(name, kind) for name, kind in columns.items())
-        connection.execute(f"CREATE TEMP VIEW {quote(table)} AS SELECT {shown} FROM {relation}")
+        texts = [name for name, kind in columns.items() if _LOGICAL.get(_seen(kind)) is Type.TEXT]
+        collated = collations(connection, relation, texts)
+        shown = [_shown(name, kind) for name, kind in columns.items()]
+        for name, kind in columns.items():
+            identity, sql = identity_of(name, kind, columns, collated.get(name))
+            fields[name] = replace(_column(name, kind), identity=identity, twin=name.lower() in origin.twins)
+            shown += [sql] if sql else []
+        connection.execute(f"CREATE TEMP VIEW {quote(table)} AS SELECT {', '.join(shown)} FROM {relation}")
     except duckdb.Error:
-        columns = {}
-    if not columns:
+        fields = {}
+    if not fields:
         raise SourceError(
             f"The table {table} cannot be opened.",
             "Check that the file is whole, may be read, and has no two columns of one name.",
         )
-    return MappingProxyType({name: _column(name, kind) for name, kind in columns.items()})
+    return MappingProxyType(fields)
 
 
 def _seen(kind: DuckDBPyType) -> str:

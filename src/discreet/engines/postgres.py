@@ -215,10 +215,12 @@ class PostgresEngine:
                 self._clear()
 
     def _table(self, name: str) -> Table:
-        for key, table in self._tables.items():
-            if key.lower() == name.lower():
-                return table
-        raise no_table(name)
+        alike = [key for key in self._tables if key.lower() == name.lower()]
+        if name in self._tables:
+            return self._tables[name]
+        if len(alike) != 1:
+            raise no_table(name)
+        return self._tables[alike[0]]
 
     def _run(
         self, sql: str, tables: Mapping[str, pa.Table]
@@ -236,8 +238,10 @@ class PostgresEngine:
         views = []
         for name, table in self._tables.items():
             # DuckDB passes over the case of names; here a table is called as the query calls it.
-            found = sorted(set(re.findall(re.escape(quote(name)), sql, re.IGNORECASE)))
-            views += [f"{called} AS NOT MATERIALIZED ({table.view})" for called in found]
+            found = set(re.findall(re.escape(quote(name)), sql, re.IGNORECASE))
+            # A twin, whose name differs by case alone, is called by its own name.
+            found -= {quote(other) for other in self._tables if other != name}
+            views += [f"{called} AS NOT MATERIALIZED ({table.view})" for called in sorted(found)]
         values: list[Any] = []
         for name, table in tables.items():
             view, arrays = _listed(table)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.connection import literal, quote
+from discreet.engines.postgres_units import identity_of
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import SourceError
 
@@ -22,9 +23,11 @@ _TABLES = """
     ORDER BY n.nspname <> 'public', n.nspname, c.relname
 """
 _COLUMNS = """
-    SELECT a.attname, b.typname, b.typtype, b.typelem <> 0 AND b.typlen = -1
+    SELECT a.attname, CASE WHEN n.nspname = 'pg_catalog' OR b.typname = 'citext' THEN b.typname ELSE '' END, b.typtype,
+    b.typelem <> 0 AND b.typlen = -1, CASE WHEN NOT c.collisdeterministic THEN c.collname END
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
     JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+    JOIN pg_namespace n ON n.oid = b.typnamespace LEFT JOIN pg_collation c ON c.oid = a.attcollation
     WHERE a.attrelid = %(oid)s AND a.attnum > 0 AND NOT a.attisdropped
     AND has_column_privilege(a.attrelid, a.attnum, 'SELECT') ORDER BY a.attnum
 """
@@ -108,7 +111,12 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
     result = _ask(connection, _TABLES, {"schema": schema or None})
     found = [row for row in result or [] if not table or row[2].lower() == table.lower()]
     if table:
-        found = [next((row for row in found if row[2] == table), *found[:1])] if found else []
+        exact = [row for row in found if row[2] == table]
+        alike = sorted({row[2] for row in found})
+        if not exact and len(alike) > 1:
+            raise SourceError(f"{table} may mean {' or '.join(alike)}.",
+                              "Write the one that is meant exactly as it is in the database.")  # fmt: skip
+        found = (exact or found)[:1]
     if not found:
         what = f"no table {wanted or name}" if table else "no table"
         raise SourceError(f"The database has {what} that this user may read.",
@@ -117,10 +125,13 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
     for oid, space, relation, foreign in found:
         columns = _ask(connection, _COLUMNS, {"oid": oid}) or []
         shown, fields = [], {}
-        for column, kind, category, array in columns:
+        names = [row[0] for row in columns]
+        for column, kind, category, array, collation in columns:
             sql, field = _column(column, kind, category, array)
             shown.append(f"{sql} AS {quote(column)}")
-            fields[column] = field
+            identity, own = identity_of(column, kind, names, collation)
+            fields[column] = replace(field, identity=identity)
+            shown += [own] if own else []
         if shown:
             view = f"SELECT {', '.join(shown)} FROM {quote(space)}.{quote(relation)}"
             key = name if table and name else relation

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from discreet.engines.identity import Identity, NoIdentity
 
 
 class Type(enum.Enum):
@@ -34,12 +36,17 @@ class ColumnSchema:
         type: the logical type.
         lo: least value that the physical type of an INTEGER column can hold, else None.
         hi: greatest value that the physical type of an INTEGER column can hold, else None.
+        identity: how the column tells privacy units apart, or why it cannot; None when by its values in their logical
+            type.
+        twin: whether another column of the source has this name but for case, and the engine does not tell them apart.
     """
 
     name: str
     type: Type
     lo: int | None = None
     hi: int | None = None
+    identity: Identity | NoIdentity | None = field(default=None, compare=False)
+    twin: bool = field(default=False, compare=False)
 
 
 TableSchema: TypeAlias = Mapping[str, ColumnSchema]

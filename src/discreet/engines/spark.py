@@ -10,11 +10,14 @@ import contextlib
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.engines.spark_units import identity_of
+from discreet.engines.twins import see_no_twin_tables, see_no_twins
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -72,7 +75,11 @@ class SparkEngine:
             )
         frames: dict[str, Any] = {}
         for name, source in listed:
-            frames.update(_frames(sessions[0], name, source))
+            found = _frames(sessions[0], name, source)
+            see_no_twin_tables([*frames, *found])
+            frames.update(found)
+        for name, frame in frames.items():
+            see_no_twins(str(name), frame.columns)
         cloned = _clone(sessions[0], frames)
         if cloned is None:
             raise SourceError("This Spark session cannot be used.",
@@ -132,7 +139,10 @@ class SparkEngine:
         Raises:
             EngineError: there is no such table, or Spark failed.
         """
-        return _naive(self._run(f"SELECT * FROM {_quote(table)}", NO_TABLES))
+        found = next((schema for name, schema in self._schema.items() if name.lower() == table.lower()), None)
+        if found is None:
+            raise no_table(table)
+        return _naive(self._run(f"SELECT {', '.join(map(_quote, found))} FROM {_quote(table)}", NO_TABLES))
 
     def version(self, table: str) -> str:
         """Return a text that is the same until the source is opened again; reads no data.
@@ -301,7 +311,9 @@ def _show(frame: Any, name: str) -> TableSchema:
     for column, kind in frame.dtypes:
         sql, field = _column(column, kind)
         shown.append(f"{sql} AS {_quote(column)}")
-        fields[column] = field
+        identity, own, called = identity_of(column, kind, frame.columns)
+        fields[column] = replace(field, identity=identity)
+        shown += [f"{own} AS {_quote(called)}"] if own else []
     frame.selectExpr(*shown).createOrReplaceTempView(name)
     return MappingProxyType(fields)
 

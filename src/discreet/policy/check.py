@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.policy.naming import meant, twins
 from discreet.policy.problems import Problem, complain, instead
 from discreet.policy.values import KeyReference
 
 if TYPE_CHECKING:
-    from discreet.policy.model import ColumnPolicy, Policy
+    from discreet.policy.model import ColumnPolicy, Policy, TablePolicy
 
 
 class SchemaColumn(Protocol):
@@ -26,40 +27,85 @@ class SchemaColumn(Protocol):
         """The logical type: an enum, or its name."""
 
 
+RENAME = "Rename one of them in the source, for instance through a view."
+
+
 def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
     """Compare; see `Policy.check`."""
-    folded = {name.lower(): {col.lower(): c for col, c in s.items()} for name, s in schemas.items()}
-    shown = {name.lower(): [column.name for column in s.values()] for name, s in schemas.items()}
     problems: list[Problem] = []
     for name, table in policy.tables.items():
         place = f"tables.{name}"
-        schema = folded.get(name.lower())
-        if schema is None:
-            problems.append((place, "The data has no such table.", instead(name, schemas)))
-            continue
-        named = [(f"{place}.columns.{column}", column) for column in table.columns]
-        if table.privacy_unit not in (None, "row"):
-            named.append((f"{place}.privacy_unit", str(table.privacy_unit)))
-        problems += [
-            (key, f"The table {name} has no column {column}.", instead(column, shown[name.lower()]))
-            for key, column in named
-            if column.lower() not in schema
-        ]
-        unit = schema.get((table.privacy_unit or "").lower())
-        if table.privacy_unit != "row" and unit is not None and _kind(unit) == "OTHER":
+        sources = meant(name, schemas)
+        if len(sources) != 1:
             problems.append(
-                (
-                    f"{place}.privacy_unit",
-                    "The column is of a type that names nobody.",
-                    "Name another column.",
-                )
+                (place, *_none_or_many(name, sources, "The data has no such table.", list(schemas)))
             )
+            continue
+        schema = schemas[sources[0]]
+        problems += _names(place, name, table, schema)
+        unit = _found(table.privacy_unit or "", schema)
+        if table.privacy_unit != "row" and unit is not None:
+            problems += _nameless(f"{place}.privacy_unit", unit)
         for column, declared in table.columns.items():
-            if column.lower() in schema:
-                kind = _kind(schema[column.lower()])
-                problems += _unfit(f"{place}.columns.{column}", kind, declared, folded)
+            own = _found(column, schema)
+            if own is not None:
+                problems += _unfit(f"{place}.columns.{column}", _kind(own), declared, schemas)
     if problems:
         complain(problems)
+
+
+def _names(place: str, name: str, table: TablePolicy, schema: Mapping[str, SchemaColumn]) -> list[Problem]:
+    """Say which columns are not there, and which could be two."""
+    named = [(f"{place}.columns.{column}", column) for column in table.columns]
+    if table.privacy_unit not in (None, "row"):
+        named.append((f"{place}.privacy_unit", str(table.privacy_unit)))
+    problems: list[Problem] = []
+    declared: dict[str, str] = {}
+    for key, column in named:
+        found = meant(column, schema)
+        if len(found) != 1:
+            missing = f"The table {name} has no column {column}."
+            problems.append((key, *_none_or_many(column, found, missing, [c.name for c in schema.values()])))
+            continue
+        if getattr(schema[found[0]], "twin", False):
+            cause = f"Several columns of the table {name} are called {column} but for case."
+            problems.append((key, cause, RENAME))
+        twin = declared.setdefault(column.lower(), found[0])
+        if twin != found[0]:
+            problems.append((key, *_alike([twin, found[0]])))
+    alike = twins(schema) if table.public else []
+    if alike:
+        problems.append((place, *_alike(alike)))
+    return problems
+
+
+def _none_or_many(name: str, found: list[str], missing: str, names: list[str]) -> tuple[str, str]:
+    if not found:
+        return missing, instead(name, names)
+    return (
+        f"{name} may mean {' or '.join(found)}.",
+        "Write the one that is meant exactly as it is in the data.",
+    )
+
+
+def _alike(names: list[str]) -> tuple[str, str]:
+    cause = f"{' and '.join(names[:2])} differ by case alone, which does not count in a query."
+    return cause, RENAME
+
+
+def _found(name: str, schema: Mapping[str, SchemaColumn]) -> SchemaColumn | None:
+    """The column that a name means, when it is one."""
+    found = meant(name, schema)
+    return schema[found[0]] if len(found) == 1 else None
+
+
+def _nameless(place: str, unit: SchemaColumn) -> list[Problem]:
+    """Say why a column names no units."""
+    if _kind(unit) == "OTHER":
+        return [(place, "The column is of a type that names nobody.", "Name another column.")]
+    reason = getattr(unit, "identity", None)
+    cause, fix = getattr(reason, "cause", None), getattr(reason, "fix", None)
+    return [] if cause is None else [(place, str(cause), str(fix))]
 
 
 _BOUND_KINDS = {"INTEGER": "numbers", "FLOAT": "numbers", "DATE": "dates", "TIMESTAMP": "date-times"}
@@ -98,9 +144,13 @@ def _unfit(
         fix = "Give bounds, and group by an expression such as a range of the column, with its keys."
         problems.append((f"{place}.keys", f"A column of type {kind} has no keys.", fix))
     elif isinstance(keys, KeyReference):
-        table = schemas.get(keys.table.lower(), {})
-        other = table.get(keys.column.lower())
-        if other is None:
+        tables = meant(keys.table, schemas)
+        table = schemas[tables[0]] if len(tables) == 1 else {}
+        other = _found(keys.column, table)
+        if getattr(other, "twin", False):
+            cause = f"Several columns of the table {keys.table} are called {keys.column} but for case."
+            problems.append((f"{place}.keys", cause, RENAME))
+        elif other is None:
             names = [column.name for column in table.values()]
             fix = instead(keys.column, names)
             problems.append((f"{place}.keys", f"The table {keys.table} has no column {keys.column}.", fix))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.engines.schema import TableSchema, Type
+from discreet.engines.identity import Identity
+from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import PolicyError
 from discreet.policy import KeyReference, Policy
+from discreet.policy.naming import meant
 from discreet.sql.expressions.dialect import literal
 from discreet.sql.expressions.expression import Call, Column, Expression
 from discreet.sql.expressions.span import BOOLEANS, MICROSECOND, Span, Value, number, of_values
@@ -33,11 +36,13 @@ class PrivateColumn:
         name: as the source writes it.
         type: its logical type; OTHER can be declared but not read.
         scan: the expression over the raw column that enforces type and bounds.
+        identity: how it tells units apart; None when by its raw values.
     """
 
     name: str
     type: Type
     scan: Expression
+    identity: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +54,21 @@ class PrivateTable:
         columns: by lower-case name.
         unit: the column that names the privacy unit; None when each row is one unit.
         max_rows: how many rows of a unit are kept.
+        source: the name of the table in the data; empty when it is `name`.
     """
 
     name: str
     columns: Mapping[str, PrivateColumn]
     unit: PrivateColumn | None
     max_rows: int
+    source: str = ""
+
+    @property
+    def unit_kind(self) -> str:
+        """What units are told apart by; those of two tables may be compared where it is the same."""
+        if self.unit is None:
+            return ""
+        return self.unit.type.name if self.unit.identity is None else self.unit.identity.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +105,13 @@ class Catalog:
         for name, declared in policy.tables.items():
             if declared.public:
                 continue
-            schema = next(s for n, s in schemas.items() if n.lower() == name.lower())
+            (source,) = meant(name, schemas)
+            schema = schemas[source]
             columns: dict[str, PrivateColumn] = {}
-            rules = {c.lower(): rule for c, rule in declared.columns.items()}
-            for column in schema.values():
-                rule = rules.get(column.name.lower())
+            unit = None if declared.privacy_unit == "row" else _one(declared.privacy_unit or "", schema)
+            rules = {_one(c, schema): rule for c, rule in declared.columns.items()}
+            for key, column in visible(schema, {*rules} if unit is None else {*rules, unit}).items():
+                rule = rules.get(key)
                 span = Span()
                 if column.lo is not None and column.hi is not None and column.hi - column.lo < NARROW:
                     span = Span(Fraction(column.lo), Fraction(column.hi))
@@ -112,13 +128,34 @@ class Catalog:
                     values = _keys(rule.keys, folded, f"tables.{name}.columns.{column.name}.keys")
                     listed = of_values(values)
                     span = Span(span.lo, span.hi, True, listed.domain)
-                scan = scan_of(column.name, column.type, bounds, span)
-                columns[column.name.lower()] = PrivateColumn(column.name, column.type, scan)
-            unit = declared.privacy_unit
-            assert unit is not None
-            unit_column = None if unit == "row" else columns[unit.lower()]
-            private[name.lower()] = PrivateTable(name, columns, unit_column, declared.max_rows or 1)
+                identity = column.identity if isinstance(column.identity, Identity) else None
+                # What is shown of a unit is a function of the unit: never one of several values that are equal.
+                told = key == unit and identity is not None and identity.kind == column.type.name
+                read = identity.column if told and identity is not None else column.name
+                scan = scan_of(read, column.type, bounds, span)
+                columns[column.name.lower()] = PrivateColumn(column.name, column.type, scan, identity)
+            unit_column = None if unit is None else columns[unit.lower()]
+            private[name.lower()] = PrivateTable(name, columns, unit_column, declared.max_rows or 1, source)
         return cls(private, folded, 2 if policy.neighbours == "replace_one" else 1)
+
+
+def visible(schema: TableSchema, declared: Set[str]) -> dict[str, ColumnSchema]:
+    """The columns that a query can name, in which case does not count.
+
+    Of columns that differ by case alone, only the one that the policy declares can be seen, or none.
+    """
+    alike = Counter(name.lower() for name in schema)
+    return {
+        name: column
+        for name, column in schema.items()
+        if name in declared or (alike[name.lower()] == 1 and not column.twin)
+    }
+
+
+def _one(name: str, names: Iterable[str]) -> str:
+    """The one column that the policy means, as it was checked."""
+    (found,) = meant(name, names)
+    return found
 
 
 def scan_of(name: str, kind: Type, bounds: tuple[Fraction, Fraction] | None, span: Span) -> Expression:
@@ -173,8 +210,7 @@ def _keys(
     if table is None:
         raise PolicyError(f"There is no public table {keys.table}.", f"Add [tables.{keys.table}] public = true.",
                           key=where)  # fmt: skip
-    names = {name.lower(): name for name in table.column_names}
-    column = names.get(keys.column.lower())
+    column = next(iter(meant(keys.column, table.column_names)), None)
     if column is None:
         near = difflib.get_close_matches(keys.column, table.column_names, n=1)
         hint = f"Did you mean {keys.table}.{near[0]}?" if near else f"It has {', '.join(table.column_names)}."

@@ -275,6 +275,11 @@ def unit_of(relation: Relation) -> bool:
     return relation.table.unit is not None if isinstance(relation, Scan) else unit_of(parts(relation)[0])
 
 
+def unit_kind(relation: Relation) -> str:
+    """What the units of a relation are told apart by; all its tables were seen to agree when they were put together."""
+    return next((scan.table.unit_kind for scan in scans(relation)), "")
+
+
 def public_tables(relation: Relation) -> dict[str, pa.Table]:
     """The public tables that a relation is joined with, by the name that its SQL uses."""
     out = {name: data for part in parts(relation) for name, data in public_tables(part).items()}

@@ -12,8 +12,10 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.public_data import alike, spelled, unique
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.expressions.expression import Call, Column, Expression, leaves
 from discreet.sql.expressions.span import Span, number, of_values
 from discreet.sql.functions import call
@@ -90,10 +92,20 @@ def single(text: str, name: str, rows: Rows) -> Frame:
     return Frame(text, rows, {name: rows.columns}, frozenset(), held)
 
 
+def inner(name: str, column: str) -> str:
+    """The internal name of a column of one of several sources; no two columns have the same, whatever their names hold.
+
+    Example:
+        >>> inner("x", "y.v"), inner("x.y", "v")
+        ('x.y.v', 'x!.y.v')
+    """
+    return f"{name.replace('!', '!!').replace('.', '!.')}.{column}"
+
+
 def prefixed(text: str, name: str, rows: Rows) -> Frame:
     """One source of several: its columns get internal names that no other source has."""
-    items = tuple((f"{name}.{key}", column) for key, column in rows.columns.items())
-    columns = {key: Column(f"{name}.{key}", c.type, c.span) for key, c in rows.columns.items()}
+    items = tuple((inner(name, key), column) for key, column in rows.columns.items())
+    columns = {key: Column(inner(name, key), c.type, c.span) for key, c in rows.columns.items()}
     moved = Rows(
         rel.Select(rows.relation, items, None),
         columns,
@@ -173,6 +185,7 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
                      "Rows that are one unit each cannot be joined with private "
                      "rows: a pair would belong to two units.",
                      "Declare the column that names the unit in the policy.")  # fmt: skip
+    see_same_units(clause.node.this, left.text, left.rows, rows)
     both = _side_by_side(left, right, clause.using)
     binder = Binder(left.text, both.column)
     rest, equal = [], False
@@ -226,8 +239,13 @@ def join_public(
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
                      "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
+    same = alike(data)
+    if same:
+        raise refuse(clause.node.this, left.text, f"{name} has two columns {same[0]} and {same[1]}, but case does not "
+                     "count in a query.", "Rename one of them with AS.")  # fmt: skip
+    data = spelled(data)
     columns = {
-        field: public_column(f"{name}.{field.lower()}", data.column(field)) for field in data.column_names
+        field: public_column(inner(name, field.lower()), data.column(field)) for field in data.column_names
     }
     readable = {field.lower(): column for field, column in columns.items() if column is not None}
     right_rows = Rows(
@@ -251,14 +269,14 @@ def join_public(
             binder.condition(n) for n in elsewhere if isinstance(n, exp.EQ) and _names(n, both, readable)
         ]
     compared = _compared_columns(conditions, {c.name for c in readable.values()})
-    unique = bool(compared) and _unique(data, compared, name)
-    if not left.rows.per_unit and not unique:
+    single_partner = bool(compared) and _unique(data, compared, name)
+    if not left.rows.per_unit and not single_partner:
         raise refuse(clause.node.this, left.text, f"A row could find several partners in {name}, and would count more "
                      "than once.", f"Join on columns of {name} that are unique there.")  # fmt: skip
-    named = data.rename_columns([f"{name}.{field.lower()}" for field in data.column_names])
+    named = data.rename_columns([inner(name, field.lower()) for field in data.column_names])
     table = rel.PublicTable(f"__public_{number_}", named)
     relation = rel.PublicJoin(left.rows.relation, table, all_of(conditions), clause.outer)
-    return _joined(both, relation, left.rows.max_rows, left.rows.fixed and unique, left.held,
+    return _joined(both, relation, left.rows.max_rows, left.rows.fixed and single_partner, left.held,
                    nullable=name if clause.outer else None)  # fmt: skip
 
 
@@ -388,5 +406,4 @@ def _compared_columns(conditions: list[Expression], right: set[str]) -> list[str
 
 
 def _unique(data: pa.Table, compared: list[str], name: str) -> bool:
-    fields = [f for f in data.column_names if f"{name}.{f.lower()}" in compared]
-    return len(data.select(fields).group_by(fields).aggregate([])) == len(data)
+    return unique(data, [f for f in data.column_names if inner(name, f.lower()) in compared])

@@ -12,6 +12,7 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame, all_of, conjuncts
 from discreet.sql.analyze.release_scope import ReleaseScope
+from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.analyze.unit_scope import UnitScope, windowed
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.syntax.nodes import has_aggregate, has_window, unaliased, with_queries
@@ -118,7 +119,7 @@ class PrivateSelect:
             ):
                 raise self.refuse(inner.this, "Private rows can be looked up by their privacy unit only.",
                                   f"Write {self._unit} IN (SELECT {self._unit} FROM …).")  # fmt: skip
-            self._match(scope, None, anti)
+            self._match(inner, scope, None, anti)
             return True
         if isinstance(inner, exp.Exists):
             return self._exists(inner, anti)
@@ -147,7 +148,7 @@ class PrivateSelect:
             raise self.refuse(node, "EXISTS over private rows must compare the privacy units.",
                               f"Add WHERE {name}.unit = {next(iter(self.frame.tables))}.unit.")  # fmt: skip
         kept = all_of(rest)
-        self._match(source if kept is None else rel.select(source, None, kept), None, anti)
+        self._match(node, source if kept is None else rel.select(source, None, kept), None, anti)
         return True
 
     def _links(self, node: exp.EQ, inside: Frame) -> bool:
@@ -166,11 +167,12 @@ class PrivateSelect:
                 return True
         return False
 
-    def _match(self, scope: Rows, on: Expression | None, anti: bool) -> None:
+    def _match(self, node: exp.Expr, scope: Rows, on: Expression | None, anti: bool) -> None:
         rows = self.frame.rows
         if not (rows.per_unit and scope.per_unit):
             raise self.refuse(self.node, "Rows that are one unit each cannot be looked up in other private rows.",
                               "Declare the column that names the unit in the policy.")  # fmt: skip
+        see_same_units(node, self.splitter.text, rows, scope)
         relation = rel.Matching(rows.relation, scope.relation, on, anti)
         self.frame = self.frame.over(rel.replaced(rows, relation))
 

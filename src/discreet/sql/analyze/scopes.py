@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
+from discreet.policy.naming import twins
 from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
@@ -26,6 +27,7 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze import from_clause as fr
 from discreet.sql.analyze.from_clause import Frame, conjuncts
 from discreet.sql.analyze.release_scope import Draft, ReleaseScope
+from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
 from discreet.sql.syntax.grouping_sets import expand
@@ -127,6 +129,10 @@ class Splitter:
             return outer
         env = dict(outer)
         kept = []
+        same = twins(cte.alias for cte in clause.expressions)
+        if same:
+            raise self.refuse(clause.expressions[0], f"Two tables of WITH are named {same[-1]}.",
+                              "Give one of them another name.")  # fmt: skip
         for cte in clause.expressions:
             name = cte.alias.lower()
             if clause.recursive:
@@ -202,6 +208,8 @@ class Splitter:
         if len(listed) > len(rows.names):
             raise self.refuse(node, "The alias names more columns than there are.", "Remove some.")
         new = [c.name for c in listed] + list(rows.names[len(listed) :])
+        if same := twins(new):
+            raise self.refuse(node, f"Two columns are named {same[-1]}.", "Give one of them another name.")
         items: list[tuple[str, Expression]] = [
             (name, rows.columns[old.lower()]) for name, old in zip(new, rows.names, strict=True)
         ]
@@ -286,6 +294,7 @@ class Splitter:
         if left.per_unit != right.per_unit or len(left.names) != len(right.names):
             raise self.refuse(node.expression, "The two sides differ in their columns or in their privacy unit.",
                               "Select the same columns on both sides.")  # fmt: skip
+        see_same_units(node.expression, self.text, left, right)
         items: list[tuple[str, Expression, Expression]] = []
         for mine, other in zip(left.names, right.names, strict=True):
             a, b = left.columns[mine.lower()], right.columns[other.lower()]

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
+from discreet.policy.naming import twins
 from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows, UnitAggregate, WindowCall
@@ -61,6 +62,10 @@ class UnitScope:
             if item.is_star:
                 raise self.refuse(item, "* cannot stand beside GROUP BY.", "Name the columns.")
             lifted.append((output_name(item), self._lift(unaliased(item))))
+        same = twins(name for name, _ in lifted)
+        if same:
+            raise self.refuse(self.node.expressions[0], f"Two columns are named {same[-1]}.",
+                              "Give one of them another name with AS.")  # fmt: skip
         having = self.node.args.get("having")
         test = None if having is None else self._lift(having.this)
         outer = Binder(self.binder.text, lambda column: self.columns[column.name])

@@ -57,8 +57,8 @@ def invent(
         if declared.public:
             tables[name] = catalog.public[name.lower()]
             continue
-        schema = next(s for n, s in schemas.items() if n.lower() == name.lower())
-        tables[name] = _table(catalog.private[name.lower()], schema, rows, rng)
+        own = catalog.private[name.lower()]
+        tables[name] = _table(own, schemas[own.source or name], rows, rng)
     return tables
 
 
@@ -67,7 +67,9 @@ def _table(table: PrivateTable, schema: TableSchema, rows: int, rng: np.random.G
 
     columns: dict[str, pa.Array] = {}
     for column in schema.values():
-        own = table.columns[column.name.lower()]
+        own = table.columns.get(column.name.lower())
+        if own is None or own.name != column.name:
+            continue  # a twin, which no query can name
         if own == table.unit:
             columns[column.name] = _units(own, column, _whose(rows, table.max_rows, rng))
         else:

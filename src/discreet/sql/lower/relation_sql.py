@@ -57,8 +57,9 @@ def _scan(relation: rel.Scan, needed: set[str], dialect: str) -> str:
         if RAW + name in needed
     ]
     if table.unit is not None:
-        items.append(f"{quote(table.unit.name, dialect)} AS {quote(UNIT, dialect)}")
-    return f"SELECT {_list(items)} FROM {quote(table.name, dialect)}"
+        told = table.unit.name if table.unit.identity is None else table.unit.identity.column
+        items.append(f"{quote(told, dialect)} AS {quote(UNIT, dialect)}")
+    return f"SELECT {_list(items)} FROM {quote(table.source or table.name, dialect)}"
 
 
 def _select(relation: rel.Select, needed: set[str], dialect: str) -> str:

@@ -1,0 +1,120 @@
+"""Names that differ by case alone, which DuckDB and Spark do not tell apart: never guessed.
+
+DuckDB renames such a column: beside `ID`, `id` becomes `id_1`, and who asks for `id` is given `ID`. So the names are
+taken from the source itself, and a column of such a name can be neither declared nor asked for. Spark reads neither.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from discreet.engines.connection import literal
+from discreet.errors import SourceError
+
+if TYPE_CHECKING:
+    import duckdb
+
+HEADER = 1 << 20
+"""A header line is shorter than this many bytes."""
+
+
+def see_no_twins(table: str, names: Iterable[str]) -> None:
+    """See that no two columns of a table differ by case alone.
+
+    Raises:
+        SourceError: two do.
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.lower() in seen:
+            raise SourceError(
+                f"The columns {seen[name.lower()]} and {name} of the table {table} differ by case alone, if at all.",
+                "Rename one of them in the source, or leave it out.",
+            )
+        seen[name.lower()] = name
+
+
+def see_no_twin_tables(names: Iterable[str]) -> None:
+    """See that no two tables differ by case alone.
+
+    Raises:
+        SourceError: two do.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            raise SourceError(f"Two tables are called {name}.", "Give each its own name.")
+        seen.add(name.lower())
+
+
+def folded(names: Iterable[str]) -> frozenset[str]:
+    """The names, in lower case, that more than one column has but for case.
+
+    Example:
+        >>> sorted(folded(["ID", "x", "id"]))
+        ['id']
+    """
+    return frozenset(name for name, many in Counter(each.lower() for each in names).items() if many > 1)
+
+
+def of_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> frozenset[str]:
+    """Those of Parquet files, from metadata alone; a file that cannot be read is found elsewhere."""
+    import duckdb
+
+    listed = ", ".join(map(literal, paths))
+    try:
+        rows = connection.execute(
+            f"SELECT file_name, name, coalesce(num_children, 0) FROM parquet_schema([{listed}])"
+        ).fetchall()
+    except duckdb.Error:
+        rows = []
+    files: dict[str, list[tuple[str, int]]] = {}
+    for file, name, children in rows:
+        files.setdefault(file, []).append((name, children))
+    return frozenset().union(*(folded(_top(nodes)) for nodes in files.values()))
+
+
+def _top(nodes: Sequence[tuple[str, int]]) -> list[str]:
+    """The names of the columns among the nodes of a schema, which stand in order: each before its parts."""
+    names: list[str] = []
+    inside = 0
+    for name, children in nodes[1:]:
+        if inside:
+            inside -= 1
+        else:
+            names.append(name)
+        inside += children
+    return names
+
+
+def of_csv(path: str, encoding: str, names: Sequence[str]) -> frozenset[str]:
+    """Those of the header line of a CSV file, where DuckDB may have renamed one.
+
+    Args:
+        path: of the file, plain or gzipped.
+        encoding: how it is written.
+        names: as DuckDB calls the columns.
+    """
+    with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(file.read(HEADER))
+    for delimiter in ",;\t|":
+        lines = csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""), delimiter=delimiter)
+        try:
+            header = [field.strip() for field in next(lines, [])]
+        except csv.Error:
+            continue
+        if 1 < len(header) <= len(names) and all(map(_renamed, header, names)):
+            return folded(field for field in header if field)
+    return frozenset()
+
+
+def _renamed(field: str, name: str) -> bool:
+    """Whether DuckDB may call a field of a header so."""
+    rest = name[len(field) :]
+    return not field or name == field or (name.startswith(field) and rest[:1] == "_" and rest[1:].isdigit())
