@@ -25,6 +25,7 @@ from discreet.query.planner import plan as make_plan
 from discreet.query.supported import lacking
 from discreet.rational import Number, epsilon_of
 from discreet.session.budget import DATA_SET, BudgetState
+from discreet.session.notebook import told
 from discreet.session.notes import INVENTED, notes_of
 from discreet.session.parameters import (
     GROUP_ROWS,
@@ -51,10 +52,6 @@ LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
 
 REHEARSED = 1000
 """How many statements a session remembers as sound."""
-
-
-def _silent(_: str) -> None:
-    """Say nothing on the way."""
 
 
 class Session:
@@ -106,7 +103,7 @@ class Session:
                 groups found; by default max_rows.
             split: how many times its usual share of epsilon a column gets, such as `{"n": 3}`; the others get less. By
                 default the shares make the summed relative variance of all columns least.
-            progress: called with a few words at each step.
+            progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
             The values, one row for every public group unless the question says otherwise, with intervals.
@@ -132,7 +129,8 @@ class Session:
         level = confidence_of(confidence)
         limits = limits_of(max_rows, max_groups)
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
-        return self._answer(plan, level, progress or _silent)
+        with told(progress) as say:
+            return self._answer(plan, level, say)
 
     def write(
         self,
@@ -208,9 +206,10 @@ class Session:
         level = confidence_of(confidence)
         limits = limits_of(max_rows, max_groups)
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
-        if streams(plan):
-            return streamed(self, plan, target, level, progress or _silent)
-        return in_memory(self._answer(plan, level, progress or _silent), target)
+        with told(progress) as say:
+            if streams(plan):
+                return streamed(self, plan, target, level, say)
+            return in_memory(self._answer(plan, level, say), target)
 
     def release(
         self,
