@@ -6,6 +6,8 @@ holds a value of the data: what is raised may depend on the question and the pol
 
 from __future__ import annotations
 
+from discreet.escaping import prose
+
 
 class DiscreetError(Exception):
     """The root of every error that discreet raises on purpose.
@@ -23,6 +25,11 @@ class DiscreetError(Exception):
         super().__init__(f"{cause} {fix}".strip())
         self.cause = cause
         self.fix = fix
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows instead of a traceback: the words of the error and its notes."""
+        said = [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
+        return prose("\n".join(said)).split("\n")
 
 
 class InvalidParameter(DiscreetError, ValueError):

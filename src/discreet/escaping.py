@@ -14,13 +14,14 @@ formula. Whatever is shown goes through the function of its sink:
 | JSON inside a script of a page | `script` |
 | a cell of a CSV file | `formula` |
 
-Escapes are those of Python: `\x1b`, `\u202e`.
+Escapes are those of Python, `\x1b` and `\u202e`; in pictures `[U+001B]`.
 """
 
 from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable, Sequence
 
 LONGEST = 200
 """How many characters of one value are shown."""
@@ -30,7 +31,8 @@ _UNSEEN = re.compile(
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Characters without a shape of their own, some of which Python counts as printable (Unicode, Default_Ignorable)."""
-_FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+FORMULA = "^'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
+"""What text begins with that a spreadsheet runs, as a pattern for Python and for RE2."""
 
 
 def _is_odd(text: str) -> bool:
@@ -110,14 +112,41 @@ def markup(text: str) -> str:
     return html.escape(prose(text))
 
 
+def row(kind: str, cells: Sequence[str], sides: Sequence[str]) -> str:
+    """One row of a table of HTML, of `td` or of `th`, each cell aligned to its side."""
+    style = "white-space:pre-wrap"
+    inner = (
+        f"<{kind} style='text-align:{side};{style}'>{markup(one)}</{kind}>"
+        for one, side in zip(cells, sides, strict=True)
+    )
+    return f"<tr>{''.join(inner)}</tr>"
+
+
+def table(lines: Iterable[Sequence[str]], title: str = "") -> str:
+    """Names and what is said of each, as a table of HTML."""
+    above = f"<caption style='text-align:left'>{markup(title)}</caption>" if title else ""
+    body = "".join(row("td", line, ["left"] * len(line)) for line in lines)
+    return f"<table>{above}<tbody>{body}</tbody></table>"
+
+
 def picture(text: str) -> str:
     r"""Words in a picture, on one line: what draws it fails at control characters, and half a character is no text.
 
+    Vega reads a backslash in a title as the beginning of an escape, so another sign stands for it.
+
     Example:
         >>> print(picture("a\x01\ud800"))
-        a\x01\ud800
+        a[U+0001][U+D800]
     """
-    return name(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+    return pictured(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…", lines=False)
+
+
+def pictured(text: str, lines: bool = True) -> str:
+    """The same for words of any length, in which line ends may stay."""
+    if "\\" not in text and not _is_odd(text):
+        return text
+    text = text.replace("\\", "\N{SET MINUS}")
+    return "".join(f"[U+{ord(c):04X}]" if _is_odd(c) and not (lines and c == "\n") else c for c in text)
 
 
 def json_text(document: str) -> str:
@@ -161,7 +190,18 @@ def formula(text: str) -> str:
         >>> formula("=1+1"), formula("Kent"), formula("'=1")
         ("'=1+1", 'Kent', "''=1")
     """
-    return f"'{text}" if _FORMULA.match(text) else text
+    return f"'{text}" if re.match(FORMULA, text) else text
 
 
-__all__ = ["LONGEST", "cell", "formula", "json_text", "markup", "name", "picture", "prose", "script"]
+__all__ = [
+    "FORMULA",
+    "LONGEST",
+    "cell",
+    "formula",
+    "json_text",
+    "markup",
+    "name",
+    "picture",
+    "prose",
+    "script",
+]

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 from discreet.escaping import markup, name
@@ -67,7 +68,7 @@ class _Line:
                 self._show(said)
 
     def _show(self, said: str) -> None:
-        from IPython.display import display
+        display: Any = import_module("IPython.display").display
 
         if self._handle is None:
             self._handle = display(_bundle(said), raw=True, display_id=True)
