@@ -44,7 +44,7 @@ class Kernel:
 
 @contextmanager
 def kernel() -> Iterator[Kernel]:
-    from jupyter_client import KernelManager
+    from jupyter_client.manager import KernelManager
 
     manager = KernelManager()
     manager.start_kernel()

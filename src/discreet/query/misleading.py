@@ -12,7 +12,7 @@ from discreet.query.intervals import linear_half_width
 from discreet.query.picked import aggregate_columns, with_cell
 from discreet.query.plan import Plan
 from discreet.query.quantiles import EXTREME
-from discreet.query.together import Level, each, noisy_names, selects
+from discreet.query.together import Level, each, noisy_names, ordering, selects
 from discreet.query.warnings import COUNTED
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ def chosen(plan: Plan, level: Level, group_rows: int) -> tuple[str, ...]:
 
 def _orders(plan: Plan, name: str, at: int) -> bool:
     """Whether an aggregate is among what the rows are ordered by."""
-    ordering = {column.name.lower() for column in plan.post.args["order"].find_all(exp.Column)}
-    return bool(ordering & {name.lower(), f"a{at}"})
+    return any(column.name.lower() in (name.lower(), f"a{at}") for column in ordering(plan))
 
 
 def _drowned(plan: Plan, values: pa.Table, confidence: float, groups: int) -> tuple[str, float] | None:

@@ -15,6 +15,10 @@ from discreet.query.picked import key_columns, with_cell
 from discreet.query.plan import Plan
 
 
+CHOOSING = ("limit", "where", "having", "qualify", "joins", "distinct")
+"""What in a statement may leave rows out, and so may let noise decide which are shown."""
+
+
 class Level(NamedTuple):
     """How sure intervals are.
 
@@ -38,7 +42,7 @@ def each(confidence: float, numbers: int) -> float:
 
 
 def numbers(plan: Plan, columns: int, rows: int = 0) -> int:
-    """How many numbers an answer has, those of groups counted that it does not show: which it shows, noise decides.
+    """How many numbers an answer has; where it may leave rows out, those of groups that it does not show, too.
 
     Args:
         plan: of the question, with the groups that were found.
@@ -48,33 +52,41 @@ def numbers(plan: Plan, columns: int, rows: int = 0) -> int:
     _, has_cell = with_cell(plan)
     groups = sum(release.cells for release in plan.releases)
     noisy = columns - (len(key_columns(plan)) if has_cell else 0)
-    return max(1, noisy) * (groups if has_cell else max(groups, rows))
+    if not has_cell:
+        chooses = any(one.args.get(word) for one in plan.post.find_all(exp.Query) for word in CHOOSING)
+        groups = max(groups, rows) if chooses else rows
+    return max(1, noisy) * groups
 
 
 def selects(plan: Plan) -> int | None:
     """How many rows a statement shows when noisy numbers decide which: its LIMIT after an ORDER BY; else None."""
     post = plan.post
-    order, limit = post.args.get("order"), post.args.get("limit")
-    if order is None or not isinstance(limit, exp.Limit) or not isinstance(limit.expression, exp.Literal):
+    limit = post.args.get("limit")
+    if not isinstance(limit, exp.Limit) or not isinstance(limit.expression, exp.Literal):
         return None
     if not limit.expression.is_int:
         return None
     most = int(limit.expression.name)
     groups = max((release.cells for release in plan.releases), default=0)
     names = {name.lower() for name in noisy_names(plan)}
-    items = {item.alias_or_name.lower(): item for item in post.selects}
-    for one in order.expressions:
+    by = ordering(plan)
+    noisy = any(_noisy(column, plan) or column.name.lower() in names | {"all"} for column in by)
+    return most if noisy and most < groups else None
+
+
+def ordering(plan: Plan) -> list[exp.Column]:
+    """The columns that a statement orders its rows by, also those behind a name or a place of its answer."""
+    order = plan.post.args.get("order")
+    items = {item.alias_or_name.lower(): item for item in plan.post.selects}
+    out = []
+    for one in order.expressions if order is not None else ():
         by = one.this
-        if isinstance(by, exp.Literal) and by.is_int and 0 < int(by.name) <= len(post.selects):
-            by = post.selects[int(by.name) - 1]
+        if isinstance(by, exp.Literal) and by.is_int and 0 < int(by.name) <= len(plan.post.selects):
+            by = plan.post.selects[int(by.name) - 1]
         elif isinstance(by, exp.Column) and not by.table and by.name.lower() in items:
             by = items[by.name.lower()]
-        columns = list(by.find_all(exp.Column))
-        if any(_noisy(column, plan) or column.name.lower() in names for column in columns):
-            return most if most < groups else None
-        if isinstance(by, exp.Column) and by.name.lower() == "all":
-            return most if most < groups else None
-    return None
+        out += list(by.find_all(exp.Column))
+    return out
 
 
 def noisy_names(plan: Plan) -> dict[str, tuple[int, int]]:
