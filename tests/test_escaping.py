@@ -6,6 +6,7 @@ import csv
 import html.parser
 import io
 import json
+import tomllib
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -45,8 +46,8 @@ def test_plain_text_stays_plain() -> None:
 
 
 def test_prose_keeps_line_ends_and_nothing_else() -> None:
-    assert not any(unsafe(escaping.prose(text), "\n") for text in MANY)
-    assert escaping.prose("a\nb") == "a\nb"
+    assert not any(unsafe(escaping.prose(text), "\n\t") for text in MANY)
+    assert escaping.prose("a\n\tb\r") == "a\n\tb\\r"
 
 
 def test_markup_is_text_in_html_and_in_xml() -> None:
@@ -56,7 +57,7 @@ def test_markup_is_text_in_html_and_in_xml() -> None:
         assert len(root) == 0
         assert root.text in (None, escaping.prose(text)) or root.text == escaping.prose(text)
         assert set(root.attrib) == {"a", "b"}
-        assert not unsafe(safe, "\n")
+        assert not unsafe(safe, "\n\t")
 
 
 def test_json_says_the_same_and_ends_no_script() -> None:
@@ -67,6 +68,14 @@ def test_json_says_the_same_and_ends_no_script() -> None:
             assert json.loads(safe) == {"a": text}
         assert not set("<>&") & set(escaping.script(document))
         assert json.loads(dump({"a": text})) == {"a": text}
+
+
+def test_toml_says_the_same() -> None:
+    for text in MANY:
+        if not any("\ud800" <= c <= "\udfff" for c in text):
+            safe = escaping.toml_text(text)
+            assert not unsafe(safe)
+            assert tomllib.loads(f"{safe} = {safe}") == {text: text}
 
 
 def test_no_cell_of_a_csv_file_is_a_formula_and_each_is_found_again() -> None:
@@ -126,7 +135,9 @@ def test_what_the_command_line_prints(shown: Release, capsys: pytest.CaptureFixt
     assert not any(row[0][:1] in set("=+-@\t\r\n") for row in rows if row[0])
     for text in ALL:
         for _, said in words(QueryRefused(text, text)):
-            assert not unsafe(said, "\n")
+            assert not unsafe(said, "\n\t")
+        error = QueryRefused(text, text, picture=text)
+        assert not unsafe(f"{error}{error.cause}{error.fix}{error.picture}", "\n\t")
 
 
 def test_a_refusal_in_a_notebook_is_short_and_safe() -> None:

@@ -22,6 +22,7 @@ class DiscreetError(Exception):
     """
 
     def __init__(self, cause: str, fix: str = "") -> None:
+        cause, fix = prose(cause), prose(fix)
         super().__init__(f"{cause} {fix}".strip())
         self.cause = cause
         self.fix = fix
@@ -79,9 +80,10 @@ class QueryRefused(DiscreetError, ValueError):
         self, cause: str, fix: str = "", *, place: str = "", line: int = 0, column: int = 0, picture: str = ""
     ) -> None:
         super().__init__(cause, fix)
+        picture = prose(picture)
         if picture:
-            self.args = (f"{cause}\n{picture}\n{fix}".rstrip(),)
-        self.reason = cause
+            self.args = (f"{self.cause}\n{picture}\n{self.fix}".rstrip(),)
+        self.reason = self.cause
         self.place = place
         self.line = line
         self.column = column

@@ -13,6 +13,7 @@ formula. Whatever is shown goes through the function of its sink:
 | JSON, as text | `json_text` |
 | JSON inside a script of a page | `script` |
 | a cell of a CSV file | `formula` |
+| a text in TOML | `toml_text` |
 
 Escapes are those of Python, `\x1b` and `\u202e`; in pictures `[U+001B]`.
 """
@@ -20,6 +21,7 @@ Escapes are those of Python, `\x1b` and `\u202e`; in pictures `[U+001B]`.
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterable, Sequence
 
@@ -92,14 +94,14 @@ def name(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    r"""Words of several lines, in which line ends stay and all other odd characters are written out.
+    r"""Words of several lines, in which line ends and tabs stay and all other odd characters are written out.
 
     Example:
         >>> print(prose("two\nlines, one \x07 bell"))
         two
         lines, one \x07 bell
     """
-    return "\n".join(map(name, text.split("\n")))
+    return "".join(c if c in "\n\t" else _escaped(c) for c in text) if _is_odd(text) else text
 
 
 def markup(text: str) -> str:
@@ -167,6 +169,21 @@ def _units(c: str) -> str:
     """A character as JSON escapes it, in one or two units of UTF-16."""
     units = c.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def toml_text(text: str) -> str:
+    r"""A text as a basic string of TOML, which reads as the same text.
+
+    Example:
+        >>> print(toml_text('a"\x1b\u202e\U000e0041'))
+        "a\"\u001b\u202E\U000E0041"
+    """
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if not _is_odd(c) else _toml_code(ord(c)) for c in quoted)
+
+
+def _toml_code(number: int) -> str:
+    return f"\\u{number:04X}" if number < 0x10000 else f"\\U{number:08X}"
 
 
 def script(document: str) -> str:

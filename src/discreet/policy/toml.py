@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import os
 import re
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.escaping import toml_text
 from discreet.policy.values import KeyReference
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def value(given: object) -> str:
         return value(f"{given.table}.{given.column}")
     if isinstance(given, tuple):
         return f"[{', '.join(map(value, given))}]"
-    return json.dumps(given, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return toml_text(str(given))
 
 
 def _number(value: Fraction) -> str:

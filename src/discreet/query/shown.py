@@ -42,7 +42,7 @@ def rows(release: Release, most: int | None = None) -> list[list[str]]:
     shown = len(release) if most is None else min(most, len(release))
     columns = []
     for one in release.columns:
-        values = release.values.column(one).slice(0, shown).to_pylist()
+        values = _listed(release.values.column(one).slice(0, shown))
         if one in release.low:
             ends = [
                 release.low[one].slice(0, shown).to_pylist(),
@@ -54,6 +54,16 @@ def rows(release: Release, most: int | None = None) -> list[list[str]]:
         else:
             columns.append([fixed(value) for value in values])
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _listed(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column; as Arrow writes them where Python has none such, as for a date in the year 20,000."""
+    import pyarrow as pa
+
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):
+        return list(column.cast(pa.string()).to_pylist())
 
 
 def to_the_right(release: Release) -> list[bool]:

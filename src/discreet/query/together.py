@@ -14,7 +14,6 @@ from sqlglot import exp
 from discreet.query.picked import key_columns, with_cell
 from discreet.query.plan import Plan
 
-
 CHOOSING = ("limit", "where", "having", "qualify", "joins", "distinct")
 """What in a statement may leave rows out, and so may let noise decide which are shown."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, QueryRefused
+from discreet.escaping import name as one_line
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.query.answer import Release
@@ -483,7 +484,7 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        tables = ", ".join(self._policy.tables)
+        tables = ", ".join(map(one_line, self._policy.tables))
         invented = "invented " if self._invented else ""
         return f"<Session over {invented}{tables}: {self.budget!r}>"
 
