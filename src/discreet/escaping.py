@@ -178,8 +178,12 @@ def toml_text(text: str) -> str:
         >>> print(toml_text('a"\x1b\u202e\U000e0041'))
         "a\"\u001b\u202E\U000E0041"
     """
-    quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(c if not _is_odd(c) else _toml_code(ord(c)) for c in quoted)
+    return toml_document(json.dumps(text, ensure_ascii=False))
+
+
+def toml_document(document: str) -> str:
+    """TOML whose odd characters stand in basic strings alone, with each of them written out."""
+    return "".join(c if c == "\n" or not _is_odd(c) else _toml_code(ord(c)) for c in document)
 
 
 def _toml_code(number: int) -> str:

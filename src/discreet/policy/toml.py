@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import re
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.escaping import toml_text
+from discreet.escaping import toml_document
 from discreet.policy.values import KeyReference
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def write(policy: Policy) -> str:
                 f"{part} = {value(given)}" for part, given in both.items() if given is not None
             )
             lines.append(f"{key(column)} = {{ {inside} }}")
-    return "\n".join(lines) + "\n"
+    return toml_document("\n".join(lines) + "\n")
 
 
 def resolved(url: str | None, folder: Path) -> str | None:
@@ -87,7 +88,7 @@ def value(given: object) -> str:
         return value(f"{given.table}.{given.column}")
     if isinstance(given, tuple):
         return f"[{', '.join(map(value, given))}]"
-    return toml_text(str(given))
+    return json.dumps(given, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _number(value: Fraction) -> str:
