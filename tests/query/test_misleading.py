@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from fractions import Fraction
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import discreet as dp
 from discreet.query import misleading, shown, together
 from discreet.query.answer import Release
+from discreet.query.misleading import misled
 
 ROWS = pa.table({
     "who": [1, 1, 2, 3, None], "year": [2013, 2013, 2014, None, 2013], "age": [31, 47, 62, 5, 6],
@@ -56,7 +58,7 @@ def test_a_number_without_an_interval_says_so_beside_it(
     from discreet.query import drawn
 
     monkeypatch.setattr(drawn, "draws_for", lambda releases: 1)
-    release = session.sql("SELECT year, COUNT(*) / (1.0 + SUM(age)) AS share FROM data GROUP BY year", 10)
+    release = session.sql("SELECT year, COUNT(*) / (1000.5 + SUM(age)) AS share FROM data GROUP BY year", 10)
     assert release.without == ("share",)
     assert all(line.endswith("± ?") for line in repr(release).split("\n")[2:12])
     assert "± ? is noise for which no interval could be derived" in repr(release)
@@ -91,10 +93,21 @@ def test_rows_that_noise_chose_come_with_a_warning(session: dp.Session, sql: str
 
 
 def test_all_noise_is_told_from_some(session: dp.Session) -> None:
-    assert "the noise alone could have made every n shown" in session.sql(TOP, 0.01).warnings[0]
-    assert "more extreme than the truth" in session.sql(TOP, 1000).warnings[0]
-    assert "simultaneous" in session.sql(TOP, 1000).warnings[0]
-    assert "simultaneous" not in session.sql(TOP, 1000, simultaneous=True).warnings[0]
+    """Scale 2 at epsilon 1: among 500 groups the noise stays within 18 with 95 %."""
+    plan = session._plan(TOP, Fraction(1))
+
+    def warned(n: list[int], together: bool = False, whole: bool = True) -> str:
+        values = pa.table({"code": [10_117, 10_118, 10_119], "n": n})
+        (warning,) = misled(plan, values, 0.95, together, whole)
+        return warning
+
+    assert "the noise alone could have made every n shown: among 500 groups it reaches ± 18" in warned(
+        [18, 17, -9]
+    )
+    for some in (warned([190, 17, 9]), warned([18, 17, -9], whole=False)):
+        assert "more extreme than the truth" in some
+        assert "simultaneous" in some
+    assert "simultaneous" not in warned([190, 17, 9], together=True)
 
 
 @pytest.mark.parametrize("sql", [
@@ -115,4 +128,4 @@ def test_a_check_that_sees_no_choice_is_caught(session: dp.Session, monkeypatch:
     monkeypatch.setattr(misleading, "selects", lambda plan: None)
     with pytest.raises(ValueError, match="unpack"):
         test_rows_that_noise_chose_come_with_a_warning(session, TOP)
-    assert together.selects(session._plan(TOP, dp.Budget(epsilon=1).epsilon)) == 3
+    assert together.selects(session._plan(TOP, Fraction(1))) == 3

@@ -72,7 +72,7 @@ def test_they_are_wider_and_the_answer_is_the_same(session: dp.Session) -> None:
         assert "for all numbers together" in repr(both)
         assert "for all numbers together" in both.card()
         assert alone.to_dict(intervals=False) == both.to_dict(intervals=False)
-        if "n" in both.low:
+        if "SUM" not in sql and "MEDIAN" not in sql:  # those are drawn, or calibrated by draws
             for one, other in ((alone.low, both.low), (both.high, alone.high)):
                 assert all(a is None or b is None or a >= b
                            for a, b in zip(one["n"].to_pylist(), other["n"].to_pylist(), strict=True))  # fmt: skip
