@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import escape, glob, has_magic
 from pathlib import Path
@@ -41,12 +41,16 @@ class Origin:
         version: returns a text that changes when the data may have changed; reads no data.
         paths: the files that queries read.
         keep: Python objects that the relation points into.
+        files: where the data lies on disk, also what a database keeps beside itself.
+        pattern: what names the files when more would be read once they are there: a pattern, or a folder with `**`.
     """
 
     relation: str
     version: Callable[[], str]
     paths: Sequence[str] = ()
     keep: tuple[object, ...] = field(default=(), repr=False)
+    files: tuple[str, ...] = ()
+    pattern: str = ""
 
 
 def attach(
@@ -165,7 +169,11 @@ def _parquet(path: str) -> Origin:
     # The list is fixed here; DuckDB reads each name as a pattern, and asks for permission of both forms.
     patterns = [escape(file) for file in files]
     listed = ", ".join(map(literal, patterns))
-    return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}))
+    more = "" if os.path.isfile(path) else os.path.join(path, "**") if os.path.isdir(path) else path
+    return Origin(
+        f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}), files=tuple(files),
+        pattern=more,
+    )  # fmt: skip
 
 
 def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Mapping[str, Type]) -> Origin:
@@ -174,7 +182,7 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Map
     version = file_version([path])
     store = f"csv_{secrets.token_hex(8)}"
     import_csv(connection, path, store, types)
-    return Origin(f"memory.main.{store}", lambda: version)
+    return Origin(f"memory.main.{store}", lambda: version, files=(path,))
 
 
 def _database(
@@ -195,7 +203,9 @@ def _database(
             f"DuckDB cannot open {path} for reading.",
             "Check that it is a DuckDB file; close other connections to it, or pass the open connection.",
         )
-    return _tables(connection, alias, inner, name, partial(file_version, [path, f"{path}.wal"]))
+    files = (path, f"{path}.wal")
+    found = _tables(connection, alias, inner, name, partial(file_version, files))
+    return {table: replace(origin, files=files) for table, origin in found.items()}
 
 
 def _tables(

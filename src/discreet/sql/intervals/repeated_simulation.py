@@ -15,7 +15,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
-from discreet.sql.finish.answer import is_number
+from discreet.sql.finish.shown import is_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +38,16 @@ def draws_for(rows: int) -> int:
     """How many draws there are where one needs so many rows; 0 when they would be too few."""
     draws = min(DRAWS, MOST_ROWS // max(1, rows))
     return draws if draws >= FEWEST else 0
+
+
+def enough(draws: int, confidence: float) -> bool:
+    """Whether so many draws show where an interval ends: a draw lies beyond each end at least.
+
+    Example:
+        >>> enough(400, 0.95), enough(400, 0.999)
+        (True, False)
+    """
+    return draws * (1 - confidence) > 2 - 1e-6
 
 
 def unordered(post: exp.Query) -> exp.Query:
