@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -456,3 +457,22 @@ def test_a_preview_says_what_the_budget_would_shrink_by() -> None:
     assert first.startswith("epsilon 0.1, of 0.548956 left")
     assert ", which it shrinks by 0.03" in first
     assert second.endswith(": too much")
+
+
+def test_the_digest_stays_what_it_was() -> None:
+    """Another digest would charge every question again that a ledger holds already."""
+    keys = {"c": ["Kent", "é", '"']}
+    policy = Policy.for_table(
+        "visits", privacy_unit="pa tient", max_rows=3, bounds={"age": (0, 120.5)}, keys=keys, budget=3
+    )
+    assert policy.digest() == "20886b8590f32c6fe6518f480133d80b67d14b771090b9d9aeb69e11dde3dc7f"
+
+
+def test_a_policy_with_odd_names_is_written_without_odd_characters() -> None:
+    policy = Policy.for_table(
+        "a\x1bb", privacy_unit="\x9b\u202e", max_rows=3, keys={"\x7f": ["\u200b", "a\nb"]}, budget=3
+    )
+    text = policy.to_toml()
+    assert text.replace("\n", "").isprintable()
+    assert tomllib.loads(text)["tables"]["a\x1bb"]["privacy_unit"] == "\x9b\u202e"
+    assert tomllib.loads(text)["tables"]["a\x1bb"]["columns"]["\x7f"]["keys"] == ["\u200b", "a\nb"]

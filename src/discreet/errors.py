@@ -6,6 +6,8 @@ holds a value of the data: what is raised may depend on the question and the pol
 
 from __future__ import annotations
 
+from discreet.escaping import prose
+
 
 class DiscreetError(Exception):
     """The root of every error that discreet raises on purpose.
@@ -20,9 +22,15 @@ class DiscreetError(Exception):
     """
 
     def __init__(self, cause: str, fix: str = "") -> None:
+        cause, fix = prose(cause), prose(fix)
         super().__init__(f"{cause} {fix}".strip())
         self.cause = cause
         self.fix = fix
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows instead of a traceback: the words of the error and its notes."""
+        said = [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
+        return prose("\n".join(said)).split("\n")
 
 
 class InvalidParameter(DiscreetError, ValueError):
@@ -72,9 +80,10 @@ class QueryRefused(DiscreetError, ValueError):
         self, cause: str, fix: str = "", *, place: str = "", line: int = 0, column: int = 0, picture: str = ""
     ) -> None:
         super().__init__(cause, fix)
+        picture = prose(picture)
         if picture:
-            self.args = (f"{cause}\n{picture}\n{fix}".rstrip(),)
-        self.reason = cause
+            self.args = (f"{self.cause}\n{picture}\n{self.fix}".rstrip(),)
+        self.reason = self.cause
         self.place = place
         self.line = line
         self.column = column

@@ -44,7 +44,7 @@ def command(
       discreet explain "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --sql
       discreet explain --file cost.sql --svg cost.svg
     """  # noqa: D301
-    from discreet.cli.output import dump, exact, say
+    from discreet.cli.output import dump, exact, say, whole
 
     if as_json and picture is not None:
         raise opt.Usage("give one of --json and --svg")
@@ -53,11 +53,14 @@ def command(
     text = opt.question(sql, file)
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
     with Progress("looking at the question"), place.open() as session:
+        if picture is not None:
+            session.see_free(picture)
         seen = session.explain(
             text, epsilon, delta=delta, max_rows=place.question_rows, max_groups=max_groups, sql=engine_sql
         )
     if picture is not None:
-        picture.write_text(seen.to_svg(), "utf-8")
+        with whole(picture) as unfinished:
+            unfinished.write_text(seen.to_svg(), "utf-8")
         say(f"wrote {picture}")
     elif as_json:
         typer.echo(dump({**seen.to_dict(), "epsilon": exact(seen.epsilon)}))

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter, PolicyError, QueryRefused
+from discreet.escaping import prose
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +59,8 @@ def words(error: BaseException) -> list[tuple[str, str]]:
     lines = [("error", _cause(error))]
     if isinstance(error, DiscreetError) and error.fix:
         lines.append(("fix", error.fix))
-    return lines + [("note", note) for note in getattr(error, "__notes__", ())]
+    lines += [("note", note) for note in getattr(error, "__notes__", ())]
+    return [(label, prose(text)) for label, text in lines]
 
 
 def _cause(error: BaseException) -> str:

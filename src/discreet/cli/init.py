@@ -6,7 +6,6 @@ import codecs
 import csv
 import gzip
 import io
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ import typer
 
 from discreet.cli.options import Usage
 from discreet.errors import SourceError
+from discreet.escaping import toml_text
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
@@ -135,7 +135,7 @@ def scaffold(url: str, tables: Mapping[str, Columns]) -> str:
         >>> '# privacy_unit = "patient_id"' in text
         True
     """
-    parts = [_PREFACE, _BUDGET, f"[source]\nurl = {_text(url)}\n"]
+    parts = [_PREFACE, _BUDGET, f"[source]\nurl = {toml_text(url)}\n"]
     parts += [_table(name, columns, several=len(tables) > 1) for name, columns in tables.items()]
     return "\n".join(parts)
 
@@ -157,7 +157,7 @@ def _table(name: str, columns: Columns, several: bool) -> str:
         decide.append(("public = true", "only if nothing in it is about people; then leave out the rest"))
     guesses = [column for column, _ in columns if is_unit(column)]
     decide += [
-        (f"privacy_unit = {_text(guess)}", "a guess from its name: who is to be protected?")
+        (f"privacy_unit = {toml_text(guess)}", "a guess from its name: who is to be protected?")
         for guess in guesses
     ]
     if not guesses:
@@ -220,9 +220,4 @@ def _beside(url: str, home: Path) -> str:
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
-
-
-def _text(value: str) -> str:
-    """A TOML basic string: JSON's escapes are a subset of TOML's, but for DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_text(name)

@@ -81,6 +81,9 @@ LedgerFile = Annotated[
     typer.Option("--ledger", metavar="FILE", help="Where the budget is kept, instead of beside it."),
 ]
 Confidence = Annotated[float, typer.Option("--confidence", metavar="P", help="Of the intervals.")]
+Simultaneous = Annotated[
+    bool, typer.Option("--simultaneous", help="Intervals that hold all together, instead of each by itself.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

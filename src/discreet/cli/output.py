@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import math
+import os
 import sys
-from collections.abc import Container
+import tempfile
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from discreet import escaping
 from discreet.cli.options import Usage
+from discreet.sql.finish import shown
 from discreet.sql.finish.answer_file import SUFFIXES as WRITTEN
-from discreet.sql.finish.answer_file import about
+from discreet.sql.finish.answer_file import about, without_formulas
 from discreet.sql.finish.answer_file import exact as exact
 
 if TYPE_CHECKING:
@@ -24,12 +29,13 @@ if TYPE_CHECKING:
 PICTURES = (".svg", ".png", ".html")
 TABLES = tuple(sorted(WRITTEN))
 SUFFIXES = (*TABLES, ".json", *PICTURES)
-_INTERVAL = r"± [\d,.∞e+-]+$|\[-?[\d,.∞e+-]+, -?[\d,.∞e+-]+\]$"
+_INTERVAL = r"± \?$|± [\d,.∞e+-]+$|\[-?[\d,.∞e+-]+, -?[\d,.∞e+-]+\]$"
 
 
 def dump(document: object) -> str:
     """Write JSON that every reader accepts: no NaN, dates as text."""
-    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=str)
+    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=str)
+    return escaping.json_text(text)
 
 
 def rows(release: Release) -> list[dict[str, Any]]:
@@ -60,14 +66,21 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, dt.date | dt.datetime) else value
 
 
-def print_csv(release: Release) -> None:
-    """Print an answer as CSV."""
+def print_csv(release: Release, formulas: bool = False) -> None:
+    """Print an answer as CSV; on a terminal odd characters are written out.
+
+    Args:
+        release: the answer.
+        formulas: whether text may begin as a formula does.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
     sink = pa.BufferOutputStream()
-    csv.write_csv(release.to_arrow(), sink)
-    typer.echo(sink.getvalue().to_pybytes().decode(), nl=False)
+    table = release.to_arrow()
+    csv.write_csv(table if formulas else without_formulas(table), sink)
+    text = sink.getvalue().to_pybytes().decode()
+    typer.echo(escaping.prose(text) if sys.stdout.isatty() else text, nl=False)
 
 
 def check_output(path: Path | None) -> None:
@@ -85,13 +98,23 @@ def check_output(path: Path | None) -> None:
 
 
 def write(release: Release, budget: BudgetState, path: Path) -> None:
-    """Write an answer to a file of JSON or to a picture, as its name says."""
-    if path.suffix.lower() == ".json":
-        path.write_text(dump(document(release, budget)) + "\n", "utf-8")
-        return
-    from discreet.plots.render import save
+    """Write an answer to a file of JSON or to a picture, as its name says; it appears whole, in place of the name."""
+    with whole(path) as unfinished:
+        if path.suffix.lower() == ".json":
+            unfinished.write_text(dump(document(release, budget)) + "\n", "utf-8")
+            return
+        from discreet.plots.render import save
 
-    save(release.plot(), path)
+        save(release.plot(), unfinished)
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A private place for a file that then takes its name; what another name or a link leads to is left alone."""
+    with tempfile.TemporaryDirectory(prefix=".discreet-", dir=path.absolute().parent) as folder:
+        unfinished = Path(folder) / f"answer{path.suffix.lower()}"
+        yield unfinished
+        os.replace(unfinished, path)
 
 
 def print_table(
@@ -105,6 +128,7 @@ def print_table(
         right: whether a column is aligned to the right.
         back: the numbers of the columns that stand back.
     """
+    header, *body = ([escaping.name(cell) for cell in line] for line in [header, *body])
     widths = [max(len(line[at]) for line in [header, *body]) for at in range(len(header))]
 
     def aligned(line: list[str]) -> list[str]:
@@ -133,31 +157,15 @@ def print_table(
 def print_release(release: Release) -> None:
     """Print an answer whole, and what its intervals mean."""
     body, right = cells(release)
-    print_table(release.columns, body, right)
-    plural = "s" * (len(release) != 1)
-    cost = "free: asked before" if release.replayed else release.cost
-    if not release.epsilon:
-        cost = "free: nothing private was read"
-    covers = f" · ± covers the noise at {100 * release.confidence:g} %" if release.low else ""
-    typer.echo(f"{len(release):,} row{plural} · {cost}{covers}")
+    print_table(shown.header(release), body, right)
+    typer.echo(shown.footer(release)[0])
 
 
 def cells(release: Release) -> tuple[list[list[str]], list[bool]]:
     """The rows of an answer as text, and which columns are numbers."""
-    from discreet.arrow import is_number
-    from discreet.sql.finish.answer import with_interval
-
-    columns = []
-    for name in release.columns:
-        values = release.values.column(name).to_pylist()
-        ends = ([False] * len(values),) * 2
-        if name in release.low:
-            ends = (release.low[name].to_pylist(), release.high[name].to_pylist())
-        columns.append([with_interval(*cell) for cell in zip(values, *ends, strict=True)])
-    right = [name in release.low or is_number(release.values, name) for name in release.columns]
-    return [list(row) for row in zip(*columns, strict=True)], right
+    return shown.rows(release), shown.to_the_right(release)
 
 
 def say(words: str) -> None:
     """Say something beside the answer: on stderr, dimmed on a terminal."""
-    typer.secho(words, err=True, dim=sys.stderr.isatty())
+    typer.secho(escaping.prose(words), err=True, dim=sys.stderr.isatty())

@@ -22,6 +22,7 @@ def command(
     policy: opt.PolicyFile = None,
     file: opt.SqlFile = None,
     confidence: opt.Confidence = 0.95,
+    simultaneous: opt.Simultaneous = False,
     delta: opt.Delta = None,
     group_rows: Annotated[
         int, typer.Option("--group-rows", metavar="N", help="Rows of a group, where an error depends on it.")
@@ -56,7 +57,8 @@ def command(
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
     with Progress("looking at the question"), place.open() as session:
         seen = session.preview(
-            text, epsilon, within=errors or None, confidence=confidence, group_rows=group_rows, delta=delta,
+            text, epsilon, within=errors or None, confidence=confidence, simultaneous=simultaneous,
+            group_rows=group_rows, delta=delta,
             max_rows=place.question_rows, max_groups=max_groups,
             split=dict(opt.read_pair(one, "--split") for one in split or ()),
         )  # fmt: skip

@@ -28,6 +28,7 @@ def command(
     policy: opt.PolicyFile = None,
     file: opt.SqlFile = None,
     confidence: opt.Confidence = 0.95,
+    simultaneous: opt.Simultaneous = False,
     delta: opt.Delta = None,
     output: Annotated[
         Path | None,
@@ -42,6 +43,9 @@ def command(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     mock: Annotated[
         bool, typer.Option("--mock", help="Ask invented data of the same shape: free, and means nothing.")
+    ] = False,
+    formulas: Annotated[
+        bool, typer.Option("--formulas", help="Leave text in CSV that a spreadsheet would run as a formula.")
     ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing beside the answer.")] = False,
     source: opt.Source = None,
@@ -67,6 +71,7 @@ def command(
       discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --delta 1e-9
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.svg
       discreet query --mock "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
+      discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --simultaneous
       echo "SELECT AVG(age) AS age FROM visits" | discreet query - --epsilon 0.1 --json
       discreet query --source visits.csv --unit patient_id --max-rows 3 --budget 2 \\
           --bounds age=0:120 --keys county=Kent,Surrey \\
@@ -83,9 +88,22 @@ def command(
     text = opt.question(sql, file)
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
     with Progress("opening the data") as progress, _opened(place, mock) as session:
+        if output is not None:
+            session.see_free(output)
         shares = dict(opt.read_pair(one, "--split") for one in split or ())
         straight = output if output is not None and output.suffix.lower() in out.TABLES else None
-        asked = _Asked(text, epsilon, delta, confidence, place.question_rows, max_groups, shares, straight)
+        asked = _Asked(
+            text,
+            epsilon,
+            delta,
+            confidence,
+            place.question_rows,
+            max_groups,
+            shares,
+            straight,
+            formulas,
+            simultaneous,
+        )
         release = _ask(session, asked, progress)
         left = session.budget
         where = session.ledger.where
@@ -94,13 +112,13 @@ def command(
     elif output is not None:
         try:
             out.write(release, left, output)
-        except OSError as error:
+        except Exception as error:
             error.add_note("The answer is kept; the same question again is free.")
             raise
     elif as_json:
         typer.echo(out.dump(out.document(release, left)))
     elif as_csv:
-        out.print_csv(release)
+        out.print_csv(release, formulas)
     else:
         out.print_release(release)
     if quiet:
@@ -109,6 +127,8 @@ def command(
         out.say(f"wrote {output}")
     for note in release.notes[1:]:
         out.say(f"not covered: {note}")
+    for warning in release.warnings:
+        out.say(f"warning: {warning}")
     if mock:
         out.say("invented data: no number means anything, and nothing was charged")
         return
@@ -134,6 +154,8 @@ class _Asked(NamedTuple):
     max_groups: int | None
     split: dict[str, str]
     table: Path | None
+    formulas: bool
+    simultaneous: bool
 
 
 def _ask(session: Session, asked: _Asked, progress: Progress) -> Release | Written:
@@ -155,11 +177,14 @@ def _ask(session: Session, asked: _Asked, progress: Progress) -> Release | Writt
     try:
         if asked.table is not None:
             return session.write(
-                asked.text, asked.epsilon, asked.table, confidence=asked.confidence, delta=asked.delta,
-                max_rows=asked.max_rows, max_groups=asked.max_groups, split=asked.split, replace=True, progress=say,
+                asked.text, asked.epsilon, asked.table, confidence=asked.confidence,
+                simultaneous=asked.simultaneous, delta=asked.delta,
+                max_rows=asked.max_rows, max_groups=asked.max_groups, split=asked.split, replace=True,
+                formulas=asked.formulas, progress=say,
             )  # fmt: skip
         return session.sql(
-            asked.text, asked.epsilon, confidence=asked.confidence, delta=asked.delta, max_rows=asked.max_rows,
+            asked.text, asked.epsilon, confidence=asked.confidence, simultaneous=asked.simultaneous,
+            delta=asked.delta, max_rows=asked.max_rows,
             max_groups=asked.max_groups, split=asked.split, progress=say,
         )  # fmt: skip
     except (KeyboardInterrupt, EngineError, PostProcessingError, OSError) as error:

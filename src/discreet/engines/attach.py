@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import escape, glob, has_magic
 from pathlib import Path
@@ -45,6 +45,8 @@ class Origin:
         paths: the files that queries read.
         keep: Python objects that the relation points into.
         twins: names, in lower case, that several columns of the source have but for case.
+        files: where the data lies on disk, also what a database keeps beside itself.
+        pattern: what names the files when more would be read once they are there: a pattern, or a folder with `**`.
     """
 
     relation: str
@@ -52,6 +54,8 @@ class Origin:
     paths: Sequence[str] = ()
     keep: tuple[object, ...] = field(default=(), repr=False)
     twins: frozenset[str] = frozenset()
+    files: tuple[str, ...] = ()
+    pattern: str = ""
 
 
 def attach(
@@ -170,8 +174,11 @@ def _parquet(connection: duckdb.DuckDBPyConnection, path: str) -> Origin:
     # The list is fixed here; DuckDB reads each name as a pattern, and asks for permission of both forms.
     patterns = [escape(file) for file in files]
     listed = ", ".join(map(literal, patterns))
-    return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}),
-                  twins=of_parquet(connection, patterns))  # fmt: skip
+    more = "" if os.path.isfile(path) else os.path.join(path, "**") if os.path.isdir(path) else path
+    return Origin(
+        f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}), files=tuple(files),
+        pattern=more, twins=of_parquet(connection, patterns),
+    )  # fmt: skip
 
 
 def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Mapping[str, Type]) -> Origin:
@@ -181,7 +188,7 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Map
     store = f"csv_{secrets.token_hex(8)}"
     import_csv(connection, path, store, types)
     twins = of_csv(path, encoding_of(path), connection.sql(f"FROM memory.main.{store}").columns)
-    return Origin(f"memory.main.{store}", lambda: version, twins=twins)
+    return Origin(f"memory.main.{store}", lambda: version, files=(path,), twins=twins)
 
 
 def _database(
@@ -202,7 +209,9 @@ def _database(
             f"DuckDB cannot open {path} for reading.",
             "Check that it is a DuckDB file; close other connections to it, or pass the open connection.",
         )
-    return _tables(connection, alias, inner, name, partial(file_version, [path, f"{path}.wal"]))
+    files = (path, f"{path}.wal")
+    found = _tables(connection, alias, inner, name, partial(file_version, files))
+    return {table: replace(origin, files=files) for table, origin in found.items()}
 
 
 def _tables(

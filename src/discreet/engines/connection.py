@@ -69,7 +69,7 @@ def connect(**settings: str) -> duckdb.DuckDBPyConnection:
     )
     for name, value in TOTAL.items():
         connection.execute(f"SET GLOBAL {name} = {literal(value)}")
-    connection.execute("SET enable_progress_bar = false")
+    no_bar(connection)
     return connection
 
 
@@ -77,7 +77,17 @@ def make_total(connection: duckdb.DuckDBPyConnection) -> None:
     """Set, for this connection of somebody else's database alone, what decides the meaning of a query."""
     for name, value in TOTAL.items():
         connection.execute(f"SET SESSION {name} = {literal(value)}")
-    connection.execute("SET enable_progress_bar = false")
+    no_bar(connection)
+
+
+def no_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    """Switch DuckDB's own progress bar off where there is one.
+
+    In Jupyter without ipywidgets DuckDB has none, and refuses every word about it.
+    """
+    ((on,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+    if on:
+        connection.execute("SET enable_progress_bar = false")
 
 
 def seal(connection: duckdb.DuckDBPyConnection, paths: Sequence[str] = ()) -> None:

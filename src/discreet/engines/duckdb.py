@@ -93,6 +93,8 @@ class DuckDBEngine:
         self._schema: Final = MappingProxyType(
             {table: _make_view(connection, table, origin) for table, origin in origins.items()}
         )
+        self.files: Final = tuple(dict.fromkeys(file for one in origins.values() for file in one.files))
+        self.patterns: Final = tuple(dict.fromkeys(one.pattern for one in origins.values() if one.pattern))
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
 
     @classmethod

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from discreet.errors import InvalidParameter
+from discreet.escaping import picture
 from discreet.plots.theme import BAND, COLOURS, INK, RULE, Picture, Size, altair, axis, data, finish, size_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 MOST_BARS, MOST_PANELS, MOST_CELLS, MOST_POINTS = 40, 4, 10_000, 2000
 GROUND: Final = "#9a9a9a"
+PALE: Final = "#dedcd8"
 CROSS: Final = "\N{MULTIPLICATION SIGN}"
+EXPLAINED: Final = "the noise alone could have made it"
 _NONE: Final = f"{CROSS} no answer"
 
 
@@ -63,8 +66,9 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     The columns with intervals are the measures, the others the keys, unless they hold floats. No key or one of
     text: bars with their intervals. One ordered key (a number, a date) with more than ten groups: points and a
     band. Two keys of many groups: a grid, darker for more. A group without an answer (NULL, or a cell that is not
-    there) is marked with a cross; a bar or cell whose interval holds 0 is pale or hollow, because the noise alone
-    could have made it.
+    there) is marked with a cross; a pale bar or a hollow point has an interval that holds 0, so that the noise alone
+    could have made it. On a grid such cells have a ring, or are grey where cells are small, and there the noise of all
+    cells together is reckoned with: of a thousand cells without anybody, fifty would stand out at 95 % each.
 
     Args:
         shown: a `discreet.Release`, or anything of that shape.
@@ -82,6 +86,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
         ('visits by county', ['ε = 0.1; lines are the intervals of the noise at 95 %; ... no answer'])
     """
     fit = size_of(size)
+    means: Mapping[str, str] = getattr(shown, "meanings", {})
     keys = [name for name in shown.columns if name not in shown.low and not _is_float(shown, name)]
     measures = [name for name in shown.columns if name in shown.low]
     if measure is not None and measure not in measures:
@@ -99,8 +104,10 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     # With a delta the groups were found, and those with too few people for that were not.
     noise = f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
     percent = f"at {100 * shown.confidence:g} %"
+    if getattr(shown, "simultaneous", False):
+        percent += " for all numbers together"
     if kind == "grid":
-        chart, marks = _grid(rows, keys, wanted[0], fit)
+        chart, marks = _grid(rows, keys, wanted[0], fit, _reach(shown))
         error = max(
             (row[f"h {wanted[0]}"] - row[f"l {wanted[0]}"] for row in rows if _told(row, wanted[0])),
             default=0,
@@ -108,22 +115,28 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
         says = (
             f"{noise}the noise is within ± {error / 2:,.3g} {percent}{''.join(f'; {mark}' for mark in marks)}"
         )
-        return finish(chart, title or _title(wanted[:1], keys), fit, says)
+        return finish(chart, title or _title(wanted[:1], keys, means), fit, says)
     left = len(rows) - (MOST_BARS if kind == "bars" else MOST_POINTS)
     cut = f"; {left:,} more rows are not shown" if left > 0 else ""
-    draw = _bars if kind == "bars" else _points
-    panels = [draw(rows, keys, name, _panel(fit, len(wanted), len(rows), kind), first=at == 0)
-              for at, name in enumerate(wanted)]  # fmt: skip
+    part = _panel(fit, len(wanted), len(rows), kind)
+    if kind == "bars":
+        panels = [_bars(rows, keys, name, part, first=at == 0) for at, name in enumerate(wanted)]
+    else:
+        panels = [_points(rows, keys, name, part) for name in wanted]
     chart = panels[0] if len(panels) == 1 else altair().hconcat(*panels, spacing=20)
     shape = "lines" if kind == "bars" else "the band"
     verb = "are the intervals" if kind == "bars" else "is the interval"
-    lost = any(row[f"v {name}"] is None for row in rows for name in wanted)
-    says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
-    return finish(chart, title or _title(wanted, keys), fit, says)
+    if any(row[f"v {name}"] is None for row in rows for name in wanted):
+        cut += f"; {_NONE}"
+    if kind == "points" and any(_explained(row, name) for row in rows for name in wanted):
+        cut += f"; hollow: {EXPLAINED}"
+    says = f"{noise}{shape} {verb} of the noise {percent}{cut}"
+    return finish(chart, title or _title(wanted, keys, means), fit, says)
 
 
-def _title(measures: Sequence[str], keys: Sequence[str]) -> str:
-    return ", ".join(measures) + (f" by {' and '.join(keys)}" if keys else "")
+def _title(measures: Sequence[str], keys: Sequence[str], means: Mapping[str, str]) -> str:
+    named = [f"{one} ({means[one]})" if one in means else one for one in measures]
+    return picture(", ".join(named) + (f" by {' and '.join(keys)}" if keys else ""))
 
 
 def _told(row: Mapping[str, Any], name: str) -> bool:
@@ -180,7 +193,7 @@ def _label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
 
 
 def _text(value: Any) -> str:
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else picture(str(value))
 
 
 def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, part: Size, first: bool) -> Any:
@@ -198,12 +211,12 @@ def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, par
     y = alt.Y(
         "key:N",
         sort=order,
-        title=" · ".join(keys) or None,
+        title=picture(" · ".join(keys)) or None,
         axis=alt.Axis(labels=first, ticks=False, domain=False, labelPadding=8),
     )
     if not first:
         y = alt.Y("key:N", sort=order, title=None, axis=alt.Axis(labels=False, ticks=False, domain=False))
-    x = axis("v", name, zero=True, tickCount=4)
+    x = axis("v", picture(name), zero=True, tickCount=4)
     ends = [row[end] for row in table for end in "vlh" if row[end] is not None]
     x["scale"] = alt.Scale(domain=_domain([0.0, *ends]), nice=True)
     x["axis"] = alt.Axis(tickCount=4, format=_format(ends))
@@ -238,15 +251,19 @@ def _domain(ends: Sequence[float]) -> list[float]:
     return [low, high] if low < high else [low, low + 1]
 
 
-def _points(
-    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, part: Size, first: bool
-) -> Any:
+def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, part: Size) -> Any:
     alt = altair()
     (key,) = keys
     ordered = sorted(rows[:MOST_POINTS], key=lambda row: row[f"k {key}"])
     dated = isinstance(ordered[0][f"k {key}"], dt.date)
     table = [
-        {"k": row[f"k {key}"], "v": row[f"v {name}"], "l": row[f"l {name}"], "h": row[f"h {name}"]}
+        {
+            "k": row[f"k {key}"],
+            "v": row[f"v {name}"],
+            "l": row[f"l {name}"],
+            "h": row[f"h {name}"],
+            "sure": not _explained(row, name),
+        }
         for row in ordered
     ]
     if dated:
@@ -256,10 +273,12 @@ def _points(
         if dated
         else alt.Scale(zero=False, nice=False, padding=8)
     )
-    labels = alt.Axis(labelOverlap=True, labelSeparation=10, tickCount=8)
-    x = alt.X(f"k:{'T' if dated else 'Q'}", title=key, scale=scale, axis=labels)
+    whole = not dated and all(isinstance(row["k"], int) for row in table)  # a year or a code, perhaps
+    plain = {"format": "d", "tickMinStep": 1} if whole else {}
+    labels = alt.Axis(labelOverlap=True, labelSeparation=10, tickCount=8, **plain)
+    x = alt.X(f"k:{'T' if dated else 'Q'}", title=picture(key), scale=scale, axis=labels)
     ends = [row[end] for row in table for end in "vlh" if row[end] is not None]
-    y = axis("v", name)
+    y = axis("v", picture(name))
     y["scale"] = alt.Scale(domain=_domain(ends or [0.0]), nice=True)
     y["axis"] = alt.Axis(tickCount=5, format=_format(ends))
     low = min(ends, default=0.0)
@@ -270,7 +289,9 @@ def _points(
     chart = (
         base.mark_area(color=BAND, line=False).encode(x=x, y=alt.Y(**{**y, "shorthand": "l:Q"}), y2="h:Q")
         + base.mark_line(color=COLOURS[0], strokeWidth=1.2 if thick > 5 else 0.8).encode(x=x, y=alt.Y(**y))
-        + base.mark_point(filled=True, color=COLOURS[0], size=thick, opacity=1).encode(x=x, y=alt.Y(**y))
+        + base.mark_point(filled=True, stroke=COLOURS[0], strokeWidth=1.2, size=thick, opacity=1).encode(
+            x=x, y=alt.Y(**y), fill=alt.condition("datum.sure", alt.value(COLOURS[0]), alt.value("white"))
+        )
     )
     if lost:
         chart += alt.Chart(data(lost)).mark_text(text=CROSS, color=RULE, fontSize=part.font + 2, dy=-8).encode(
@@ -286,7 +307,7 @@ def _instant(when: dt.date) -> str:
 
 
 def _grid(
-    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit: Size
+    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit: Size, reach: float
 ) -> tuple[Picture, list[str]]:
     """The grid, and what the marks on it mean."""
     alt = altair()
@@ -296,24 +317,30 @@ def _grid(
     for one in across:
         for other in down:
             row = cells.get((one, other), {})
-            value, low, high = (row.get(f"{what} {name}") for what in "vlh")
-            unsure = low is not None and high is not None and low <= 0 <= high
-            mark = CROSS if value is None else "○" if unsure else ""
+            value = row.get(f"v {name}")
+            mark = CROSS if value is None else "○" if _explained(row, name, reach) else ""
             table.append({"x": _text(one), "y": _text(other), "v": value, "mark": mark})
     side = min(fit.width / len(across), 1.25 * fit.height / len(down), 64)
     upwards = all(_ordered(value) for value in down)
     names = [_text(value) for value in (reversed(down) if upwards else down)]
     thin = alt.Axis(labelAngle=0, labelOverlap=True, ticks=False, domain=False)
-    x = alt.X("x:N", sort=[_text(value) for value in across], title=keys[0], axis=thin)
-    y = alt.Y("y:N", sort=names, title=keys[1], axis=thin)
+    x = alt.X("x:N", sort=[_text(value) for value in across], title=picture(keys[0]), axis=thin)
+    y = alt.Y("y:N", sort=names, title=picture(keys[1]), axis=thin)
     given = [row for row in table if row["v"] is not None]
     most, least = max((row["v"] for row in given), default=1.0), min((row["v"] for row in given), default=0.0)
     legend = alt.Legend(format=_format([most]), gradientLength=int(0.6 * fit.height))
-    colour = alt.Color("v:Q", title=name, legend=legend).scale(
+    colour = alt.Color("v:Q", title=picture(name), legend=legend).scale(
         range=["#f4f8fc", "#9fc3e0", "#3d7fb5", "#12355b"], domain=[min(0.0, least), max(most, least + 1e-9)],
         interpolate="lab",
     )  # fmt: skip
-    tiles = alt.Chart(data(given)).mark_rect(stroke="white", strokeWidth=1).encode(x=x, y=y, color=colour)
+    wide = side > 7
+    coloured = given if wide else [row for row in given if not row["mark"]]
+    tiles = alt.Chart(data(coloured)).mark_rect(stroke="white", strokeWidth=1 if wide else 0.3).encode(
+        x=x, y=y, color=colour
+    )  # fmt: skip
+    if len(coloured) < len(given):
+        grey = [row for row in given if row["mark"]]
+        tiles += alt.Chart(data(grey)).mark_rect(color=PALE, stroke="white", strokeWidth=0.3).encode(x=x, y=y)
     nothing = [row for row in table if row["v"] is None]
     chart = tiles
     if nothing:
@@ -323,14 +350,38 @@ def _grid(
             .encode(x=x, y=y)
         )
     marked = [row for row in table if row["mark"]]
-    if marked and side > 7:
+    if marked and wide:
         chart += alt.Chart(data(marked)).mark_text(color=RULE, fontSize=min(fit.font, int(0.6 * side))).encode(
             x=x, y=y, text="mark:N"
         )  # fmt: skip
     seen = {row["mark"] for row in marked}
-    means = {CROSS: _NONE, "○": "○ the noise alone could have made it"}
+    means = (
+        {CROSS: _NONE, "○": f"○ {EXPLAINED}"}
+        if wide
+        else {CROSS: "white: no answer", "○": f"grey: {EXPLAINED}"}
+    )
     drawn = chart.properties(width=int(side * len(across)), height=int(side * len(down)))
-    return drawn, [words for mark, words in means.items() if mark in seen and side > 7]
+    return drawn, [words for mark, words in means.items() if mark in seen]
+
+
+def _reach(shown: Shown) -> float:
+    """By which factor intervals of one number each are too short for all cells of a map together.
+
+    The tails of Laplace noise are exponential, and those of sums of it no heavier from there on: a chance of a/m
+    instead of a lies log(m/a)/log(1/a) times as far out, so that by the union bound all m cells hold together.
+    """
+    if getattr(shown, "simultaneous", False):
+        return 1.0
+    chance = 1 - shown.confidence
+    return 1 + math.log(max(1, len(shown.values))) / -math.log(chance)
+
+
+def _explained(row: Mapping[str, Any], name: str, reach: float = 1.0) -> bool:
+    """Whether the noise alone could have made a number of a map: zero lies within its reach."""
+    value, low, high = (row.get(f"{what} {name}") for what in "vlh")
+    if value is None or low is None or high is None:
+        return False
+    return bool(value - reach * (value - low) <= 0 <= value + reach * (high - value))
 
 
 def _sorted(values: set[Any]) -> list[Any]:

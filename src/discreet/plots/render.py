@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any, Final
 
+from discreet import escaping
 from discreet.errors import InvalidParameter
+from discreet.plots.theme import altair
 
 KINDS: Final = (".svg", ".png", ".html", ".json")
+_VERSIONS: Final = ("vega_version", "vegalite_version", "vegaembed_version")
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:
@@ -47,10 +51,44 @@ def save(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) -> Pat
     """
     file = check_path(path)
     kind = file.suffix.lower()[1:]
-    if kind == "png":
-        chart.save(str(file), format=kind, scale_factor=scale)
+    if kind == "json":
+        file.write_text(escaping.json_text(json.dumps(_clean(chart.to_dict()), indent=2)) + "\n", "utf-8")
+    elif kind == "png":
+        file.write_bytes(_drawn(chart, "png", scale_factor=scale)[0]["image/png"])
     elif kind == "html":
-        chart.save(str(file), format=kind, inline=True)
+        drawn = _drawn(chart, "html", template="inline", json_kwds={"cls": _Script})
+        file.write_text(drawn["text/html"], "utf-8")
     else:
-        chart.save(str(file), format=kind)
+        file.write_text(svg(chart), "utf-8")
     return file
+
+
+def svg(chart: Any) -> str:
+    """A picture as SVG, which loads nothing."""
+    return str(_drawn(chart, "svg")["image/svg+xml"])
+
+
+def _drawn(chart: Any, kind: str, **more: Any) -> Any:
+    """A picture as it is drawn: control characters in a text would abort the process, so none get that far."""
+    alt = altair()
+    from altair.utils.mimebundle import spec_to_mimebundle
+
+    versions = {name: getattr(alt, name.upper()) for name in _VERSIONS}
+    spec = _clean(chart.to_dict(context={"pre_transform": False}))
+    return spec_to_mimebundle(spec, kind, "vega-lite", **versions, **more)  # type: ignore[call-overload]
+
+
+def _clean(part: Any) -> Any:
+    if isinstance(part, str):
+        return escaping.pictured(part)
+    if isinstance(part, dict):
+        return {_clean(name): _clean(value) for name, value in part.items()}
+    return [_clean(one) for one in part] if isinstance(part, list) else part
+
+
+class _Script(json.JSONEncoder):
+    """Writes JSON that stands inside a script of a page."""
+
+    def encode(self, o: Any) -> str:
+        """Write it so that no text in it ends the script."""
+        return escaping.script(super().encode(o))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from discreet import escaping
 from discreet.errors import DiscreetError, InvalidParameter
 
 Row: TypeAlias = Mapping[str, Any]
@@ -104,7 +105,9 @@ def _plain(value: Any) -> Any:
     item = value.item() if hasattr(value, "item") else value
     if isinstance(item, float) and not math.isfinite(item):
         return None
-    return item if isinstance(item, int | float | str | bool | None) else str(item)
+    if isinstance(item, int | float | bool | None):
+        return item
+    return escaping.pictured(str(item))
 
 
 def axis(
@@ -126,7 +129,7 @@ def axis(
     settings = {"tickCount": 6, **more}
     return {
         "shorthand": f"{field}:Q",
-        "title": title,
+        "title": escaping.pictured(title),
         "scale": alt.Scale(**scale),
         "axis": alt.Axis(**settings),
     }
@@ -225,12 +228,13 @@ def finish(chart: Any, title: str, size: Size, subtitle: str | Sequence[str] = "
     """Give a picture its title and its looks. Nothing may be layered or joined afterwards."""
     alt = altair()
     small = max(9, size.font - 2)
+    below = [subtitle] if isinstance(subtitle, str) and subtitle else list(subtitle)
     heading = alt.TitleParams(
-        title, subtitle=[subtitle] if isinstance(subtitle, str) and subtitle else list(subtitle), anchor="start",
+        escaping.pictured(title), subtitle=list(map(escaping.pictured, below)), anchor="start",
         fontSize=size.font + 3, subtitleFontSize=small, subtitleColor=RULE, color=INK, font=FONT, subtitleFont=FONT,
         offset=12, subtitlePadding=5,
     )  # fmt: skip
-    return (
+    made = (
         chart.properties(title=heading, background="white", padding=12)
         .configure(font=FONT)
         .configure_view(stroke=None)
@@ -242,3 +246,23 @@ def finish(chart: Any, title: str, size: Size, subtitle: str | Sequence[str] = "
         .configure_legend(labelFontSize=small, titleFontSize=small)
         .configure_title(anchor="start", fontSize=size.font, fontWeight="bold", color=INK, font=FONT)
     )  # fmt: skip
+    return drawn_here(made)
+
+
+def drawn_here(chart: Any) -> Picture:
+    """The same chart, which a notebook shows as SVG: Altair's own way loads scripts from the network.
+
+    Where the user chose another renderer of Altair, that one draws.
+    """
+    alt, own = altair(), type(chart)
+
+    def bundle(self: Any, *args: Any, **more: Any) -> Any:
+        if alt.renderers.active != "default":
+            return own._repr_mimebundle_(self, *args, **more)
+        from discreet.plots.render import svg
+
+        return {"image/svg+xml": svg(self), "text/plain": f"<{own.__name__} of discreet>"}
+
+    kind = type(own.__name__, (own,), {"_repr_mimebundle_": bundle, "__module__": own.__module__})
+    object.__setattr__(chart, "__class__", kind)  # Altair's own way to set would put it into the picture
+    return chart

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
+from discreet import escaping
 from discreet.accounting.events import Neighbours
 from discreet.accounting.tally import Rule
 from discreet.errors import PolicyError
@@ -24,6 +25,10 @@ from discreet.policy import toml, values
 from discreet.policy.check import SchemaColumn, check
 from discreet.policy.problems import Model, complain, wrong
 from discreet.policy.values import Bound, Key, KeyReference
+from discreet.rational import show, small
+
+KEYS = 5
+"""How many keys of a column are shown."""
 
 
 class Budget(Model):
@@ -78,6 +83,24 @@ class ColumnPolicy(Model):
     if TYPE_CHECKING:
 
         def __init__(self, *, bounds: object = None, keys: object = None) -> None: ...
+
+    def words(self) -> str:
+        """What is declared, in words.
+
+        Example:
+            >>> ColumnPolicy(bounds=(0, 120)).words(), ColumnPolicy(keys=["Kent", "Essex"]).words()
+            ('0 … 120', "2 keys: 'Kent', 'Essex'")
+        """
+        said = []
+        if self.bounds is not None:
+            said.append(" … ".join(str(end) for end in self.bounds))
+        if isinstance(self.keys, KeyReference):
+            said.append(f"keys from {self.keys.table}.{self.keys.column}")
+        elif self.keys is not None:
+            first = ", ".join(repr(key) if isinstance(key, str) else str(key) for key in self.keys[:KEYS])
+            more = ", …" if len(self.keys) > KEYS else ""
+            said.append(f"{len(self.keys):,} key{'s' * (len(self.keys) != 1)}: {first}{more}")
+        return "; ".join(said)
 
 
 class TablePolicy(Model):
@@ -199,6 +222,27 @@ class Policy(Model):
                     f"{key}.keys",
                 )
         return self
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What is declared, thing by thing in words, without the place of the data."""
+        step = "adding or removing one unit" if self.neighbours == "add_remove" else "replacing one unit"
+        out = [("neighbours", step)]
+        for name, table in self.tables.items():
+            unit = (
+                "each row is one unit"
+                if table.privacy_unit == "row"
+                else f"privacy unit {table.privacy_unit}"
+            )
+            most = f", at most {table.max_rows} of its rows" if table.privacy_unit != "row" else ""
+            out.append((name, "public" if table.public else unit + most))
+            for column, declared in table.columns.items():
+                out.append((f"{name}.{column}", declared.words()))
+        return out
+
+    def _repr_html_(self) -> str:
+        limit = f"epsilon {show(self.budget.epsilon)}"
+        limit += f", delta {small(self.budget.delta)}" if self.budget.delta else ""
+        return escaping.table([("budget", limit), *self.lines()], "Policy")
 
     def _columns(self) -> Iterable[tuple[str, ColumnPolicy]]:
         for table, declared in self.tables.items():

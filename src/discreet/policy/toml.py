@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.escaping import toml_document
 from discreet.policy.values import KeyReference
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def write(policy: Policy) -> str:
                 f"{part} = {value(given)}" for part, given in both.items() if given is not None
             )
             lines.append(f"{key(column)} = {{ {inside} }}")
-    return "\n".join(lines) + "\n"
+    return toml_document("\n".join(lines) + "\n")
 
 
 def resolved(url: str | None, folder: Path) -> str | None:

@@ -42,3 +42,12 @@ class BudgetState:
         if self.delta or self.delta_spent:
             words += f", delta {small(self.delta_left)} left of {small(self.delta)}"
         return words
+
+    def _repr_html_(self) -> str:
+        from discreet.escaping import table
+
+        lines = [("epsilon", f"{show(self.left)} left of {show(self.epsilon)}", f"{show(self.spent)} spent")]
+        if self.delta or self.delta_spent:
+            left = f"{small(self.delta_left)} left of {small(self.delta)}"
+            lines.append(("delta", left, f"{small(self.delta_spent)} spent"))
+        return table(lines, "Budget")

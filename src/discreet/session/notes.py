@@ -25,6 +25,7 @@ def notes_of(plan: Plan, without: tuple[str, ...], unit_factor: int) -> tuple[st
             units.append(f"hides {change} one row")
             continue
         units.append(f"hides {change} all rows of one unit")
+        notes.append("rows whose privacy unit is NULL, which are dropped")
         if not part.rows.fixed:
             kept = f"{part.cap} row{'s' * (part.cap != 1)}"
             notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
@@ -32,8 +33,13 @@ def notes_of(plan: Plan, without: tuple[str, ...], unit_factor: int) -> tuple[st
         notes.append("values outside their bounds, which are clamped before adding up")
     if any(a.what in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("what lies beyond the 1 % and the 99 % quantile, which is what MIN and MAX are here")
-    if any(key.public for release in plan.releases for key in release.keys):
+    keys = [key for release in plan.releases for key in release.keys]
+    if any(key.public and None in key.values for key in keys):
         notes.append("rows whose group is not among the public keys, which are dropped")
+    if any(key.public and None not in key.values for key in keys):
+        notes.append("rows whose group is NULL or not among the public keys, which are dropped")
+    if any(not key.public for key in keys):
+        notes.append("rows whose group is NULL, which are dropped")
     for release in (one for one in plan.releases if one.discovery is not None):
         assert release.discovery is not None
         chance = release.discovery.mechanism(release)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal, epsilon_of, exact
+from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.planner import Emphasis, Limits
 
 GROUP_ROWS = 1000
@@ -33,6 +34,13 @@ def delta_of(delta: object) -> Fraction:
 def emphasis_of(split: Mapping[str, Number] | None) -> Emphasis:
     """Read how columns share epsilon."""
     return tuple((name, epsilon_of(times, f"split[{name}]")) for name, times in sorted((split or {}).items()))
+
+
+def level_of(confidence: object, simultaneous: object) -> Level:
+    """Read how sure intervals are."""
+    if not isinstance(simultaneous, bool):
+        raise InvalidParameter("simultaneous must be True or False.", "Write simultaneous=True.")
+    return Level(confidence_of(confidence), simultaneous)
 
 
 def confidence_of(confidence: object) -> float:

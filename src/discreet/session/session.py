@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, QueryRefused
+from discreet.escaping import name as one_line
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.rational import Number, epsilon_of
 from discreet.session.budget import DATA_SET, BudgetState
+from discreet.session.held import held
+from discreet.session.notebook import told
 from discreet.session.notes import INVENTED, notes_of
 from discreet.session.parameters import (
     GROUP_ROWS,
@@ -26,12 +29,14 @@ from discreet.session.parameters import (
     confidence_of,
     delta_of,
     emphasis_of,
+    level_of,
     limits_of,
     no_noise,
     whole,
 )
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.finish.answer import Release
+from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.plan.plan import Plan
 from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading
@@ -53,10 +58,6 @@ REHEARSED = 1000
 """How many statements a session remembers as sound."""
 
 
-def _silent(_: str) -> None:
-    """Say nothing on the way."""
-
-
 class Session:
     """Answers questions about one data set under one budget.
 
@@ -68,6 +69,7 @@ class Session:
         self._policy = policy
         self._ledger = ledger
         self._invented = False
+        self._held = held(engine, ledger)
         schemas = engine.schema()
         policy.check(schemas)
         public = {name: engine.public(name) for name, table in policy.tables.items() if table.public}
@@ -87,6 +89,7 @@ class Session:
         max_rows: int | None = None,
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
+        simultaneous: bool = False,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Answer a question.
@@ -106,7 +109,9 @@ class Session:
                 groups found; by default max_rows.
             split: how many times its usual share of epsilon a column gets, such as `{"n": 3}`; the others get less. By
                 default the shares make the summed relative variance of all columns least.
-            progress: called with a few words at each step.
+            simultaneous: whether all intervals of the answer together have the confidence, instead of each by itself:
+                the way to look at many numbers, or for the largest of them. They are wider, the answer is the same.
+            progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
             The values, one row for every public group unless the question says otherwise, with intervals.
@@ -129,10 +134,11 @@ class Session:
             >>> session.sql("SELECT COUNT(*) AS n FROM data", epsilon=1).columns
             ['n']
         """
-        level = confidence_of(confidence)
+        level = level_of(confidence, simultaneous)
         limits = limits_of(max_rows, max_groups)
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
-        return self._answer(plan, level, progress or _silent)
+        with told(progress) as say:
+            return self._answer(plan, level, say)
 
     def write(
         self,
@@ -145,7 +151,9 @@ class Session:
         max_rows: int | None = None,
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
+        simultaneous: bool = False,
         replace: bool = False,
+        formulas: bool = False,
         progress: Callable[[str], None] | None = None,
     ) -> Written:
         """Answer a question into a file.
@@ -167,7 +175,11 @@ class Session:
             max_rows: as for `sql`.
             max_groups: as for `sql`.
             split: as for `sql`.
-            replace: whether a file of this name may be replaced.
+            simultaneous: as for `sql`; for more than 65,536 groups each row of the answer must be one group.
+            replace: whether a file of this name may be replaced; never one of the data or of the ledger, by whichever
+                name.
+            formulas: whether text in a CSV file may begin as a formula does (=, +, -, @). By default such text gets an
+                apostrophe in front, for a key that was found may come from anybody, and a spreadsheet would run it.
             progress: called with a few words at each step and, on the way, every half a second. It must not ask this
                 session anything: the engine is at work.
 
@@ -175,8 +187,8 @@ class Session:
             What was written, without the values.
 
         Raises:
-            InvalidParameter: as for `sql`; or `into` has another ending, is there already, or cannot be written.
-                Nothing was charged.
+            InvalidParameter: as for `sql`; or `into` has another ending, is there already, belongs to the data or the
+                ledger, or cannot be written. Nothing was charged.
             QueryRefused: as for `sql`.
             BudgetExceeded: as for `sql`.
             LedgerError: as for `sql`.
@@ -202,15 +214,22 @@ class Session:
         """
         from discreet.session.writing import in_memory, streamed
         from discreet.sql.finish.answer_file import Target
-        from discreet.sql.finish.blockwise import streams
+        from discreet.sql.finish.blockwise import in_groups, streams
 
-        target = Target(into, replace)
-        level = confidence_of(confidence)
+        target = Target(into, replace, formulas)
+        self.see_free(into)
+        level = level_of(confidence, simultaneous)
         limits = limits_of(max_rows, max_groups)
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
-        if streams(plan):
-            return streamed(self, plan, target, level, progress or _silent)
-        return in_memory(self._answer(plan, level, progress or _silent), target)
+        with told(progress) as say:
+            if streams(plan):
+                if simultaneous and not in_groups(plan):
+                    raise InvalidParameter(
+                        "Simultaneous intervals of so many rows need an answer whose rows are groups.",
+                        "Write the groups, and compute from the file.",
+                    )
+                return streamed(self, plan, target, level, say)
+            return in_memory(self._answer(plan, level, say), target)
 
     def release(
         self,
@@ -280,6 +299,7 @@ class Session:
         max_rows: int | None = None,
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
+        simultaneous: bool = False,
         group_rows: int = GROUP_ROWS,
     ) -> Preview:
         """Say what a question would cost and how exact it would be, without reading data or charging.
@@ -293,6 +313,7 @@ class Session:
             max_rows: as for `sql`.
             max_groups: as for `sql`.
             split: as for `sql`.
+            simultaneous: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it, as that of an
                 average does.
 
@@ -302,7 +323,7 @@ class Session:
         """
         from discreet.sql.inspect.preview import least_epsilon, preview_of
 
-        level = confidence_of(confidence)
+        level = level_of(confidence, simultaneous)
         if (epsilon is None) == (within is None):
             raise InvalidParameter("A preview needs either epsilon or within.",
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
@@ -422,7 +443,16 @@ class Session:
         engine = DuckDBEngine.open(tables)
         session = Session(engine, self._policy, open_ledger(None))
         session._invented = True
+        session._held = self._held
         return session
+
+    def see_free(self, path: str | os.PathLike[str]) -> None:
+        """See that a file of yours at this path would replace neither the data nor the ledger, by any link.
+
+        Raises:
+            InvalidParameter: it would.
+        """
+        self._held.see_free(path)
 
     @property
     def budget(self) -> BudgetState:
@@ -454,9 +484,16 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        tables = ", ".join(self._policy.tables)
+        tables = ", ".join(map(one_line, self._policy.tables))
         invented = "invented " if self._invented else ""
         return f"<Session over {invented}{tables}: {self.budget!r}>"
+
+    def _repr_html_(self) -> str:
+        from discreet.escaping import table
+
+        lines = self._policy.lines()
+        title = "Session over invented tables" if self._invented else "Session"
+        return table([("budget", repr(self.budget)), *lines], title)
 
     # Steps -------------------------------------------------------------------------------------------------
 
@@ -490,7 +527,7 @@ class Session:
             raise no_noise()
         return plan
 
-    def _answer(self, plan: Plan, level: float, say: Callable[[str], None]) -> Release:
+    def _answer(self, plan: Plan, level: Level, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger."""
         question = self._question(plan)
         kept = self._ledger.replay(question)
@@ -498,7 +535,7 @@ class Session:
             return self._settled(plan, kept, level)
         self._rehearse(plan)
         if not plan.releases:
-            return self._finish(plan, [], level)
+            return self._finish(plan, [], *level)
         from discreet.sql.finish.serialisation import pack
         from discreet.sql.intervals.row_mapping import follows
 
@@ -506,7 +543,7 @@ class Session:
         say("reading the data")
         noisy = self._run(plan)
         say("finishing the answer")
-        release = self._finish(plan, noisy, level)
+        release = self._finish(plan, noisy, *level)
         self._ledger.settle(charge, pack(release, noisy, follows(plan)))
         return release
 
@@ -546,11 +583,12 @@ class Session:
         salt = self._ledger.salt(DATA_SET)
         return [run_release(release, self._engine, salt) for release in plan.releases]
 
-    def _finish(self, plan: Plan, noisy: list[Noisy], confidence: float) -> Release:
+    def _finish(self, plan: Plan, noisy: list[Noisy], confidence: float, together: bool = False) -> Release:
         from discreet.sql.finish.postprocess import finish
 
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
-        return self._release(plan, finish(plan, noisy, self._catalog.public, confidence), confidence)
+        answered = finish(plan, noisy, self._catalog.public, confidence, together)
+        return self._release(plan, answered, confidence, together=together)
 
     def _release(
         self,
@@ -559,8 +597,12 @@ class Session:
         confidence: float,
         made: dt.datetime | None = None,
         replayed: bool = False,
+        together: bool = False,
     ) -> Release:
         """The columns of an answer with all that belongs to them."""
+        from discreet.sql.finish.blockwise import streams
+        from discreet.sql.inspect.misleading import meanings_of, misled
+
         notes = notes_of(plan, answered.without, self._catalog.unit_factor)
         return Release(
             question=plan.text,
@@ -568,6 +610,10 @@ class Session:
             low=answered.ends(0),
             high=answered.ends(1),
             confidence=confidence,
+            simultaneous=together,
+            without=answered.without,
+            meanings=meanings_of(plan),
+            warnings=misled(plan, answered.values, confidence, together, whole=not streams(plan)),
             epsilon=plan.epsilon,
             delta=plan.delta,
             notes=INVENTED if self._invented and plan.releases else notes,
@@ -575,13 +621,13 @@ class Session:
             replayed=replayed,
         )
 
-    def _settled(self, plan: Plan, kept_bytes: bytes, confidence: float) -> Release:
+    def _settled(self, plan: Plan, kept_bytes: bytes, level: Level) -> Release:
         """An earlier answer; at another confidence its intervals are made anew from the same noisy integers."""
         from discreet.sql.finish.serialisation import unpack
 
         kept = unpack(kept_bytes, plan)
-        if kept.release is not None and kept.release.confidence == confidence:
+        if kept.release is not None and (kept.release.confidence, kept.release.simultaneous) == level:
             return kept.release
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
-        return replace(self._finish(plan, kept.noisy, confidence), made=kept.made, replayed=True)
+        return replace(self._finish(plan, kept.noisy, *level), made=kept.made, replayed=True)

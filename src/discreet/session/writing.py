@@ -18,6 +18,7 @@ from discreet.sql.finish.answer import Release
 from discreet.sql.finish.answer_file import Target
 from discreet.sql.finish.blockwise import MOST_KEPT, answers, integers, noisy_blocks
 from discreet.sql.finish.serialisation import Packer, made_of
+from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Written:
         notes: what the intervals do not cover.
         made: when.
         replayed: whether this is an earlier answer to the same question, which cost nothing again.
+        warnings: what in the numbers is likely to mislead.
     """
 
     path: Path
@@ -55,12 +57,14 @@ class Written:
     notes: tuple[str, ...]
     made: dt.datetime
     replayed: bool
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, release: Release, rows: int, path: Path) -> Written:
         """What is known of a file that a release, or its first piece, was written to."""
         return cls(path, rows, tuple(release.to_arrow().column_names), release.question, release.confidence,
-                   release.epsilon, release.delta, release.notes, release.made, release.replayed)  # fmt: skip
+                   release.epsilon, release.delta, release.notes, release.made, release.replayed,
+                   release.warnings)  # fmt: skip
 
 
 def in_memory(release: Release, target: Target) -> Written:
@@ -70,7 +74,7 @@ def in_memory(release: Release, target: Target) -> Written:
     return Written.of(first, rows, target.path)
 
 
-def streamed(session: Session, plan: Plan, target: Target, confidence: float, say: Say) -> Written:
+def streamed(session: Session, plan: Plan, target: Target, level: Level, say: Say) -> Written:
     """Answer a question that `streamed.streams` is true of, block by block, into a file.
 
     Raises:
@@ -92,7 +96,7 @@ def streamed(session: Session, plan: Plan, target: Target, confidence: float, sa
             _draw(session, plan, kept, say)
             session._ledger.settle(charge, kept)
         with zipfile.ZipFile(kept) as archive:
-            releases = _releases(session, plan, archive, confidence, replayed, folder)
+            releases = _releases(session, plan, archive, level, replayed, folder)
             first, rows = _kept(target, _told(releases, say), folder)
     return Written.of(first, rows, target.path)
 
@@ -126,17 +130,17 @@ def _draw(session: Session, plan: Plan, kept: IO[bytes], say: Say) -> None:
 
 
 def _releases(
-    session: Session, plan: Plan, archive: zipfile.ZipFile, confidence: float, replayed: bool, folder: Path
+    session: Session, plan: Plan, archive: zipfile.ZipFile, level: Level, replayed: bool, folder: Path
 ) -> Iterator[Release]:
     """The answer as one release after the other, each with some of its rows."""
     if "answer.arrow" in archive.namelist():  # it was answered in memory before
         release = Release.from_bytes(archive.read("answer.arrow"))
-        if release.confidence == confidence:
+        if (release.confidence, release.simultaneous) == level:
             yield release
             return
     made = made_of(archive)
-    for answered in answers(plan, archive, session._catalog.public, confidence, folder):
-        yield session._release(plan, answered, confidence, made, replayed)
+    for answered in answers(plan, archive, session._catalog.public, level.confidence, folder, level.together):
+        yield session._release(plan, answered, level.confidence, made, replayed, level.together)
 
 
 def _told(releases: Iterator[Release], say: Say) -> Iterator[Release]:

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import datetime as dt
-import html
 import json
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, overload
 
-from discreet.arrow import is_number
+from discreet.escaping import name as one_line
+from discreet.escaping import table
 from discreet.rational import show, small
+from discreet.sql.finish import shown
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
-SHOWN_ROWS = 40
 _META = b"discreet"
+
+
+class Card(str):
+    """What a reader of an answer must know, as text; a notebook shows it as a table."""
+
+    __slots__ = ("_lines",)
+    _lines: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, lines: Sequence[tuple[str, str]]) -> Self:
+        """A card with some lines, each with a label."""
+        wide = max((len(label) for label, _ in lines), default=0)
+        made = cls("\n".join(f"{label.ljust(wide)}  {one_line(words)}" for label, words in lines))
+        made._lines = tuple(lines)
+        return made
+
+    def _repr_html_(self) -> str:
+        return table(self._lines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +57,13 @@ class Release:
         delta: 0 unless groups had to be found whose keys are not public.
         notes: what the intervals do not cover.
         replayed: whether this is an earlier answer to the same question, which cost nothing again.
+        without: the noisy columns for which no interval could be derived.
+        meanings: what a column holds where that is not what its question says, such as a quantile for MAX.
+        warnings: what in the numbers is likely to mislead.
+        simultaneous: whether all intervals together have the confidence, instead of each by itself.
+
+    It iterates over its rows; `release[0]` is a row and `release["n"]` a column; and whatever reads Arrow takes it as
+    it is, such as `polars.DataFrame(release)`.
     """
 
     question: str
@@ -52,6 +76,10 @@ class Release:
     made: dt.datetime
     replayed: bool = False
     delta: Fraction = Fraction(0)
+    without: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    simultaneous: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -103,18 +131,22 @@ class Release:
         columns: dict[str, list[Any]] = self.to_arrow(intervals).to_pydict()
         return columns
 
-    def card(self) -> str:
+    def card(self) -> Card:
         """What a reader of the numbers must know, as text: question, cost, confidence, and what is not covered."""
         percent = f"{self.confidence:.4%}".rstrip("0%").rstrip(".") + " %"
+        together = ", for all numbers together" if self.simultaneous else ""
         lines = [
-            f"Question     {' '.join(self.question.split())}",
-            f"Privacy      {self.cost}, {self.notes[0]}" if self.notes else "",
-            f"Intervals    {percent}, of the noise",
-            *(f"Not covered  {note}" for note in self.notes[1:]),
-            f"Made         {self.made:%Y-%m-%d %H:%M} UTC"
-            + (" (an earlier answer, free)" if self.replayed else ""),
+            ("Question", " ".join(self.question.split())),
+            ("Privacy", f"{self.cost}, {self.notes[0]}" if self.notes else ""),
+            ("Intervals", f"{percent}, of the noise{together}"),
+            *(("Not covered", note) for note in self.notes[1:]),
+            *(("Warning", warning) for warning in self.warnings),
+            (
+                "Made",
+                f"{self.made:%Y-%m-%d %H:%M} UTC" + (" (an earlier answer, free)" if self.replayed else ""),
+            ),
         ]
-        return "\n".join(line for line in lines if line)
+        return Card.of([(label, words) for label, words in lines if words])
 
     def plot(self, title: str = "", measure: str | None = None, size: str = "slide") -> Any:
         """The answer as a picture, of the kind that fits its groups: bars, points with a band, or a grid.
@@ -135,27 +167,34 @@ class Release:
 
         return release(self, title, measure, size)
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, each as a dictionary, with the ends of the intervals."""
+        for batch in self.to_arrow().to_batches(max_chunksize=1 << 12):
+            yield from batch.to_pylist()
+
+    @overload
+    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, at: str) -> list[Any]: ...
+    def __getitem__(self, at: int | str) -> dict[str, Any] | list[Any]:
+        """A row by its number, as a dictionary, or a column by its name, as a list."""
+        answer = self.to_arrow()
+        if isinstance(at, str):
+            if at not in answer.column_names:
+                raise KeyError(at)
+            return list(answer.column(at).to_pylist())
+        place = range(len(self))[at]
+        return dict(answer.slice(place, 1).to_pylist()[0])
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The answer with its intervals, for every library that reads Arrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def __repr__(self) -> str:
-        rows = [self.columns, *self._rows()]
-        widths = [max(len(r[i]) for r in rows) for i in range(len(self.columns))]
-        number = [name in self.low or is_number(self.values, name) for name in self.columns]
-        lines = [
-            "  ".join(
-                c.rjust(w) if n else c.ljust(w) for c, w, n in zip(r, widths, number, strict=True)
-            ).rstrip()
-            for r in rows
-        ]
-        lines.insert(1, "  ".join("─" * w for w in widths))
-        return "\n".join([*lines, *self._footer()])
+        return shown.text(self)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td style='text-align:right'>{html.escape(c)}</td>" for c in row) + "</tr>"
-            for row in self._rows()
-        )
-        foot = html.escape(" ".join(self._footer()))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{foot}</small>"
+        return shown.page(self)
 
     def to_bytes(self) -> bytes:
         """The answer in a form that the ledger keeps and `from_bytes` reads."""
@@ -173,6 +212,10 @@ class Release:
             "delta": str(self.delta),
             "notes": list(self.notes),
             "made": self.made.isoformat(),
+            "without": list(self.without),
+            "meanings": dict(self.meanings),
+            "warnings": list(self.warnings),
+            "simultaneous": self.simultaneous,
         }
         return table_bytes(pa.table(columns).replace_schema_metadata({_META: json.dumps(meta).encode()}))
 
@@ -197,30 +240,14 @@ class Release:
         values = pa.table([table.column(f"v{at}") for at in range(len(names))], names=names)
         made = dt.datetime.fromisoformat(meta["made"])
         return cls(meta["question"], values, ends["l"], ends["h"], meta["confidence"], Fraction(meta["epsilon"]),
-                   tuple(meta["notes"]), made, replayed=True, delta=Fraction(meta.get("delta", 0)))  # fmt: skip
+                   tuple(meta["notes"]), made, replayed=True, delta=Fraction(meta.get("delta", 0)),
+                   without=tuple(meta.get("without", ())), meanings=meta.get("meanings", {}),
+                   warnings=tuple(meta.get("warnings", ())), simultaneous=meta.get("simultaneous", False))  # fmt: skip
 
     def _free(self, name: str) -> str:
         while name in self.columns:
             name += "_"
         return name
-
-    def _rows(self) -> Iterator[list[str]]:
-        for at in range(min(len(self), SHOWN_ROWS)):
-            row = []
-            for name in self.columns:
-                value = self.values.column(name)[at].as_py()
-                row.append(with_interval(value, name in self.low and self.low[name][at].as_py(),
-                                          name in self.high and self.high[name][at].as_py()))  # fmt: skip
-            yield row
-
-    def _footer(self) -> list[str]:
-        more = [f"… {len(self) - SHOWN_ROWS:,} more rows"] if len(self) > SHOWN_ROWS else []
-        percent = f"{100 * self.confidence:g}"
-        cost = "free: asked before" if self.replayed else self.cost
-        return [
-            *more,
-            f"{len(self):,} row{'s' * (len(self) != 1)} · {cost} · ± covers the noise at {percent} %",
-        ]
 
 
 def table_bytes(table: pa.Table) -> bytes:
@@ -232,38 +259,3 @@ def table_bytes(table: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table, max_chunksize=1 << 20)
     return bytes(sink.getvalue().to_pybytes())
-
-
-def with_interval(value: object, low: float | bool | None, high: float | bool | None) -> str:
-    """A value and its interval as text; False for an end that there is not."""
-    text = _plain(value, None)
-    if low is False or high is False or low is None or high is None:
-        return text
-    if not isinstance(value, int | float):
-        return f"{text} [{_plain(low, None)}, {_plain(high, None)}]"
-    below, above = value - low, high - value
-    digits = 0 if isinstance(value, int) else _digits(max(abs(below), abs(above)))
-    if math.isclose(below, above, rel_tol=0.05):
-        return f"{_plain(value, digits)} ± {_plain((below + above) / 2, digits)}"
-    return f"{_plain(value, digits)} [{_plain(low, digits)}, {_plain(high, digits)}]"
-
-
-def _digits(error: float) -> int:
-    """How many digits after the point make sense beside an error: two significant digits of it."""
-    if not math.isfinite(error) or error <= 0:
-        return 2
-    return max(0, 1 - math.floor(math.log10(error)))
-
-
-def _plain(value: object, digits: int | None) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, int) and digits in (None, 0):
-        return f"{value:,}"
-    if not math.isfinite(value):
-        return {math.inf: "∞", -math.inf: "-∞"}.get(value, "-")
-    if digits is None:
-        return f"{value:,.6g}"
-    return f"{value:,.{digits}f}"

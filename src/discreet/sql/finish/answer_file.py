@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet import escaping
 from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -25,12 +26,13 @@ SUFFIXES = (".parquet", ".csv")
 class Target:
     """Where an answer is to be written. What is unfinished lies beside it, in a folder that only this user can read."""
 
-    def __init__(self, into: str | os.PathLike[str], replace: bool = False) -> None:
+    def __init__(self, into: str | os.PathLike[str], replace: bool = False, formulas: bool = False) -> None:
         """See that the answer can be written there.
 
         Args:
             into: a path that ends in .parquet or .csv.
             replace: whether a file that is there already may go.
+            formulas: whether text in CSV may begin as a formula does.
 
         Raises:
             InvalidParameter: the name has another ending, the file is there, or its folder is not, or cannot be
@@ -38,6 +40,7 @@ class Target:
         """
         self.path = Path(into)
         self._replace = replace
+        self._guarded = self.path.suffix.lower() == ".csv" and not formulas
         if self.path.suffix.lower() not in SUFFIXES:
             raise InvalidParameter(
                 f"An answer cannot be written to {self.path.name}.",
@@ -86,6 +89,8 @@ class Target:
         try:
             for piece in pieces:
                 table = piece.to_arrow()
+                if self._guarded:
+                    table = without_formulas(table)
                 if writer is None:
                     first, schema = piece, table.schema
                     writer = _writer(unfinished, schema, piece)
@@ -114,6 +119,22 @@ class Target:
             os.rename(unfinished, self.path)
 
 
+def without_formulas(table: pa.Table) -> pa.Table:
+    """A table for CSV, with an apostrophe before each text and each name that a spreadsheet would run."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for column in table.columns:
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            runs = pc.match_substring_regex(column, escaping.FORMULA)
+            column = pc.if_else(
+                runs, pc.binary_join_element_wise(pa.scalar("'", column.type), column, ""), column
+            )
+        columns.append(column)
+    return pa.table(columns, names=list(map(escaping.formula, table.column_names)))
+
+
 def about(release: Release) -> dict[str, Any]:
     """What a reader of a file must know, as the Parquet file keeps it under `discreet`."""
     return {
@@ -121,9 +142,13 @@ def about(release: Release) -> dict[str, Any]:
         "epsilon": exact(release.epsilon),
         "delta": exact(release.delta),
         "confidence": release.confidence,
+        "simultaneous": release.simultaneous,
         "replayed": release.replayed,
         "made": release.made.isoformat(),
         "notes": list(release.notes),
+        "meanings": dict(release.meanings),
+        "without_interval": list(release.without),
+        "warnings": list(release.warnings),
     }
 
 

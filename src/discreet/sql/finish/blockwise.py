@@ -30,6 +30,7 @@ from discreet.sql.intervals.lazy import Late
 from discreet.sql.intervals.monotone import carried, monotone_in
 from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, with_cell
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
+from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.run import CELL
 from discreet.sql.measures.measure import columns
@@ -151,7 +152,12 @@ class _Sorted:
 
 
 def answers(
-    plan: Plan, kept: zipfile.ZipFile, public: Mapping[str, pa.Table], confidence: float, folder: Path
+    plan: Plan,
+    kept: zipfile.ZipFile,
+    public: Mapping[str, pa.Table],
+    confidence: float,
+    folder: Path,
+    together: bool = False,
 ) -> Iterator[Answered]:
     """The answer in pieces, at least one; each has the same columns.
 
@@ -161,15 +167,23 @@ def answers(
         public: the public tables.
         confidence: of the intervals.
         folder: a private folder for noisy tables.
+        together: whether all intervals together have the confidence; only where `in_groups` is true of the plan.
 
     Raises:
         PostProcessingError: DuckDB refused the statement; its message speaks of released numbers only.
     """
     if _by_group(plan):
         for block in blocks_of(kept, 0, plan.releases[0]):
-            yield finish(plan, [block], public, confidence)
+            yield finish(plan, [block], public, confidence, together)
         return
+    if together:
+        confidence = each(confidence, numbers(plan, len(plan.post.selects)))
     yield from _spilled(plan, kept, public, confidence, folder)
+
+
+def in_groups(plan: Plan) -> bool:
+    """Whether each row of an answer is one group, so that the number of its numbers is known beforehand."""
+    return with_cell(plan)[1]
 
 
 def _by_group(plan: Plan) -> bool:
@@ -270,7 +284,7 @@ def _ends(
     import pyarrow as pa
 
     values = arrow.numbers(shown.cast(pa.float64()))
-    numbers = np.zeros((len(values), entries.num_columns))
+    integers = np.zeros((len(values), entries.num_columns))
     for place, column in enumerate(entries.itercolumns()):
-        numbers[:, place] = arrow.numbers(column)
-    return direct(release, release.aggregates[at], numbers, values, confidence)
+        integers[:, place] = arrow.numbers(column)
+    return direct(release, release.aggregates[at], integers, values, confidence)

@@ -27,6 +27,7 @@ from discreet.sql.intervals.row_mapping import (
 )
 from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
+from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.run import CELL, EVERY, Noisy, Some, blocks
 from discreet.sql.plan.plan import Aggregate, Plan
 from discreet.sql.plan.unknown_groups import imagined
@@ -62,8 +63,21 @@ class Answered:
         return arrow.column(self.intervals[name][at])
 
 
-def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], confidence: float) -> Answered:
+def finish(
+    plan: Plan,
+    noisy: Sequence[Noisy],
+    public: Mapping[str, pa.Table],
+    confidence: float,
+    together: bool = False,
+) -> Answered:
     """Run the post-processing of a plan.
+
+    Args:
+        plan: with the groups that were found.
+        noisy: the noisy integers of its releases, or of some groups of the only one.
+        public: the public tables.
+        confidence: of the intervals.
+        together: whether all intervals together have it, instead of each by itself.
 
     Privacy: reads released and public numbers only, so it costs nothing (Dwork and Roth 2014, proposition 2.1).
 
@@ -83,6 +97,8 @@ def finish(plan: Plan, noisy: Sequence[Noisy], public: Mapping[str, pa.Table], c
         if has_cell:
             cells = arrow.numbers(values.column(CELL)) - noisy[0].first
             values = values.drop_columns([CELL])
+    if together:
+        confidence = each(confidence, numbers(plan, values.num_columns, len(values)))
     intervals: dict[str, Callable[[], Interval]] = {}
     if cells is not None:
         intervals = _direct(plan, noisy[0], cells, confidence)
@@ -133,10 +149,10 @@ def _carried(
 ) -> dict[str, Interval]:
     """Intervals of the columns that are monotone in one aggregate of their group."""
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
-    numbers = {name: item for name, item in items.items() if is_number(values, name)}
+    asked = {name: item for name, item in items.items() if is_number(values, name)}
     aggregates = noisy.plan.aggregates
     return carried(
-        numbers,
+        asked,
         noisy.plan.name,
         lambda wanted: noisy.keys(wanted, cells),
         lambda at: direct_ends(noisy, aggregates[at], cells, confidence),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from discreet.escaping import markup, prose
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
@@ -109,7 +110,7 @@ def _folded(text: str, first: str, rest: str) -> Iterator[str]:
 def _wrapped(text: str, width: int) -> list[str]:
     """The lines of a text, those that are too long folded at spaces and set in."""
     out: list[str] = []
-    for line in text.split("\n"):
+    for line in prose(text).split("\n"):
         inner = " " * (len(line) - len(line.lstrip()) + 2)
         out += textwrap.wrap(
             line, width, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False
@@ -204,7 +205,7 @@ def _drawn(box: _Box, left: float, top: float) -> Iterator[str]:
     for at, line in enumerate(box.lines):
         weight = ' font-weight="bold"' if at == 0 else ""
         y = top + PAD + 9 + at * LINE
-        yield f'<text x="{x + PAD:.1f}" y="{y:.1f}" xml:space="preserve"{weight}>{html.escape(line)}</text>'
+        yield f'<text x="{x + PAD:.1f}" y="{y:.1f}" xml:space="preserve"{weight}>{markup(line)}</text>'
     under = sum(child.spread for child in box.children) + GAP * max(0, len(box.children) - 1)
     at_x = left + (box.spread - under) / 2
     for child in box.children:

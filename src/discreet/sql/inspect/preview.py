@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet import escaping
 from discreet.errors import InvalidParameter
 from discreet.rational import show, small
 from discreet.sql.finish.postprocess import finish
+from discreet.sql.inspect.misleading import chosen, meanings_of
 from discreet.sql.inspect.warnings import warnings_of
+from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.run import Noisy
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import Plan, ReleasePlan
@@ -45,6 +48,8 @@ class Preview:
         cost: what the budget would shrink by: epsilon, unless the budget composes in another way than by adding up;
             None when it is not known here.
         available: what is left of the budget before; None when it is not known here.
+        simultaneous: whether the errors are those of all numbers of the answer together.
+        meanings: what a column holds where that is not what its question says, such as a quantile for MAX.
     """
 
     epsilon: Fraction
@@ -58,6 +63,8 @@ class Preview:
     warnings: tuple[str, ...] = ()
     cost: Fraction | None = None
     available: Fraction | None = None
+    simultaneous: bool = False
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, object]:
         """The same for machines."""
@@ -66,6 +73,7 @@ class Preview:
             "errors": {n: e if math.isfinite(e) else None for n, e in self.errors.items()},
             "groups": self.groups,
             "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
             "assumed": self.assumed,
             "left": None if self.left is None else show(self.left, 12),
             "delta": small(self.delta),
@@ -75,31 +83,45 @@ class Preview:
         }
 
     def __repr__(self) -> str:
-        width = max((len(n) for n in self.errors), default=0)
+        lines, errors = [self._head()], self._errors()
+        width = max((len(one) for one, _ in errors), default=0)
+        lines += [f"  {one.ljust(width)}  {error}" for one, error in errors]
+        return "\n".join([*lines, *(f"  {line}" for line in self._foot())])
+
+    def _repr_html_(self) -> str:
+        foot = "<br>".join(map(escaping.markup, self._foot()))
+        return f"{escaping.table(self._errors(), self._head())}<small>{foot}</small>"
+
+    def _head(self) -> str:
         cost = self.epsilon if self.cost is None else self.cost
         groups = f"{self.groups:,} group{'s' * (self.groups != 1)}"
         if self.shown_from:
             groups = f"groups of {self.shown_from:,} units or more"
-        lines = [f"epsilon {show(self.epsilon)}"
+        return (f"epsilon {show(self.epsilon)}"
                  + ("" if self.available is None else f", of {show(self.available)} left")
                  + ("" if cost == self.epsilon else f", which it shrinks by {show(cost)}")
                  + (": too much" if self.available is not None and cost > self.available else "")
                  + (f" · delta {small(self.delta)}" if self.delta else "")
-                 + f" · {groups} · nothing was read"]  # fmt: skip
-        for name, error in self.errors.items():
-            shown = f"± {error:,.4g}" if math.isfinite(error) else "unknown: the noise drowns it"
-            lines.append(f"  {name.ljust(width)}  {shown}")
-        lines.append(
-            f"  expected at {100 * self.confidence:g} %" + (f", {self.assumed}" if self.assumed else "")
-        )
-        lines += [f"  warning: {warning}" for warning in self.warnings]
-        return "\n".join(lines)
+                 + f" · {groups} · nothing was read")  # fmt: skip
+
+    def _errors(self) -> list[tuple[str, str]]:
+        out = []
+        for one, error in self.errors.items():
+            label = escaping.name(one) + (f" ({self.meanings[one]})" if one in self.meanings else "")
+            out.append((label, f"± {error:,.4g}" if math.isfinite(error) else "unknown: the noise drowns it"))
+        return out
+
+    def _foot(self) -> list[str]:
+        together = " for all numbers together" if self.simultaneous else ""
+        assumed = f", {self.assumed}" if self.assumed else ""
+        said = f"expected at {100 * self.confidence:g} %{together}{assumed}"
+        return [said, *(f"warning: {escaping.name(warning)}" for warning in self.warnings)]
 
 
 def preview_of(
     plan: Plan,
     public: Mapping[str, pa.Table],
-    confidence: float,
+    level: Level,
     group_rows: int,
     cost: Fraction,
     available: Fraction,
@@ -109,39 +131,42 @@ def preview_of(
     Args:
         plan: of the question.
         public: the public tables.
-        confidence: of the intervals.
+        level: how sure the intervals are.
         group_rows: how many rows a group is assumed to have, where an error depends on it.
         cost: what the budget would shrink by.
         available: what is left of the budget before.
     """
-    errors, assuming = expected_errors(plan, public, confidence, group_rows)
+    errors, assuming = expected_errors(plan, public, level, group_rows)
     finding = [release for release in plan.releases if release.discovery is not None]
     shown_from = max(
-        (r.discovery.mechanism(r).surely(confidence) for r in finding if r.discovery is not None), default=0
+        (r.discovery.mechanism(r).surely(level.confidence) for r in finding if r.discovery is not None),
+        default=0,
     )
     return Preview(
         epsilon=plan.epsilon,
         errors=errors,
         groups=max((release.cells for release in plan.releases), default=0),
-        confidence=confidence,
+        confidence=level.confidence,
+        simultaneous=level.together,
         assumed=f"for groups of {group_rows:,} rows spread over their bounds" if assuming else "",
         left=max(Fraction(0), available - cost),
         cost=cost,
         available=available,
         delta=plan.delta,
         shown_from=shown_from,
-        warnings=warnings_of(plan, errors, group_rows),
+        warnings=warnings_of(plan, errors, group_rows) + chosen(plan, level, group_rows),
+        meanings=meanings_of(plan),
     )
 
 
 def expected_errors(
-    plan: Plan, public: Mapping[str, pa.Table], confidence: float, group_rows: int
+    plan: Plan, public: Mapping[str, pa.Table], level: Level, group_rows: int
 ) -> tuple[dict[str, float], bool]:
     """The half-widths of the intervals on invented groups, and whether they depend on what was invented.
 
     The invented groups have `group_rows` rows each, with values spread evenly over their bounds.
     """
-    errors = _errors(plan, public, confidence, group_rows)
+    errors = _errors(plan, public, level, group_rows)
     plan = imagined(plan)
     linear = all(a.what in ("rows", "count", "sum", "pairs") for r in plan.releases for a in r.aggregates)
     return errors, not linear or not _plain(plan)
@@ -153,12 +178,10 @@ def _plain(plan: Plan) -> bool:
     return all(isinstance(item.unalias(), exp.Column) for item in plan.post.selects)
 
 
-def _errors(
-    plan: Plan, public: Mapping[str, pa.Table], confidence: float, group_rows: int
-) -> dict[str, float]:
+def _errors(plan: Plan, public: Mapping[str, pa.Table], level: Level, group_rows: int) -> dict[str, float]:
     plan = imagined(plan)
     noisy = [Noisy(release, _invented(release, group_rows)) for release in plan.releases]
-    answered = finish(plan, noisy, public, confidence)
+    answered = finish(plan, noisy, public, *level)
     out: dict[str, float] = {}
     for name, (low, high) in answered.intervals.items():
         half = (high - low) / 2
@@ -178,7 +201,7 @@ def least_epsilon(
     make: Callable[[Fraction], Plan],
     public: Mapping[str, pa.Table],
     within: Mapping[str, object],
-    confidence: float,
+    level: Level,
     group_rows: int,
 ) -> Fraction:
     """The least epsilon, to three significant digits, at which every named column is within its error.
@@ -187,7 +210,7 @@ def least_epsilon(
         make: plans the question for an epsilon.
         public: the public tables.
         within: the largest error allowed, by column.
-        confidence: of the interval that must be so narrow.
+        level: how sure the interval is that must be so narrow.
         group_rows: how many rows the invented groups have.
 
     Raises:
@@ -198,7 +221,7 @@ def least_epsilon(
         raise InvalidParameter("within names no column.", 'Write within={"n": 50}.')
 
     def meets(epsilon: Fraction) -> bool:
-        errors = _errors(make(epsilon), public, confidence, group_rows)
+        errors = _errors(make(epsilon), public, level, group_rows)
         for name in targets:
             if name not in errors:
                 raise InvalidParameter(f"{name} is not a column of the answer with an interval.",

@@ -33,6 +33,10 @@ DRAWS = 4000
 """How often noise is drawn again: the 2.5th percentile of 4,000 draws is within 0.25 points of the true one."""
 STEPS = 1024
 """How many steps the half-widths of a mean are tabulated in."""
+BEYOND = 4
+"""How many draws lie beyond each end of an interval at least; with fewer, the end would be a matter of luck."""
+MOST_DRAWN = 100_000_000
+"""The most numbers drawn for one column when a high confidence needs more draws than usual."""
 MOST_NUMBERS = 8_000_000
 """The most numbers drawn at a time."""
 
@@ -228,11 +232,15 @@ def direct(
 def _by_draws(
     release: ReleasePlan, aggregate: Aggregate, entries: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
-    low, high = np.empty(len(entries)), np.empty(len(entries))
-    block = max(1, MOST_NUMBERS // (DRAWS * release.measures[aggregate.measure].entries))
+    low, high = np.full(len(entries), np.nan), np.full(len(entries), np.nan)
+    each = release.measures[aggregate.measure].entries
+    draws = max(DRAWS, int(np.ceil(2 * BEYOND / (1 - confidence))))
+    if draws > DRAWS and draws * each * len(entries) > MOST_DRAWN:
+        return low, high  # too rare for draws to show
+    block = max(1, MOST_NUMBERS // (draws * each))
     for start in range(0, len(entries), block):
         part = slice(start, start + block)
-        (values,) = drawn_again(release, aggregate.measure, [aggregate.what], entries[part], DRAWS)
+        (values,) = drawn_again(release, aggregate.measure, [aggregate.what], entries[part], draws)
         low[part], high[part] = percentiles(values, confidence)
     return low, high
 

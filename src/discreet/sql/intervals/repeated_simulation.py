@@ -40,6 +40,16 @@ def draws_for(rows: int) -> int:
     return draws if draws >= FEWEST else 0
 
 
+def enough(draws: int, confidence: float) -> bool:
+    """Whether so many draws show where an interval ends: a draw lies beyond each end at least.
+
+    Example:
+        >>> enough(400, 0.95), enough(400, 0.999)
+        (True, False)
+    """
+    return draws * (1 - confidence) > 2 - 1e-6
+
+
 def unordered(post: exp.Query) -> exp.Query:
     """The statement without what decides only which rows are shown, and in which order."""
     if post.args.get("order") is None or post.args.get("distinct") is not None:

@@ -91,7 +91,7 @@ def drawn(
     elif not _identify(values, fixed):
         return _one_by_one(plan, noisy, public, values, wanted, confidence)
     draws = draws_for(plan.releases)
-    if draws < redrawn.FEWEST:
+    if draws < redrawn.FEWEST or not redrawn.enough(draws, confidence):
         return {}, tuple(wanted)
     tables = {n.plan.name: _draws_table(n, draws) for n in noisy} | used(public, plan.post)
     tables[DRAWS_TABLE] = pa.table({DRAW: arrow.column(np.arange(draws))})
@@ -123,7 +123,7 @@ def _one_by_one(
     asked = [name for name in names if is_number(values, name)]
     rows = len(values) + sum(one.cells * (1 + len(one.aggregates)) for one in plan.releases)
     draws = redrawn.draws_for(rows)
-    if not asked or not draws:
+    if not asked or not draws or not redrawn.enough(draws, confidence):
         return {}, tuple(asked)
     drawn = {one.plan.name: _draws_table(one, draws).drop_columns([DRAW]) for one in noisy}
     others, sql = used(public, plan.post), redrawn.unordered(plan.post).sql("duckdb")

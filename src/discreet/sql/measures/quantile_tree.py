@@ -235,8 +235,8 @@ class Tree:
             width: half-widths at the boundaries, float64 array (L + 1,).
             confidence: strictly between 0 and 1.
         """
-        if not len(noisy):
-            return 1.0
+        if not len(noisy) or REPEATED * (1 - confidence) < 2:
+            return 1.0  # so high a confidence does not show in so few draws: the whole half-width is enough
         picked = noisy[:: max(1, len(noisy) // CALIBRATED)][:CALIBRATED]
         fitted = ct.below(ct.fit(picked, self.shape))
         picked = picked[self.far(q, fitted[:, -1], width)]

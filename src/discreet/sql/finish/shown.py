@@ -1,0 +1,154 @@
+"""An answer as text and as HTML: every value escaped, whole keys without separators, every number with its interval."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from discreet.arrow import is_number
+from discreet.escaping import cell, markup, name, row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from discreet.sql.finish.answer import Release
+
+ROWS = 40
+"""How many rows of an answer are shown where it shows itself."""
+UNKNOWN = "± ?"
+"""Stands beside a number whose interval could not be derived."""
+
+
+def header(release: Release) -> list[str]:
+    """The names of the columns, with what they hold where that is not what they are called."""
+    means = release.meanings
+    return [name(one) + (f" ({means[one]})" if one in means else "") for one in release.columns]
+
+
+def rows(release: Release, most: int | None = None) -> list[list[str]]:
+    """The rows as text.
+
+    Args:
+        release: the answer.
+        most: how many rows at most; by default all of them.
+    """
+    shown = len(release) if most is None else min(most, len(release))
+    columns = []
+    for one in release.columns:
+        values = _listed(release.values.column(one).slice(0, shown))
+        if one in release.low:
+            ends = [
+                release.low[one].slice(0, shown).to_pylist(),
+                release.high[one].slice(0, shown).to_pylist(),
+            ]
+            columns.append([with_interval(*all_of) for all_of in zip(values, *ends, strict=True)])
+        elif one in release.without:
+            columns.append([with_interval(value, None, None) for value in values])
+        else:
+            columns.append([fixed(value) for value in values])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _listed(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column; as Arrow writes them where Python has none such, as for a date in the year 20,000."""
+    import pyarrow as pa
+
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):
+        return list(column.cast(pa.string()).to_pylist())
+
+
+def to_the_right(release: Release) -> list[bool]:
+    """Which columns hold numbers."""
+    return [one in release.low or is_number(release.values, one) for one in release.columns]
+
+
+def footer(release: Release) -> list[str]:
+    """What is said under an answer: rows, cost, what the intervals mean, and warnings."""
+    cost = "free: asked before" if release.replayed else release.cost
+    if not release.epsilon:
+        cost = "free: nothing private was read"
+    said = [f"{len(release):,} row{'s' * (len(release) != 1)}", cost]
+    if release.low:
+        together = ", for all numbers together" if release.simultaneous else ""
+        said.append(f"± covers the noise at {100 * release.confidence:g} %{together}")
+    if release.without:
+        said.append(f"{UNKNOWN} is noise for which no interval could be derived")
+    return [" · ".join(said), *(f"warning: {name(one)}" for one in release.warnings)]
+
+
+def text(release: Release) -> str:
+    """An answer as a table of text."""
+    lines = [header(release), *rows(release, ROWS)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(release.columns))]
+    aligned = [
+        "  ".join(
+            c.rjust(w) if right else c.ljust(w)
+            for c, w, right in zip(line, widths, to_the_right(release), strict=True)
+        ).rstrip()
+        for line in lines
+    ]
+    aligned.insert(1, "  ".join("─" * width for width in widths))
+    return "\n".join([*aligned, *_more(release), *footer(release)])
+
+
+def page(release: Release) -> str:
+    """An answer as a table of HTML."""
+    sides = ["right" if right else "left" for right in to_the_right(release)]
+    head = row("th", header(release), sides)
+    body = "".join(row("td", one, sides) for one in rows(release, ROWS))
+    foot = "<br>".join(map(markup, [*_more(release), *footer(release)]))
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><small>{foot}</small>"
+
+
+def _more(release: Release) -> list[str]:
+    return [f"… {len(release) - ROWS:,} more rows"] if len(release) > ROWS else []
+
+
+def with_interval(value: object, low: float | None, high: float | None) -> str:
+    """A noisy value with its interval; without one it says that."""
+    if value is None:
+        return "-"
+    if low is None or high is None:
+        return f"{_number(value, None)} {UNKNOWN}"
+    if not isinstance(value, int | float):
+        return f"{fixed(value)} [{_number(low, None)}, {_number(high, None)}]"
+    below, above = value - low, high - value
+    digits = 0 if isinstance(value, int) else _digits(max(abs(below), abs(above)))
+    if math.isclose(below, above, rel_tol=0.05):
+        return f"{_number(value, digits)} ± {_number((below + above) / 2, digits)}"
+    return f"{_number(value, digits)} [{_number(low, digits)}, {_number(high, digits)}]"
+
+
+def fixed(value: Any) -> str:
+    """A value that no noise is in, such as a key: a number without separators, for it may be a year or a code.
+
+    Example:
+        >>> fixed(2013), fixed(2013.5), fixed(None), with_interval(2013, 2000, 2026)
+        ('2013', '2013.5', '-', '2,013 ± 13')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.15g}" if math.isfinite(value) else _number(value, None)
+    return cell(str(value))
+
+
+def _digits(error: float) -> int:
+    """How many digits after the point make sense beside an error: two significant digits of it."""
+    if not math.isfinite(error) or error <= 0:
+        return 2
+    return max(0, 1 - math.floor(math.log10(error)))
+
+
+def _number(value: object, digits: int | None) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return fixed(value)
+    if isinstance(value, int) and digits in (None, 0):
+        return f"{value:,}"
+    if not math.isfinite(value):
+        return {math.inf: "∞", -math.inf: "-∞"}.get(value, "-")
+    if digits is None:
+        return f"{value:,.6g}"
+    return f"{value:,.{digits}f}"

@@ -1,0 +1,106 @@
+"""What in an answer is likely to mislead its reader, told from the plan and from released numbers alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from discreet import arrow
+from discreet.sql.inspect.warnings import COUNTED
+from discreet.sql.intervals.closed_form import linear_half_width
+from discreet.sql.intervals.row_mapping import aggregate_columns, with_cell
+from discreet.sql.intervals.simultaneous import Level, each, noisy_names, ordering, selects
+from discreet.sql.measures.quantile_tree import EXTREME
+from discreet.sql.plan.plan import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def meanings_of(plan: Plan) -> dict[str, str]:
+    """What a column holds where that is not what its question says: MIN and MAX are quantiles here."""
+    out = {}
+    direct = {item.alias_or_name for item in plan.post.selects if isinstance(item.unalias(), exp.Column)}
+    shown = {item.alias_or_name for item in plan.post.selects}
+    for name, (release, at) in noisy_names(plan).items():
+        what = plan.releases[release].aggregates[at].what
+        if what in EXTREME and name in shown:
+            words = f"{int(100 * EXTREME[what])} % quantile"
+            out[name] = words if name in direct else f"from the {words}"
+    return out
+
+
+def misled(plan: Plan, values: pa.Table, confidence: float, together: bool, whole: bool) -> tuple[str, ...]:
+    """Warnings that belong beside an answer.
+
+    Args:
+        plan: of the question, with the groups that were found.
+        values: the answer.
+        confidence: of its intervals.
+        together: whether they have it together.
+        whole: whether these are all rows of the answer.
+    """
+    shown = selects(plan)
+    if shown is None:
+        return ()
+    groups = max(release.cells for release in plan.releases)
+    drowned = _drowned(plan, values, confidence, groups) if whole else None
+    if drowned is not None:
+        name, width = drowned
+        return (
+            f"the noise alone could have made every {name} shown: among {groups:,} groups it reaches "
+            f"± {width:,.4g}, and the order of the rows may say nothing",
+        )
+    covers = "" if together else "; simultaneous intervals cover the choice, these do not"
+    return (
+        f"noisy numbers decided which {shown:,} of {groups:,} rows are shown: chosen for being extreme, they are "
+        f"more extreme than the truth on average{covers}",
+    )
+
+
+def chosen(plan: Plan, level: Level, group_rows: int) -> tuple[str, ...]:
+    """The warning of a preview: rows that noisy numbers will choose although groups of this size are all noise."""
+    shown = selects(plan)
+    groups = max((release.cells for release in plan.releases), default=0)
+    if shown is None or any(release.discovery is not None for release in plan.releases):
+        return ()
+    _, has_cell = with_cell(plan)
+    for name, at in aggregate_columns(plan).items() if has_cell else ():
+        aggregate = plan.releases[0].aggregates[at]
+        width = linear_half_width(plan.releases[0], aggregate, each(level.confidence, groups))
+        if (
+            aggregate.what in COUNTED
+            and width is not None
+            and width >= group_rows
+            and _orders(plan, name, at)
+        ):
+            return (
+                f"noise will choose which {shown:,} of {groups:,} rows are shown: among so many groups it reaches "
+                f"± {width:,.4g} of {name}, as much as a group of {group_rows:,} rows",
+            )
+    return ()
+
+
+def _orders(plan: Plan, name: str, at: int) -> bool:
+    """Whether an aggregate is among what the rows are ordered by."""
+    return any(column.name.lower() in (name.lower(), f"a{at}") for column in ordering(plan))
+
+
+def _drowned(plan: Plan, values: pa.Table, confidence: float, groups: int) -> tuple[str, float] | None:
+    """A count or a sum of which all shown lie within the largest noise of all groups, and how far that reaches."""
+    import pyarrow as pa
+
+    _, has_cell = with_cell(plan)
+    if not has_cell or not len(values):
+        return None
+    (release,) = plan.releases
+    for name, at in aggregate_columns(plan).items():
+        width = linear_half_width(release, release.aggregates[at], each(confidence, groups))
+        numbers = arrow.numbers(values.column(name).cast(pa.float64()))
+        if width is None or not _orders(plan, name, at):
+            continue
+        if (np.abs(numbers[~np.isnan(numbers)]) <= width).all():
+            return name, width
+    return None
