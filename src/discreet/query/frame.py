@@ -13,6 +13,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.query import relation as rel
 from discreet.query.bind import Binder
+from discreet.query.canonical import canonical_table
 from discreet.query.expression import Call, Column, Expression, leaves
 from discreet.query.functions import call
 from discreet.query.refusal import refuse
@@ -226,6 +227,7 @@ def join_public(
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
                      "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
+    data = canonical_table(data)
     columns = {
         field: public_column(f"{name}.{field.lower()}", data.column(field)) for field in data.column_names
     }

@@ -10,6 +10,7 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.query.aggregates import Request, read_aggregate
 from discreet.query.bind import Binder
+from discreet.query.canonical import see_spelling
 from discreet.query.expression import Column, leaves
 from discreet.query.frame import Frame
 from discreet.query.keys import MAX_CELLS, Key, cells, public_values
@@ -101,6 +102,7 @@ class ReleaseScope:
         values = public_values(bound)
         what = node.sql("duckdb")
         if values is None and self.splitter.unknown_keys:
+            see_spelling(bound, what, lambda cause, fix: self.refuse(node, cause, fix))
             return Key(bound, (), public=False)
         if values is None:
             raise self.refuse(node, f"The groups of {what} are not public.",
