@@ -214,6 +214,32 @@ def test_public_tables_are_joined_in_one_spelling() -> None:
     assert read.column("c").equals(table.column("c"))
 
 
+@pytest.mark.parametrize(
+    ("column", "one", "other"),
+    [
+        ("x", "0.0::DOUBLE", "'-0.0'::DOUBLE"),
+        ("x", "0.0::REAL", "'-0.0'::REAL"),
+        (
+            "s",
+            "'2020-01-01 00:00:00.000000001'::TIMESTAMP_NS",
+            "'2020-01-01 00:00:00.000000002'::TIMESTAMP_NS",
+        ),
+        ("s", "TIMESTAMPTZ '2020-01-01 00:00+00'", "TIMESTAMPTZ '2020-01-01 01:00+01'"),
+        ("i * 1.0", "9007199254740992", "9007199254740993"),
+        ("s", "DATE '2020-01-01'", "DATE '2020-01-01'"),
+    ],
+)
+def test_public_keys_that_are_equal_are_not_unique(column: str, one: str, other: str, tmp_path: Path) -> None:
+    table = pa.table({"x": [0.0], "i": [2**53], "s": [dt.datetime(2020, 1, 1)]})
+    question = (
+        f"SELECT COUNT(*) AS n FROM data JOIN (VALUES ({one}), ({other})) AS p(k) ON data.{column} = p.k"
+    )
+    with dp.protect(table, privacy_unit="row", budget=10**4, ledger=tmp_path / "ledger.db") as session:
+        with pytest.raises(QueryRefused, match="several partners"):
+            session.sql(question, epsilon=1000)
+        assert session.budget.spent == 0
+
+
 def test_public_keys_that_the_type_of_the_key_makes_equal_are_one_group(tmp_path: Path) -> None:
     near = [2**53, 2**53 + 1]
     table = pa.table({"i": near * 4})

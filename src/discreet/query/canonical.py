@@ -100,13 +100,19 @@ def _read(value: Value, kind: Type) -> Value:
 
 
 def canonical_table(table: pa.Table) -> pa.Table:
-    """A public table as it is joined: in columns of fractions -0.0 is 0.0, and NaN is NULL, as in private ones."""
+    """A public table as it is joined, in the spelling of private ones.
+
+    In columns of fractions -0.0 is 0.0 and NaN is NULL; time stamps are in microseconds and in UTC. So what is unique
+    here has one partner at most on every engine.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     for at, field in enumerate(table.schema):
+        column = table.column(at)
         if pa.types.is_floating(field.type):
-            column = table.column(at).cast(pa.float64())
-            numbers = pc.if_else(pc.is_nan(column), None, pc.add(column, 0.0))
-            table = table.set_column(at, field.name, numbers)
+            column = column.cast(pa.float64())
+            table = table.set_column(at, field.name, pc.if_else(pc.is_nan(column), None, pc.add(column, 0.0)))
+        elif pa.types.is_timestamp(field.type) and field.type != pa.timestamp("us"):
+            table = table.set_column(at, field.name, column.cast(pa.timestamp("us"), safe=False))
     return table
