@@ -31,9 +31,9 @@ from discreet.query.kept import MANY
 
 UNITS = 6
 ROW: dict[str, Any] = {"privacy_unit": "row"}
+SORTED: dict[str, Any] = {"privacy_unit": "id", "max_rows": MANY + 1}
 FEW: dict[str, Any] = {"privacy_unit": "id", "max_rows": MANY}
-HEAP: dict[str, Any] = {"privacy_unit": "id", "max_rows": MANY + 1}
-MODES = {"row": ROW, f"max_rows {MANY}": FEW, f"max_rows {MANY + 1}": HEAP}
+MODES = {"row": ROW, f"max_rows {MANY}": FEW, f"max_rows {MANY + 1}": SORTED}
 PLAIN = "SELECT x AS k, COUNT(*) AS n FROM t GROUP BY 1"
 SIGN = "SELECT CASE WHEN id = {at} THEN -x ELSE x END AS k, COUNT(*) AS n FROM t GROUP BY 1"
 """Shows the sign of one chosen person's zero, if a key shows signs and that row is met first."""
@@ -157,20 +157,32 @@ def test_each_pair_is_equal_and_not_alike(pair: Pair) -> None:
     assert texts[0] != texts[1]
 
 
-@pytest.mark.parametrize("mode", list(MODES))
-@pytest.mark.parametrize("pair", given("duckdb", True) + given("postgres", True), ids=str)
+@pytest.mark.parametrize(
+    ("pair", "mode"),
+    [
+        (pair, mode)
+        for pair in given("duckdb", True) + given("postgres", True)
+        for mode in (MODES if pair.number else ["row"])
+    ],
+    ids=str,
+)
 def test_found_keys_do_not_tell_the_member_of_a_pair(pair: Pair, mode: str, tmp_path: Path) -> None:
     see_server(pair)
     assert problems(pair, MODES[mode], tmp_path / "ledger.db") == []
 
 
-@pytest.mark.parametrize("policy", [FEW, HEAP], ids=["heap", "sorted"])
-@pytest.mark.parametrize("pair", given("duckdb", True) + given("postgres", True), ids=str)
-def test_nothing_of_a_unit_tells_which_member_was_met_first(
-    pair: Pair, policy: dict[str, Any], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("pair", "mode"),
+    [
+        (pair, mode)
+        for pair in given("duckdb", True) + given("postgres", True)
+        for mode in list(MODES)[1 : 3 if pair.number else 2]
+    ],
+    ids=str,
+)
+def test_nothing_of_a_unit_tells_which_member_was_met_first(pair: Pair, mode: str, tmp_path: Path) -> None:
     see_server(pair)
-    assert within(pair, policy, tmp_path / "ledger.db") == []
+    assert within(pair, MODES[mode], tmp_path / "ledger.db") == []
 
 
 def signs(ledger: Path) -> set[str]:
@@ -283,9 +295,20 @@ def test_what_has_no_single_spelling_is_refused_before_the_charge(pair: Pair, tm
     rows = [(at, at > 3) for at in range(UNITS)]
     budget = dp.Budget(epsilon=9, delta=0.5)
     with dp.protect(**load(pair, rows), **ROW, budget=budget, ledger=tmp_path / "ledger.db") as session:
-        with pytest.raises(QueryRefused, match="no single spelling"):
+        with pytest.raises(QueryRefused):
             session.sql(PLAIN, epsilon=1, delta=0.25)
         assert session.budget.spent == 0
+
+
+def test_the_advice_helps_where_a_type_has_no_single_spelling(tmp_path: Path) -> None:
+    pair = next(pair for pair in given("duckdb", False) if pair.kind == "INTERVAL")
+    source = load(pair, [(at, at > 4) for at in range(UNITS)])
+    source["source"].execute("CREATE VIEW v AS SELECT id, CAST(x AS VARCHAR) AS x FROM t")
+    budget = dp.Budget(epsilon=9999, delta=0.5)
+    options = {**ROW, "budget": budget, "ledger": tmp_path / "ledger.db"}
+    with dp.protect(source["source"], table="v", **options) as session:
+        release = session.sql(PLAIN.replace("FROM t", "FROM v"), epsilon=1000, delta=0.25)
+        assert release.to_dict()["k"] == ["1 month"]
 
 
 # Planted faults -------------------------------------------------------------------------------------------------
@@ -361,6 +384,7 @@ def test_a_view_of_spark_that_keeps_a_collation_is_caught(
 ) -> None:
     column: Callable[..., Any] = spark._column
     monkeypatch.setattr(spark, "_column", lambda name, kind: (spark._quote(name), column(name, kind)[1]))
+    monkeypatch.setitem(catalog._SCAN, Type.TEXT, {"": "{0}"})  # which casts to text once more
     pair = next(pair for pair in given("spark") if "UTF8_LCASE" in pair.kind)
     tables = [[(at, at == 0) for at in range(UNITS)], [(at, False) for at in range(UNITS)]]
     assert _spark(pair, PLAIN, ROW, tables, tmp_path)

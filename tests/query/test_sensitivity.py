@@ -19,6 +19,7 @@ from discreet.mechanisms import ThresholdedCounts
 from discreet.query import compile as compiling
 from discreet.query import count_tree, kept, measures, moments
 from discreet.query.expression import quote, spell
+from discreet.query.plan import Discovery, ReleasePlan
 from discreet.query.relation import UNIT
 
 EXAMPLES = int(os.environ.get("DISCREET_EXAMPLES", "1120"))
@@ -111,6 +112,17 @@ def _every_group(mechanism: Any, counts: Any) -> Any:
     return np.arange(len(counts)), counts
 
 
+def _one_copy(discovery: Discovery, release: ReleasePlan) -> ThresholdedCounts:
+    """A unit is thought to count once in a group, whatever UNION ALL makes of it."""
+    neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
+    return ThresholdedCounts(discovery.share, discovery.delta, discovery.part.cap, neighbours)
+
+
+def _as_met(key: Any) -> Any:
+    """A key that is found is shown as the row has it that was met first."""
+    return key
+
+
 Check = Callable[[harness.Case], list[str]]
 FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (measures, "scaled_sql", _no_clamp, harness.violations),
@@ -120,6 +132,8 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (moments.Joint, "group_items", _no_remainder, harness.violations),
     (compiling, "_numbering", _numbered_by_the_data, harness.violations),
     (ThresholdedCounts, "release", _every_group, harness.violations),
+    (compiling, "canonical_key", _as_met, harness.violations),
+    (Discovery, "mechanism", _one_copy, harness.violations),
 ]
 
 
@@ -134,6 +148,8 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
         "a remainder dropped",
         "a key taken from the data",
         "every group shown",
+        "a key as it was met",
+        "a row of UNION ALL counted once",
     ],
 )
 def test_planted_faults_are_found(
