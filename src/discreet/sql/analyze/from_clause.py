@@ -14,6 +14,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.expressions.canonical import canonical_table
 from discreet.sql.expressions.expression import Call, Column, Expression, leaves
 from discreet.sql.expressions.span import Span, number, of_values
 from discreet.sql.functions import call
@@ -226,6 +227,7 @@ def join_public(
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
                      "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
+    data = canonical_table(data)
     columns = {
         field: public_column(f"{name}.{field.lower()}", data.column(field)) for field in data.column_names
     }

@@ -13,6 +13,7 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import Request, read_aggregate
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.expressions.canonical import see_spelling
 from discreet.sql.expressions.expression import Column, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
@@ -101,6 +102,7 @@ class ReleaseScope:
         values = public_values(bound)
         what = node.sql("duckdb")
         if values is None and self.splitter.unknown_keys:
+            see_spelling(bound, what, lambda cause, fix: self.refuse(node, cause, fix))
             return Key(bound, (), public=False)
         if values is None:
             raise self.refuse(node, f"The groups of {what} are not public.",
