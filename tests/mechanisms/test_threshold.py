@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -76,6 +78,82 @@ def test_delta_by_every_noise(groups: int, neighbours: str, one: dict[str, int],
     assert excess(b, a, bound) <= mechanism.delta + bound * missed_a + missed_b
 
 
+REPEATED = [
+    (2, 2, "add_remove", {"a": 2}, {"a": 2, "c": 2}),
+    (2, 2, "add_remove", {"a": 2}, {"a": 3, "c": 1}),
+    (2, 2, "add_remove", {}, {"c": 1, "d": 1}),
+    (2, 2, "add_remove", {"a": 3}, {"a": 5}),
+    (3, 3, "add_remove", {}, {"c": 3}),
+    (3, 3, "add_remove", {"a": 1}, {"a": 2, "c": 2}),
+    (4, 2, "add_remove", {}, {"c": 2, "d": 2}),
+    (4, 2, "add_remove", {"a": 2}, {"a": 3, "c": 2, "d": 1}),
+    (2, 2, "replace_one", {"a": 2, "c": 2}, {"a": 2, "d": 2}),
+    (2, 2, "replace_one", {"a": 2, "c": 2}, {"a": 3, "d": 1}),
+]
+"""Data sets of which one unit is counted so often in all and so often in one group, as UNION ALL does with a row."""
+
+
+@pytest.mark.parametrize(("total", "together", "neighbours", "one", "other"), REPEATED)
+@pytest.mark.parametrize("epsilon", [5, 20])
+@pytest.mark.parametrize("delta", ["1e-6", "0.2"])
+def test_delta_where_a_group_counts_a_unit_several_times(
+    total: int, together: int, neighbours: str, one: dict[str, int], other: dict[str, int], epsilon: int, delta: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    mechanism = ThresholdedCounts(epsilon, delta, total, neighbours, together)
+    a, missed_a = law(mechanism, one, monkeypatch)
+    b, missed_b = law(mechanism, other, monkeypatch)
+    bound = exp(mechanism.epsilon)
+    assert excess(a, b, bound) <= mechanism.delta + missed_a + bound * missed_b
+    assert excess(b, a, bound) <= mechanism.delta + bound * missed_a + missed_b
+    assert missed_a + bound * missed_b < Fraction(1, 10**3 if epsilon == 5 else 10**12)
+
+
+@pytest.mark.parametrize(("epsilon", "times"), [(5, 3), (20, 10**6)])
+def test_a_unit_that_counts_twice_where_once_was_assumed_is_caught(
+    epsilon: int, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Planted fault: UNION ALL doubles a row, and the threshold is that of rows which count once. The fault is caught at
+    # a delta at which it shows most.
+    worst = Fraction(0)
+    for digits in range(6, 13):
+        wrong = ThresholdedCounts(epsilon, Fraction(1, 10**digits))
+        right = ThresholdedCounts(epsilon, Fraction(1, 10**digits), 2, max_count=2)
+        assert (
+            excess(law(right, {"c": 2}, monkeypatch)[0], {frozenset(): Fraction(1)}, exp(epsilon))
+            <= right.delta
+        )
+        found = excess(law(wrong, {"c": 2}, monkeypatch)[0], {frozenset(): Fraction(1)}, exp(epsilon))
+        worst = max(worst, found / wrong.delta)
+    assert worst > times
+
+
+@pytest.mark.parametrize(("total", "together"), [(2, 2), (3, 3), (4, 2), (6, 1), (6, 6)])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "5", "20"])
+@pytest.mark.parametrize("delta", ["1e-12", "1e-3", "0.5"])
+def test_the_threshold_covers_every_split_of_a_unit_and_is_the_least(
+    total: int, together: int, epsilon: str, delta: str
+) -> None:
+    mechanism = ThresholdedCounts(epsilon, delta, total, "add_remove", together)
+    with mpmath.workdps(60):
+        q = mpmath.exp(-mpmath.mpf(mechanism.scale.denominator) / mechanism.scale.numerator)
+        splits = [
+            one
+            for groups in range(1, total + 1)
+            for one in itertools.combinations_with_replacement(range(1, together + 1), groups)
+            if sum(one) <= total
+        ]
+
+        def enough(at: int) -> bool:
+            p = {n: q ** (at - n) / (1 + q) for n in range(1, together + 1)}
+            return all(p[n] <= 1 - q**n for n in p) and all(
+                1 - math.prod(1 - p[n] for n in one) <= mpmath.mpf(delta) for one in splits
+            )
+
+        assert enough(mechanism.threshold)
+        assert mechanism.threshold == together or not enough(mechanism.threshold - 1)
+
+
 @pytest.mark.parametrize("groups", [1, 2])
 def test_delta_is_attained_and_one_less_exceeds_it(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = ThresholdedCounts(2 * groups, "0.01", groups)
@@ -141,7 +219,8 @@ def test_what_is_shown() -> None:
 @pytest.mark.parametrize(
     ("parameters", "word"),
     [((1, 0), "delta"), ((1, 1), "delta"), ((0, 1e-9), "epsilon"), ((1, 1e-9, 0), "max_groups"),
-     ((1, 1e-9, True), "max_groups"), ((1, 1e-9, 1, "all"), "neighbours"), ((1e-30, 1e-9), "2\\^")],
+     ((1, 1e-9, True), "max_groups"), ((1, 1e-9, 1, "all"), "neighbours"), ((1, 1e-9, 2, "add_remove", 3), "max_count"),
+     ((1, 1e-9, 2, "add_remove", 0), "max_count"), ((1e-30, 1e-9), "2\\^")],
 )  # fmt: skip
 def test_parameters_out_of_range(parameters: tuple[object, ...], word: str) -> None:
     with pytest.raises(InvalidParameter, match=word):

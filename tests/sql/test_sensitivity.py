@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -168,3 +169,14 @@ def test_many_rows_of_a_unit_are_bounded_by_sorting_as_well(monkeypatch: pytest.
         assert harness.order_matters(case) == []
 
     check()
+
+
+def test_a_key_that_is_spelled_as_it_was_met_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = tuple((at, 1, 1.0, "x", True, 2.0, None, 0) for at in range(4))
+    chosen = (100, 1, 1.0, "x", True, -2.0, None, 0)
+    sql = "SELECT (b - b) * e AS k, COUNT(*) AS n FROM t GROUP BY 1"
+    near = ((chosen, *rows), (*rows, chosen))
+    case = harness.Case(harness.make_policy(False, 1, False), sql, rows, near, Fraction(1, 100))
+    assert harness.violations(case) == []
+    monkeypatch.setattr(compiling, "canonical_key", lambda key: key)  # the planted fault
+    assert any("met first" in problem for problem in harness.violations(case))

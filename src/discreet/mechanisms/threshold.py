@@ -1,25 +1,33 @@
 """Groups that nobody listed: shown when a noisy count of their units reaches a threshold.
 
-Each unit is counted, once, in at most m groups. A group that holds a unit at all has a count n >= 1, gets discrete
-Laplace noise Z of scale b, and is shown, with n + Z, when n + Z >= T. Nothing is said of the others.
+Each unit is counted at most m times in all, and at most c times in one group; c = 1 where it is counted once in each
+of at most m groups. A group that holds a unit at all has a count n >= 1, gets discrete Laplace noise Z of scale b, and
+is shown, with n + Z, when n + Z >= T. Nothing is said of the others.
 
-Guarantee. Let D' be D with one unit more and b = m/epsilon; G the groups that only D' has, k <= m of them, each
-with n = 1. With q = e^(-1/b) one of them is shown with probability
+Guarantee. Let D' be D with one unit more and b = m/epsilon; G the groups that only D' has, with the counts n_g <= c
+that add up to k <= m. With q = e^(-1/b) and T >= c, one of them is shown with probability
 
-    p = P(1 + Z >= T) = q^(T - 1)/(1 + q).
+    p(n) = P(n + Z >= T) = q^(T - n)/(1 + q),   n = n_g.
 
 The counts of the groups that both have differ by at most m - k in L1, so by the Laplace mechanism and
 post-processing what is shown of those has probabilities within e^((m - k)/b) of each other.
 
-    D' against D: either some group of G is shown, which has probability 1 - (1 - p)^k, or the answer speaks of common
-        groups only. So P'(S) <= 1 - (1 - p)^m + e^epsilon P(S).
-    D against D': P(S) <= e^((m - k)/b) P'(S)/(1 - p)^k, as D' must show none of G. That is at most e^epsilon P'(S)
-        when 1 - p >= q.
+    D' against D: either some group of G is shown, which has a probability of 1 - product over G of (1 - p(n_g)), or the
+        answer speaks of common groups only. So P'(S) <= 1 - product + e^epsilon P(S).
+    D against D': P(S) <= e^((m - k)/b) P'(S)/product, as D' must show none of G. That is at most e^epsilon P'(S)
+        when 1 - p(n) >= q^n for each n from 1 to c.
 
-So T is the least whole number with 1 - (1 - p)^m <= delta and p <= 1 - q, and the release is (epsilon, delta)-
-differentially private. No lower threshold would do: the event "some group of G is shown" has no probability at all
-on D, so delta is exactly 1 - (1 - p)^m. When a unit is replaced by another, each side has up to m groups of its
-own and the counts move by up to 2m: with b = 2m/epsilon both arguments apply at once and T is found in the same way.
+The greatest probability. g(n) = -ln(1 - p(n)) is convex, as p is geometric and -ln(1 - x) convex and increasing. So
+g(n) lies below the chord from g(1) to g(c), and the sum over G is at most A g(c) + B g(1) with A c + B <= m, which is
+greatest at an end: ceil(m/c) g(c) or m g(1).
+
+The condition of D against D'. 1 - q^n - p(n) is concave in n, so it holds for all n when it holds for 1 and c.
+
+So T is the least whole number from c on with 1 - (1 - p(1))^m <= delta, 1 - (1 - p(c))^ceil(m/c) <= delta, and the
+condition for 1 and c; the release is (epsilon, delta)-differentially private. Where c divides m no lower threshold
+would do: the event "some group of G is shown" has no probability at all on D, so delta is exactly the greater of the
+two. When a unit is replaced by another, each side has groups of its own and the counts move by up to 2m: with
+b = 2m/epsilon both arguments apply at once and T is found in the same way.
 
 Sources: Korolova, Kenthapadi, Mishra, Ntoulas 2009 (the idea); Desfontaines, Voss, Gipson, Mandayam 2022, section 4
 (delta over m groups). T is computed with outward-rounded integers, so delta is never exceeded by a rounding.
@@ -50,15 +58,17 @@ NEIGHBOURS = {"add_remove": 1, "replace_one": 2}
 class ThresholdedCounts:
     """Show the groups whose noisy count of units reaches a threshold, with that count.
 
-    Privacy: one call of `release` is (epsilon, delta)-differentially private if every unit is counted in at most
-    `max_groups` groups, once in each, and a group is given only when it holds a unit. That premise is the
-    caller's to answer for. Source and proof: the module's text.
+    Privacy: one call of `release` is (epsilon, delta)-differentially private if every unit is counted at most
+    `max_groups` times in all, at most `max_count` times in one group, and a group is given only when it holds a
+    unit. That premise is the caller's to answer for. Source and proof: the module's text.
 
     Args:
         epsilon: positive rational; a float is its shortest decimal.
         delta: rational, strictly between 0 and 1; for comparison, well below one over the number of units.
-        max_groups: m, in how many groups a unit may be counted.
+        max_groups: m, in how many groups a unit may be counted; where one group may count it several times, how often
+            it is counted in all.
         neighbours: "add_remove" or "replace_one".
+        max_count: c, how often one group may count the same unit; at most m.
 
     Raises:
         InvalidParameter: a parameter outside its range, or a scale outside 2^-10 to 2^56.
@@ -69,19 +79,31 @@ class ThresholdedCounts:
         22
         >>> bool(found.suppressed(1) > 1 - 1e-9), found.surely(0.95)
         (True, 24)
+        >>> ThresholdedCounts(epsilon=5, delta=1e-9, max_groups=2, max_count=2).threshold
+        11
     """
 
     epsilon: Fraction
     delta: Fraction
     max_groups: int
     neighbours: str
+    max_count: int
     threshold: int = field(init=False, compare=False)
 
     def __init__(
-        self, epsilon: Number, delta: Number, max_groups: int = 1, neighbours: str = "add_remove"
+        self,
+        epsilon: Number,
+        delta: Number,
+        max_groups: int = 1,
+        neighbours: str = "add_remove",
+        max_count: int = 1,
     ) -> None:
         if type(max_groups) is not int or max_groups < 1:
             raise InvalidParameter("max_groups must be a positive whole number.", "Write max_groups=1.")
+        if type(max_count) is not int or not 1 <= max_count <= max_groups:
+            raise InvalidParameter(
+                "max_count must be a whole number from 1 to max_groups.", "Write max_count=1."
+            )
         if neighbours not in NEIGHBOURS:
             raise InvalidParameter("These neighbours are not known.", 'Write "add_remove" or "replace_one".')
         exact_delta = decimal(delta, "delta")
@@ -91,8 +113,11 @@ class ThresholdedCounts:
         object.__setattr__(self, "delta", exact_delta)
         object.__setattr__(self, "max_groups", max_groups)
         object.__setattr__(self, "neighbours", neighbours)
+        object.__setattr__(self, "max_count", max_count)
         read_scale(self.scale, "max_groups/epsilon")
-        object.__setattr__(self, "threshold", _least_threshold(self.scale, exact_delta, max_groups))
+        object.__setattr__(
+            self, "threshold", _least_threshold(self.scale, exact_delta, max_groups, max_count)
+        )
 
     @property
     def scale(self) -> Fraction:
@@ -146,30 +171,35 @@ class ThresholdedCounts:
         return shown, noisy[shown]
 
 
-def _least_threshold(scale: Fraction, delta: Fraction, groups: int) -> int:
+def _least_threshold(scale: Fraction, delta: Fraction, groups: int, count: int) -> int:
     """The least T that the module's text asks for; every rounding is towards a larger T."""
-    rate = 1 / scale
-    bits = 128 + groups.bit_length() + math.ceil(1 / delta).bit_length()
-    one = 1 << bits
-    q_low, q_high = enclose_exp(rate, bits)
+    cases = [(1, groups)] if count == 1 else [(1, groups), (count, -(-groups // count))]
 
-    def enough(threshold: int) -> bool:
-        over = (threshold - 1) * rate
-        tail_high = one if over == 0 else enclose_exp(over, bits)[1]
-        p_high = -((-tail_high << bits) // (one + q_low))
-        if p_high > one - q_high:
-            return False
-        missed, power, left = one, one - p_high, groups  # (1 - p)^m from below, by repeated squaring
-        while left:
-            if left & 1:
-                missed = missed * power >> bits
-            power, left = power * power >> bits, left >> 1
-        return (one - missed) * delta.denominator <= delta.numerator << bits
+    def enough(beyond: int) -> bool:
+        return all(_small(scale, delta, count + beyond - n, n, many) for n, many in cases)
 
-    low, high = 0, 2
+    low, high = -1, 1
     while not enough(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return count + high
+
+
+def _small(scale: Fraction, delta: Fraction, over: int, count: int, groups: int) -> bool:
+    """Whether so many new groups, each with that count and a threshold so far over it, are shown rarely enough."""
+    rate = 1 / scale
+    bits = 128 + groups.bit_length() + math.ceil(1 / delta).bit_length()
+    one = 1 << bits
+    q_low = enclose_exp(rate, bits)[0]
+    tail_high = one if over == 0 else enclose_exp(over * rate, bits)[1]
+    p_high = -((-tail_high << bits) // (one + q_low))
+    if p_high > one - enclose_exp(count * rate, bits)[1]:
+        return False
+    missed, power, left = one, one - p_high, groups  # (1 - p)^groups from below, by repeated squaring
+    while left:
+        if left & 1:
+            missed = missed * power >> bits
+        power, left = power * power >> bits, left >> 1
+    return (one - missed) * delta.denominator <= delta.numerator << bits

@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.schema import Type
+from discreet.sql.expressions.canonical import distinct
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, replace, spell
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.functions.dates import FIRST, LAST, grain_of
@@ -98,7 +99,7 @@ def public_values(expression: Expression) -> tuple[Value, ...] | None:
     moments cut to a month, day, hour, …, bounded numbers rounded to some digits.
     """
     if expression.span.domain is not None:
-        return _ordered(expression.span.domain)
+        return distinct(expression.span.domain, expression.type)
     parts = _parts(expression)
     if parts is None:
         return None
@@ -109,7 +110,7 @@ def public_values(expression: Expression) -> tuple[Value, ...] | None:
         # Too many combinations to try; consecutive integers will do when they are few enough.
         return _consecutive(expression, MAX_CELLS)
     if list(parts) == [expression]:
-        return _ordered(parts[expression])
+        return parts[expression]
     return _evaluate(expression, list(parts), domains)
 
 
@@ -168,7 +169,7 @@ def _decimals(expression: Call) -> tuple[Value, ...] | None:
 def column_values(span: Span, kind: Type) -> tuple[Value, ...] | None:
     """Every value of a column that is listed, boolean, or a bounded integer or date."""
     if span.domain is not None:
-        return span.domain
+        return distinct(span.domain, kind)
     if kind is Type.DATE and span.lo is not None and span.hi is not None and span.width <= MAX_EVALUATED:
         days = range(int(span.lo), int(span.hi) + 1)
         return tuple(EPOCH + MICROSECOND * 86_400_000_000 * day for day in days)
@@ -204,14 +205,7 @@ def _evaluate(
     sql = f"SELECT DISTINCT {spell(replace(expression, stand_ins), 'duckdb')} AS v FROM p"
     with Sandbox({"p": table}) as sandbox:
         values = sandbox.run(sql).column("v").drop_null().to_pylist()
-    return _ordered(values)
-
-
-def _ordered(values: Iterable[Value]) -> tuple[Value, ...]:
-    """Listed keys keep their order; numbers and dates that were computed are sorted."""
-    if isinstance(values, tuple):
-        return tuple(dict.fromkeys(values))
-    return tuple(sorted(values))
+    return distinct(sorted(values), expression.type)  # listed keys keep their order, computed ones are sorted
 
 
 def axes(keys: tuple[Key, ...]) -> list[tuple[int, ...]]:

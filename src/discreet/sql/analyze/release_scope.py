@@ -14,6 +14,7 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import Request, read_aggregate
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Column, Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
@@ -100,8 +101,9 @@ class ReleaseScope:
         for number, one in enumerate(public_groups(self.frame.rows.relation, bound)):
             values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
             for at, column in zip(one.at, values, strict=True):
-                block = number if len(one.at) > 1 else None
-                found[at] = Key(bound[at], tuple(column), block=block)
+                alone = len(one.at) == 1
+                listed = distinct(column, bound[at].type) if alone else tuple(column)
+                found[at] = Key(bound[at], listed, block=None if alone else number)
         return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
 
     def _bound_key(self, node: exp.Expr) -> Expression:
@@ -116,6 +118,7 @@ class ReleaseScope:
         key = found.get(at)
         what = node.sql("duckdb")
         if key is None and self.splitter.unknown_keys:
+            see_spelling(bound, what, lambda cause, fix: self.refuse(node, cause, fix))
             return Key(bound, (), public=False)
         if key is None:
             raise self.refuse(node, f"The groups of {what} are not public.",

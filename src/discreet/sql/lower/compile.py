@@ -18,6 +18,7 @@ from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT, public_tables, raw_column, scans
+from discreet.sql.expressions.canonical import canonical_key
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.expressions.expression import Column, Expression, leaves, quote, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
@@ -67,7 +68,9 @@ def compile_part(
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
     steps = Steps(dialect)
-    items = [(f"k{at}", spell(steps.reduced(key), dialect)) for at, key in enumerate(part.keys)]
+    items = [
+        (f"k{at}", spell(steps.reduced(canonical_key(key)), dialect)) for at, key in enumerate(part.keys)
+    ]
     for at, measure in enumerate(measures):
         # A measure that scales its argument writes it several times.
         reduced = measure.reading(partial(steps.reduced, repeated=measure.grid is not None))
@@ -123,7 +126,7 @@ def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled
     assert release.discovery is not None
     part = release.discovery.part
     names = [f"k{at}" for at, key in enumerate(release.keys) if not key.public]
-    steps, keys = reduce_all(part.keys, dialect)
+    steps, keys = reduce_all([canonical_key(key) for key in part.keys], dialect)
     items = [(name, spell(key, dialect)) for name, key in zip(names, keys, strict=True)]
     rows = _rows(part, list(part.keys), items, steps)
     known = [f"{name} IS NOT NULL" for name in names]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet import arrow
 from discreet.engines.engine import Engine
 from discreet.sql.algebra import keys as ks
 from discreet.sql.lower.compile import compile_discovery
@@ -37,19 +38,21 @@ def discover(release: ReleasePlan, engine: Engine, salt: int) -> tuple[ReleasePl
     discovery = release.discovery
     assert discovery is not None
     noisy: Integers = np.empty(0, np.int64)
-    most = ks.MAX_CELLS // ks.cells(tuple(key for key in release.keys if key.public))
+    most: int = ks.MAX_CELLS // ks.cells(tuple(key for key in release.keys if key.public))
 
     def choose(counts: Integers) -> Integers:
         nonlocal noisy
         shown, noisy = discovery.mechanism(release).release(counts)
-        if len(shown) > most:
-            # More than can be answered: the largest, which is a choice among released numbers.
-            largest = np.argsort(-noisy, kind="stable")[:most]
-            shown, noisy = shown[largest], noisy[largest]
         return shown
 
     compiled = compile_discovery(release, engine.dialect, salt)
     table = engine.keys(compiled.sql, compiled.tables, choose)
     index = pc.sort_indices(table, [(name, "ascending") for name in table.column_names])
-    columns = (tuple(column.to_pylist()) for column in table.take(index).itercolumns())
-    return dataclasses.replace(release, keys=ks.found(release.keys, columns)), noisy[index.to_numpy()]
+    table, noisy = table.take(index), noisy[index.to_numpy()]
+    if len(noisy) > most:
+        # More than can be answered: the largest. It is a choice among released numbers, and among equal ones their keys
+        # decide, not the order of the engine, in which groups that are not shown have a part.
+        largest = np.sort(np.argsort(-noisy, kind="stable")[:most])
+        table, noisy = table.take(arrow.column(largest)), noisy[largest]
+    columns = (tuple(column.to_pylist()) for column in table.itercolumns())
+    return dataclasses.replace(release, keys=ks.found(release.keys, columns)), noisy

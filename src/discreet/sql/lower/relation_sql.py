@@ -1,4 +1,7 @@
-"""Relations of private rows, written in the SQL of an engine."""
+"""Relations of private rows, written in the SQL of an engine.
+
+Each column of a relation is canonical: values that compare as equal are alike, so no later step can tell them apart.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import RAW, UNIT, Relation, unit_of
+from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.dialect import quote, typed
 from discreet.sql.expressions.expression import Expression, leaves, spell
 from discreet.sql.lower.common_subexpressions import Steps
@@ -47,7 +51,7 @@ def _list(items: list[str]) -> str:
 def _scan(relation: rel.Scan, needed: set[str], dialect: str) -> str:
     table = relation.table
     items = [
-        f"{spell(c.scan, dialect)} AS {quote(name, dialect)}"
+        f"{spell(canonical(c.scan), dialect)} AS {quote(name, dialect)}"
         for name, c in table.columns.items()
         if name in needed
     ]
@@ -70,7 +74,10 @@ def _select(relation: rel.Select, needed: set[str], dialect: str) -> str:
     else:
         kept = [(name, item) for name, item in relation.items if name in needed]
         used |= _read(item for _, item in kept)
-        items = [f"{spell(steps.reduced(item), dialect)} AS {quote(name, dialect)}" for name, item in kept]
+        items = [
+            f"{spell(canonical(steps.reduced(item)), dialect)} AS {quote(name, dialect)}"
+            for name, item in kept
+        ]
     if unit_of(relation):
         items.append(quote(UNIT, dialect))
     where = "" if relation.where is None else f" WHERE {spell(steps.reduced(relation.where), dialect)}"
@@ -132,13 +139,16 @@ def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: str) -> str:
     aggregates = [(name, a) for name, a in relation.aggregates if name in needed]
     used = _read([*(item for _, item in relation.keys), *(a.argument for _, a in aggregates)])
     steps = Steps(dialect)
-    keys = [spell(steps.reduced(item), dialect) for _, item in relation.keys]
+    keys = [spell(canonical(steps.reduced(item)), dialect) for _, item in relation.keys]
     items = [f"{sql} AS {quote(name, dialect)}" for sql, (name, _) in zip(keys, relation.keys, strict=True)]
     for name, aggregate in aggregates:
         template = aggregate.spelling.get(dialect) or aggregate.spelling[""]
         argument = ""
         if aggregate.argument is not None:
-            argument = spell(steps.reduced(aggregate.argument, template.count("{0}") > 1), dialect)
+            reduced = canonical(
+                aggregate.argument
+            )  # MIN and MAX of equal values would show the one met first
+            argument = spell(steps.reduced(reduced, template.count("{0}") > 1), dialect)
         items.append(f"{typed(template, dialect).format(argument)} AS {quote(name, dialect)}")
     items.append(quote(UNIT, dialect))
     # By their places: an engine need not see that two long expressions are the same.
@@ -170,7 +180,7 @@ def _windowed(relation: rel.Windowed, needed: set[str], dialect: str) -> str:
         if window.frame:
             over += f" {window.frame}"
         template = window.spelling.get(dialect) or window.spelling[""]
-        args = [spell(e, dialect) for e in window.args]
+        args = [spell(canonical(e), dialect) for e in window.args]
         items.append(
             f"{typed(template, dialect).format(*args, over=f'OVER ({over})')} AS {quote(name, dialect)}"
         )

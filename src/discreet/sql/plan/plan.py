@@ -60,7 +60,8 @@ class Discovery:
     """How the groups of a release are found whose keys are not public.
 
     Attributes:
-        part: the rows that are counted, each unit once in at most `cap` groups; its keys are the unknown ones.
+        part: the rows that are counted, each unit at most `cap` times, and once in a group where a column names it;
+            its keys are the unknown ones.
         share: the epsilon of the counts.
         delta: the probability that a group is shown which a single unit made.
         measure: the number of the measure whose integers are those counts, so that they are drawn once; None when
@@ -77,7 +78,10 @@ class Discovery:
         from discreet.mechanisms import ThresholdedCounts  # a whole room, which few questions need
 
         neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
-        return ThresholdedCounts(self.share, self.delta, self.part.cap, neighbours)
+        # A unit that is a column is counted once in each of its groups. Where each row is one unit, nothing tells the
+        # copies of a row that UNION ALL makes from each other, and all of them may lie in one group.
+        together = 1 if self.part.rows.per_unit else self.part.cap
+        return ThresholdedCounts(self.share, self.delta, self.part.cap, neighbours, together)
 
 
 @dataclass(frozen=True)

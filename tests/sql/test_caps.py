@@ -1,0 +1,169 @@
+"""How often one unit can be counted is followed through every operator that multiplies its rows, into found groups.
+
+The integers of neighbouring tables come from the engine, and the law of what is shown is enumerated exactly, as in
+tests/mechanisms/test_threshold.py.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.mechanisms.test_threshold import excess, law
+from tests.noise.tape import exp
+
+import discreet as dp
+from discreet.errors import QueryRefused
+from discreet.mechanisms import ThresholdedCounts
+from discreet.sql.lower.compile import compile_discovery
+from discreet.sql.plan.plan import Discovery, ReleasePlan
+
+BASE = [("a", 1), ("a", 2)]
+ALONE = ("c", 3)
+PUBLIC = pa.table({"name": ["a", "c"], "region": ["n", "s"]})
+TWICE = "(SELECT * FROM t UNION ALL SELECT * FROM t) AS t"
+SOURCES = {
+    "t": 1,
+    TWICE: 2,
+    "(SELECT * FROM t UNION ALL SELECT * FROM t WHERE v > 0 UNION ALL SELECT * FROM t) AS t": 3,
+    "(SELECT * FROM t UNION ALL SELECT 'moved' AS k, v FROM t) AS t": 2,
+    f"(SELECT * FROM {TWICE} UNION ALL SELECT * FROM {TWICE}) AS t": 4,
+    f"{TWICE} JOIN pub ON t.k = pub.name": 2,
+    f"{TWICE} LEFT JOIN pub ON t.k = pub.name": 2,
+    "t JOIN pub ON t.k = pub.name": 1,
+}
+"""Where private rows come from, and how often one of them counts in all."""
+TWO_NAMES = (
+    "WITH w AS (SELECT * FROM t) SELECT k, COUNT(*) AS n FROM (FROM w UNION ALL FROM w) AS t GROUP BY k"
+)
+SETS = f"SELECT k, v, COUNT(*) AS n FROM {TWICE} GROUP BY GROUPING SETS ((k), (k, v))"
+
+
+def releases(rows: list[tuple[str, int]], question: str, epsilon: int, delta: Fraction, **policy: Any) -> Any:
+    """The releases of a question with the counts by which their groups are found."""
+    table = pa.table({"k": [k for k, _ in rows], "v": pa.array([v for _, v in rows], pa.int64())})
+    declared = {"t": {"privacy_unit": "row"}, "pub": {"public": True}}
+    session = dp.protect(
+        {"t": table, "pub": PUBLIC},
+        policy=dp.Policy(budget=dp.Budget(epsilon=100, delta=Fraction(1, 2)), tables=declared, **policy),  # type: ignore[arg-type]
+    )
+    out: list[tuple[ReleasePlan, dict[str, int]]] = []
+    with session:
+        for release in session._plan(question, Fraction(epsilon), delta=delta).releases:
+            compiled = compile_discovery(release, "duckdb", 7)
+            counts: list[Any] = []
+
+            def everything(found: Any, counts: list[Any] = counts) -> Any:
+                counts.append(found)
+                return range(len(found))
+
+            keys = session._engine.keys(compiled.sql, compiled.tables, everything)
+            names = [repr(tuple(row.values())) for row in keys.to_pylist()]
+            out.append((release, dict(zip(names, counts[0].tolist(), strict=True))))
+    return out
+
+
+def excesses(
+    question: str, epsilon: int, delta: Fraction, monkeypatch: pytest.MonkeyPatch, **policy: Any
+) -> Any:
+    """By release: its mechanism, and delta as it really is, both ways."""
+    rows = [*BASE, ("d", 3)] if policy else BASE
+    one = releases(rows, question, epsilon, delta, **policy)
+    other = releases([*BASE, ALONE], question, epsilon, delta, **policy)
+    for (release, before), (_, after) in zip(one, other, strict=True):
+        assert release.discovery is not None
+        mechanism = release.discovery.mechanism(release)
+        reach = {1: 24, 2: 24, 3: 12}[len({*before, *after})]
+        monkeypatch.setattr("tests.mechanisms.test_threshold.REACH", reach)
+        a, missed_a = law(mechanism, before, monkeypatch)
+        monkeypatch.setattr("tests.mechanisms.test_threshold.REACH", reach)
+        b, missed_b = law(mechanism, after, monkeypatch)
+        bound = exp(mechanism.epsilon)
+        slack = missed_a + missed_b
+        assert bound * slack < mechanism.delta / 10
+        yield mechanism, max(excess(a, b, bound) - bound * slack, excess(b, a, bound) - bound * slack)
+
+
+@pytest.mark.parametrize("epsilon", [5, 20])
+@pytest.mark.parametrize("source", list(SOURCES))
+def test_delta_holds_where_rows_are_units(source: str, epsilon: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    question, delta = f"SELECT k, COUNT(*) AS n FROM {source} GROUP BY k", Fraction(1, 10**6)
+    for mechanism, real in excesses(question, epsilon, delta, monkeypatch):
+        assert (mechanism.max_groups, mechanism.max_count) == (SOURCES[source], SOURCES[source])
+        assert real <= mechanism.delta
+
+
+@pytest.mark.parametrize("epsilon", [5, 20])
+@pytest.mark.parametrize("question", [TWO_NAMES, SETS])
+def test_names_used_twice_and_grouping_sets(
+    question: str, epsilon: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    total = Fraction(0)
+    for mechanism, real in excesses(question, epsilon, Fraction(1, 1000), monkeypatch):
+        assert mechanism.max_count == 2
+        assert real <= mechanism.delta
+        total += mechanism.delta
+    assert total <= Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("epsilon", [5, 20])
+def test_neighbours_that_replace_one(epsilon: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = f"SELECT k, COUNT(*) AS n FROM {TWICE} GROUP BY k"
+    policy = {"neighbours": "replace_one"}
+    for mechanism, real in excesses(question, epsilon, Fraction(1, 1000), monkeypatch, **policy):
+        assert (mechanism.max_count, mechanism.neighbours) == (2, "replace_one")
+        assert real <= mechanism.delta
+
+
+@pytest.mark.parametrize("epsilon", [5, 20])
+def test_a_doubled_row_that_is_thought_to_count_once_is_caught(
+    epsilon: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def once(discovery: Discovery, release: ReleasePlan) -> ThresholdedCounts:  # the planted fault
+        return ThresholdedCounts(discovery.share, discovery.delta, discovery.part.cap)
+
+    monkeypatch.setattr(Discovery, "mechanism", once)
+    question, delta = f"SELECT k, COUNT(*) AS n FROM {TWICE} GROUP BY k", Fraction(1, 10**6)
+    with monkeypatch.context() as patched:
+        real = [(m.delta, found) for m, found in excesses(question, epsilon, delta, patched)]
+    assert all(found > stated for stated, found in real)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "t CROSS JOIN pub",
+        "t, UNNEST([1, 2]) AS u(x)",
+        "t JOIN (VALUES ('a', 1), ('a', 2)) AS p(name, x) ON t.k = p.name",
+        "t LEFT JOIN (SELECT 'a' AS name UNION ALL SELECT 'a') AS p ON t.k = p.name",
+        "t JOIN pub ON t.k >= pub.name",
+        "t JOIN t AS u ON t.k = u.k",
+    ],
+)
+def test_what_could_multiply_a_row_without_end_is_refused(source: str) -> None:
+    with pytest.raises(QueryRefused):
+        releases(BASE, f"SELECT t.k, COUNT(*) AS n FROM {source} GROUP BY t.k", 1, Fraction(1, 10))
+
+
+def test_a_unit_that_a_column_names_is_counted_once_in_a_group_whatever_multiplies_its_rows() -> None:
+    table = pa.table({"who": [1, 1, 2], "k": ["a", "a", "a"]})
+    session = dp.protect(
+        {"t": table}, privacy_unit="who", max_rows=3, budget=dp.Budget(epsilon=9, delta=Fraction(1, 2))
+    )
+    for source in (TWICE, "t, UNNEST([1, 2]) AS u(x)", "t JOIN t AS s ON t.who = s.who"):
+        question = f"SELECT t.k, COUNT(*) AS n FROM {source} GROUP BY t.k"
+        (release,) = session._plan(question, Fraction(1), delta=Fraction(1, 10)).releases
+        assert release.discovery is not None
+        assert release.discovery.mechanism(release).max_count == 1
+        compiled = compile_discovery(release, "duckdb", 7)
+        seen: list[int] = []
+
+        def note(found: Any, seen: list[int] = seen) -> Any:
+            seen.extend(found.tolist())
+            return range(0)
+
+        session._engine.keys(compiled.sql, compiled.tables, note)
+        assert seen == [2]
+    session.close()
