@@ -39,6 +39,15 @@ class PrivateColumn:
     type: Type
     scan: Expression
 
+    @property
+    def read(self) -> Expression:
+        """The stored value in its logical type and without bounds, for a measure that clamps it anyway.
+
+        Nothing reads a column but this and `scan`. Both widen it first, so that no arithmetic on a row is done in a
+        type that is narrower than the logical one, where one person's value could overflow.
+        """
+        return Call("read", _READ[self.type], (Column(self.name, self.type, Span()),), self.type, Span())
+
 
 @dataclass(frozen=True, slots=True)
 class PrivateTable:

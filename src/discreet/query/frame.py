@@ -15,6 +15,7 @@ from discreet.query import relation as rel
 from discreet.query.bind import Binder
 from discreet.query.expression import Call, Column, Expression, leaves
 from discreet.query.functions import call
+from discreet.query.public_types import arrow_kind, widened
 from discreet.query.refusal import refuse
 from discreet.query.relation import Rows
 from discreet.query.span import Span, number, of_values
@@ -226,6 +227,7 @@ def join_public(
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
                      "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
+    data = widened(data)
     columns = {
         field: public_column(f"{name}.{field.lower()}", data.column(field)) for field in data.column_names
     }
@@ -255,7 +257,9 @@ def join_public(
     if not left.rows.per_unit and not unique:
         raise refuse(clause.node.this, left.text, f"A row could find several partners in {name}, and would count more "
                      "than once.", f"Join on columns of {name} that are unique there.")  # fmt: skip
-    named = data.rename_columns([f"{name}.{field.lower()}" for field in data.column_names])
+    # What no expression can read is not sent to the engine, which may not know its type.
+    sent = data.select([field for field in columns if columns[field] is not None] or data.column_names)
+    named = sent.rename_columns([f"{name}.{field.lower()}" for field in sent.column_names])
     table = rel.PublicTable(f"__public_{number_}", named)
     relation = rel.PublicJoin(left.rows.relation, table, all_of(conditions), clause.outer)
     return _joined(both, relation, left.rows.max_rows, left.rows.fixed and unique, left.held,
@@ -281,18 +285,6 @@ def public_column(internal: str, values: pa.ChunkedArray) -> Column | None:
         lo, hi = (None if ends[k] is None else number(ends[k]) for k in ("min", "max"))
         span = Span(lo, hi, True)
     return Column(internal, kind, span)
-
-
-def arrow_kind(kind: pa.DataType) -> Type | None:
-    """The logical type of an Arrow type; None when expressions cannot read it."""
-    import pyarrow as pa
-
-    tests = (
-        (pa.types.is_boolean, Type.BOOLEAN), (pa.types.is_integer, Type.INTEGER), (pa.types.is_floating, Type.FLOAT),
-        (pa.types.is_string, Type.TEXT), (pa.types.is_large_string, Type.TEXT), (pa.types.is_date, Type.DATE),
-        (pa.types.is_timestamp, Type.TIMESTAMP),
-    )  # fmt: skip
-    return next((found for test, found in tests if test(kind)), None)
 
 
 def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...]) -> Frame:
