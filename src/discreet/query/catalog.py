@@ -31,13 +31,17 @@ class PrivateColumn:
 
     Attributes:
         name: as the source writes it.
-        type: its logical type; OTHER can be declared but not read.
+        type: its logical type; of OTHER only the presence of a value is read.
         scan: the expression over the raw column that enforces type and bounds.
+        physical: of OTHER, the type as the engine names it.
+        instead: of OTHER, an expression of the engine that makes something readable of it; empty when there is none.
     """
 
     name: str
     type: Type
     scan: Expression
+    physical: str = ""
+    instead: str = ""
 
     @property
     def read(self) -> Expression:
@@ -122,7 +126,9 @@ class Catalog:
                     listed = of_values(values)
                     span = Span(span.lo, span.hi, True, listed.domain)
                 scan = scan_of(column.name, column.type, bounds, span)
-                columns[column.name.lower()] = PrivateColumn(column.name, column.type, scan)
+                columns[column.name.lower()] = PrivateColumn(
+                    column.name, column.type, scan, column.physical, column.instead
+                )
             unit = declared.privacy_unit
             assert unit is not None
             unit_column = None if unit == "row" else columns[unit.lower()]
@@ -156,8 +162,12 @@ _READ: dict[Type, dict[str, str]] = {
     Type.TEXT: {"": "CAST({0} AS VARCHAR)"},
     Type.DATE: {"": "{0}"},
     Type.TIMESTAMP: {"": "CAST({0} AS TIMESTAMP)"},
-    Type.OTHER: {"": "{0}"},
-}
+    # An opaque value goes no further than this: behind it there is TRUE or NULL, which every engine can compare, order
+    # and hash. To PostgreSQL a record of NULLs IS NULL, though COUNT counts it; num_nonnulls agrees with COUNT.
+    Type.OTHER: {
+        "": "CASE WHEN {0} IS NOT NULL THEN TRUE END", "postgres": "CASE WHEN num_nonnulls({0}) = 1 THEN TRUE END",
+    },
+}  # fmt: skip
 _SCAN: dict[Type, dict[str, str]] = {
     **_READ,
     Type.FLOAT: {"": "NULLIF(CAST({0} AS DOUBLE), CAST('NaN' AS DOUBLE))"},

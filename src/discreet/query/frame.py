@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -15,6 +16,7 @@ from discreet.query import relation as rel
 from discreet.query.bind import Binder
 from discreet.query.expression import Call, Column, Expression, leaves
 from discreet.query.functions import call
+from discreet.query.opaque import about_column, about_opaque
 from discreet.query.public_types import arrow_kind, widened
 from discreet.query.refusal import refuse
 from discreet.query.relation import Rows
@@ -65,6 +67,10 @@ class Frame:
             hint = f"Did you mean {near[0]}?" if near else f"The columns are {', '.join(self.rows.names)}."
             raise refuse(node, self.text, f"There is no column {node.name}.", hint)
         return found
+
+    def binder(self) -> Binder:
+        """Reads expressions over the rows."""
+        return Binder(self.text, self.column, partial(about_column, self.rows.relation))
 
     def filtered(self, where: Expression) -> Frame:
         """The rows that satisfy a condition."""
@@ -175,7 +181,7 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
                      "rows: a pair would belong to two units.",
                      "Declare the column that names the unit in the policy.")  # fmt: skip
     both = _side_by_side(left, right, clause.using)
-    binder = Binder(left.text, both.column)
+    binder = both.binder()
     rest, equal = [], False
     for node in clause.on:
         if _equates(node, both, left.held, right.held):
@@ -238,7 +244,7 @@ def join_public(
     both = _side_by_side(
         left, Frame(left.text, right_rows, {name: readable}, frozenset(), frozenset()), clause.using
     )
-    binder = Binder(left.text, both.column)
+    binder = both.binder()
     conditions = [binder.condition(node) for node in clause.on]
     for shared in clause.using:
         a, b = left.rows.columns.get(shared), readable.get(shared)
@@ -350,8 +356,10 @@ def _names(node: exp.EQ, both: Frame, right: Mapping[str, Column]) -> bool:
     return bool(names & internal)
 
 
-def _equal(node: exp.Expr, text: str, a: Expression, b: Expression) -> Expression:
+def _equal(node: exp.Expr, text: str, a: Column, b: Column) -> Expression:
     result = call("eq", a, b)
+    if a.type is b.type is Type.OTHER:
+        raise refuse(node, text, *about_opaque(a, a.name.rpartition(".")[2]))
     if result is None:
         raise refuse(node, text, "The two columns are of different types.", "Convert one with CAST in ON.")
     return result

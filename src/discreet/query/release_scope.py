@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.query.aggregates import Request, read_aggregate
-from discreet.query.bind import Binder
 from discreet.query.expression import Column, leaves
 from discreet.query.frame import Frame
 from discreet.query.keys import MAX_CELLS, Key, cells, public_values
@@ -54,7 +53,7 @@ class ReleaseScope:
         self.env = env
         self.frame = frame
         self.refuse = splitter.refuse
-        self.binder = Binder(splitter.text, frame.column)
+        self.binder = frame.binder()
         keys = tuple(self._key(n) for n in group_nodes)
         count = cells(tuple(key for key in keys if key.public))
         if count > MAX_CELLS:
