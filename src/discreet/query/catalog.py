@@ -14,6 +14,7 @@ from discreet.errors import PolicyError
 from discreet.policy import KeyReference, Policy
 from discreet.query.dialect import literal
 from discreet.query.expression import Call, Column, Expression
+from discreet.query.functions import INT64
 from discreet.query.functions import calendar as cal
 from discreet.query.span import BOOLEANS, MICROSECOND, Span, Value, number, of_values
 
@@ -176,7 +177,7 @@ _SCAN: dict[Type, dict[str, str]] = {
 
 def _edge(bound: Fraction, kind: Type) -> str:
     if kind is Type.INTEGER:
-        return f"CAST({int(bound)} AS BIGINT)"
+        return f"CAST({max(min(int(bound), INT64), -INT64 - 1)} AS BIGINT)"  # else the cast fails, once there is a row
     if kind is Type.FLOAT:
         return f"CAST('{float(bound)!r}' AS DOUBLE)"
     moment = dt.datetime(1970, 1, 1) + MICROSECOND * int(bound) * (cal.DAY if kind is Type.DATE else 1)

@@ -11,6 +11,9 @@ from tests.query.physical import types
 from tests.query.physical.totality import Bench
 
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.engine import Engine
+
+FIRST = {"id": "BIGINT", "u": "BIGINT", "n": "BIGINT"}
 
 
 def _columns(kinds: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -24,54 +27,60 @@ def _rows(kinds: Mapping[str, Sequence[str]]) -> list[str]:
     for row in range(size):
         cast = [f"CAST({values[row % len(values)]} AS {kind})" for kind, values in kinds.items()]
         rows.append([str(row), str(row // 4), str(row % 10), *cast])
-    rows.append([str(size), str(size // 4), "0", *("NULL" for _ in kinds)])
+    rows.append([str(size), str(size // 4), "0", *(f"CAST(NULL AS {kind})" for kind in kinds)])
     return [", ".join(row) for row in rows]
 
 
 @cache
 def on_duckdb() -> Bench:
     """DuckDB, in memory."""
+    columns, rows = _columns(types.DUCKDB), _rows(types.DUCKDB)
+    return Bench(duckdb_of({**FIRST, **columns}, rows), columns, len(rows))
+
+
+def duckdb_of(columns: Mapping[str, str], rows: Sequence[str]) -> Engine:
+    """A table `t` in DuckDB."""
     connection = duckdb.connect()
-    columns = _columns(types.DUCKDB)
-    listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute(f"CREATE TABLE t (id BIGINT, u BIGINT, n BIGINT, {listed})")
-    rows = _rows(types.DUCKDB)
+    connection.execute(f"CREATE TABLE t ({', '.join(f'{name} {kind}' for name, kind in columns.items())})")
     connection.execute(f"INSERT INTO t VALUES {', '.join(f'({row})' for row in rows)}")
-    return Bench(DuckDBEngine.open({"t": connection}), columns, len(rows))
+    return DuckDBEngine.open({"t": connection})
 
 
 @cache
 def on_postgres() -> Bench:
     """A PostgreSQL server of its own."""
+    columns, rows = _columns(types.POSTGRES), _rows(types.POSTGRES)
+    return Bench(postgres_of({**FIRST, **columns}, rows, "physical"), columns, len(rows))
+
+
+def postgres_of(columns: Mapping[str, str], rows: Sequence[str], schema: str) -> Engine:
+    """A table `t` in a schema of its own."""
     from discreet.engines.postgres import PostgresEngine
 
     url = servers.postgres()
-    columns = _columns(types.POSTGRES)
     listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-    rows = _rows(types.POSTGRES)
     with servers.connect(url) as connection:
         connection.execute(
-            "DROP SCHEMA IF EXISTS physical CASCADE; CREATE SCHEMA physical; SET search_path = physical, public; "
+            f"DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}; SET search_path = {schema}, public; "
             "CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE DOMAIN small AS int2; CREATE DOMAIN label AS text; "
-            "CREATE TYPE pair AS (a int, b text); "
-            f"CREATE TABLE t (id bigint, u bigint, n bigint, {listed})"
+            f"CREATE TYPE pair AS (a int, b text); CREATE TABLE t ({listed})"
         )
         connection.execute(f"INSERT INTO t VALUES {', '.join(f'({row})' for row in rows)}")
-    return Bench(PostgresEngine.open_all([("t", f"{url}#physical.t")]), columns, len(rows))
+    return PostgresEngine.open_all([("t", f"{url}#{schema}.t")])
 
 
 @cache
 def on_spark() -> Bench:
     """A Spark session of one core."""
+    columns, rows = _columns(types.SPARK), _rows(types.SPARK)
+    return Bench(spark_of({**FIRST, **columns}, rows), columns, len(rows))
+
+
+def spark_of(columns: Mapping[str, str], rows: Sequence[str]) -> Engine:
+    """A frame of Spark's, called `t`."""
     from discreet.engines.spark import SparkEngine
 
-    session = servers.spark()
-    columns = _columns(types.SPARK)
-    names = ["id", "u", "n", *columns]
-    plain = _rows(types.SPARK)
-    kinds = ["BIGINT", "BIGINT", "BIGINT", *types.SPARK]
-    values = " UNION ALL ".join(f"SELECT {row}" for row in plain[:-1])
-    nothing = ", ".join([*plain[-1].split(", ")[:3], *(f"CAST(NULL AS {kind})" for kind in kinds[3:])])
-    frame = session.sql(f"{values} UNION ALL SELECT {nothing}").toDF(*names)
-    return Bench(SparkEngine.open_all([("t", frame)]), columns, len(plain))
+    values = " UNION ALL ".join(f"SELECT {row}" for row in rows)
+    frame = servers.spark().sql(values).toDF(*columns)
+    return SparkEngine.open_all([("t", frame)])

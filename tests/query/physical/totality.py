@@ -25,12 +25,12 @@ from discreet.query.run import exact_integers
 
 SALT = 11
 NARROW, WIDE, TOP, HUGE = "narrow", "wide", "top", "huge"
-"""Bounds of a number: -100 to 100; as far as a measure takes them; the upper end of the type; as far as doubles go."""
+"""Bounds of a number: -100 to 100; as far as a measure takes them; the upper end of the type; as far as doubles are."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """An engine whose table `t` has a column for each type: `id` numbers the rows, `u` has some rows each, `n` is small.
+    """An engine whose table `t` has a column for each type; `id` numbers the rows, `u` has some each, `n` is small.
 
     Attributes:
         engine: holds `t`.
