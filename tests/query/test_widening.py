@@ -29,9 +29,10 @@ PUBLIC = pa.table({"c": ["x", "y"], "w": pa.array([127, -128], pa.int8()), "h": 
                    "l": [[1], [2]]})  # fmt: skip
 
 
-def runs(sql: str, **columns: Any) -> bool:
+def runs(sql: str, unit: str = "row", **columns: Any) -> bool:
     engine = DuckDBEngine.open({"t": PRIVATE, "pub": PUBLIC.drop_columns("h")})
-    tables = {"t": {"privacy_unit": "row", "columns": columns}, "pub": {"public": True}}
+    capped = {} if unit == "row" else {"max_rows": 2}
+    tables = {"t": {"privacy_unit": unit, "columns": columns, **capped}, "pub": {"public": True}}
     catalog = Catalog.build(
         Policy.model_validate({"budget": 1, "tables": tables}), engine.schema(), {"pub": PUBLIC}
     )
@@ -57,9 +58,10 @@ def test_bounds_beyond_64_bits_clamp_nothing(sql: str, ends: tuple[int, int]) ->
     assert runs(sql, v={"bounds": ends})
 
 
-@pytest.mark.parametrize("listed", [[LO, LO + 1], [HI - 1, HI], [LO, HI]])
-def test_the_least_and_the_greatest_integer_are_keys(listed: list[int]) -> None:
-    assert runs("SELECT v, COUNT(*) FROM t GROUP BY v", v={"keys": listed})
+@pytest.mark.parametrize("unit", ["row", "id"])
+@pytest.mark.parametrize("listed", [[LO, LO + 1], [HI - 1, HI], [LO, HI], [1, 2], [-2, -1, 0]])
+def test_the_least_and_the_greatest_integer_are_keys_or_none(listed: list[int], unit: str) -> None:
+    assert runs("SELECT v, COUNT(*) FROM t GROUP BY v", unit, v={"keys": listed})
 
 
 def test_a_bound_that_cannot_be_cast_is_found() -> None:

@@ -16,7 +16,7 @@ from discreet.query import relation as rel
 from discreet.query.bind import Binder
 from discreet.query.expression import Call, Column, Expression, leaves
 from discreet.query.functions import call
-from discreet.query.opaque import about_column, about_opaque
+from discreet.query.opaque import about_column
 from discreet.query.public_types import arrow_kind, widened
 from discreet.query.refusal import refuse
 from discreet.query.relation import Rows
@@ -197,7 +197,7 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
         if a.name in left.held and b.name in right.held:
             equal = True
         else:
-            rest.append(_equal(clause.node, left.text, a, b))
+            rest.append(_equal(clause.node, left, a, b))
     if not equal and not clause.outer and not clause.kind:
         for node in list(elsewhere):
             if _equates(node, both, left.held, right.held):
@@ -252,7 +252,7 @@ def join_public(
             raise refuse(
                 clause.node, left.text, f"Not both tables have a column {shared}.", "Write ON a.x = b.y."
             )
-        conditions.append(_equal(clause.node, left.text, a, b))
+        conditions.append(_equal(clause.node, left, a, b))
     if not clause.outer and not conditions:
         # FROM a, b WHERE a.x = b.y: the equality decides how many partners a row has
         conditions = [
@@ -356,12 +356,14 @@ def _names(node: exp.EQ, both: Frame, right: Mapping[str, Column]) -> bool:
     return bool(names & internal)
 
 
-def _equal(node: exp.Expr, text: str, a: Column, b: Column) -> Expression:
+def _equal(node: exp.Expr, left: Frame, a: Column, b: Column) -> Expression:
+    if a.type is Type.OTHER:
+        raise refuse(node, left.text, *about_column(left.rows.relation, a, a.name.rpartition(".")[2]))
     result = call("eq", a, b)
-    if a.type is b.type is Type.OTHER:
-        raise refuse(node, text, *about_opaque(a, a.name.rpartition(".")[2]))
     if result is None:
-        raise refuse(node, text, "The two columns are of different types.", "Convert one with CAST in ON.")
+        raise refuse(
+            node, left.text, "The two columns are of different types.", "Convert one with CAST in ON."
+        )
     return result
 
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 from unittest import mock
 
+import pyarrow as pa
 import pytest
 from tests.query.physical import benches, types
 from tests.query.physical.probes import probes
 from tests.query.physical.totality import Bench, Probe, faults, refused
 
+import discreet as dp
 from discreet.engines import abilities
 from discreet.engines.abilities import Ability
 from discreet.engines.schema import Type
+from discreet.errors import QueryRefused
 from discreet.query import catalog, unit_scope
 from discreet.query.bind import Binder
 
@@ -124,6 +127,25 @@ def test_a_refusal_names_the_type_and_an_expression_that_can_be_read() -> None:
     assert why is not None
     assert "the type money" in why.cause
     assert f"CAST({money} AS numeric)" in why.fix
+
+
+def test_what_is_refused_costs_nothing() -> None:
+    rows = {
+        "u": [1, 1, 2],
+        "id": [1, 2, 3],
+        "n": [1, 2, 3],
+        "b": [b"x", b"", None],
+        "s": [{"a": 1}, {"a": None}, None],
+    }
+    budget = dp.Budget(epsilon=1, delta=0.1)
+    session = dp.protect({"t": pa.table(rows)}, privacy_unit="u", max_rows=2, budget=budget)
+    for column in "bs":
+        for questions in FORBIDDEN.values():
+            for question in questions:
+                with pytest.raises(QueryRefused, match=r"the type (blob|struct)"):
+                    session.sql(question.format(c=column), epsilon=0.5, delta=0.01)
+    assert session.budget.spent == 0
+    assert len(session.sql("SELECT COUNT(b) AS n FROM t WHERE s IS NULL", epsilon=0.5)) == 1
 
 
 # Planted faults ----------------------------------------------------------------------------------------------
