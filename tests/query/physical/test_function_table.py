@@ -20,7 +20,8 @@ DEEP = bool(os.environ.get("DISCREET_DEEP"))
 
 @pytest.mark.parametrize("number", range(corpora.count("duckdb")))
 def test_every_line_is_total_on_duckdb(number: int) -> None:
-    assert corpora.faults(corpora.engine("duckdb", number)) == []
+    # From the eighth table on only the kinds of numbers are new.
+    assert corpora.faults(corpora.engine("duckdb", number), 1 if DEEP or number < 7 else 3) == []
 
 
 @pytest.mark.parametrize("number", range(corpora.count("postgres")))

@@ -19,7 +19,7 @@ import discreet as dp
 from discreet.engines import abilities
 from discreet.engines.abilities import Ability
 from discreet.engines.schema import Type
-from discreet.errors import QueryRefused
+from discreet.errors import PolicyError, QueryRefused
 from discreet.query import catalog, unit_scope
 from discreet.query.bind import Binder
 
@@ -145,6 +145,11 @@ def test_what_is_refused_costs_nothing() -> None:
                 with pytest.raises(QueryRefused, match=r"the type (blob|struct)"):
                     session.sql(question.format(c=column), epsilon=0.5, delta=0.01)
     assert session.budget.spent == 0
+    for rule in ({"bounds": {"b": (0, 1)}}, {"keys": {"b": ["x"]}}, {"privacy_unit": "b"}):
+        with pytest.raises(PolicyError, match="type blob"):
+            dp.protect(
+                {"t": pa.table(rows)}, **{"privacy_unit": "u", "max_rows": 2, "budget": budget, **rule}
+            )
     assert len(session.sql("SELECT COUNT(b) AS n FROM t WHERE s IS NULL", epsilon=0.5)) == 1
 
 
