@@ -83,4 +83,6 @@ def spark_of(columns: Mapping[str, str], rows: Sequence[str]) -> Engine:
 
     values = " UNION ALL ".join(f"SELECT {row}" for row in rows)
     frame = servers.spark().sql(values).toDF(*columns)
+    # As rows and no longer as text, which would be parsed again with each question, and perhaps computed beforehand.
+    frame = frame.localCheckpoint()
     return SparkEngine.open_all([("t", frame)])

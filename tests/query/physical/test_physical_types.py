@@ -7,6 +7,7 @@ found by the same check. DISCREET_DEEP=1 asks Spark everything, which takes minu
 from __future__ import annotations
 
 import os
+from typing import Any
 from unittest import mock
 
 import pyarrow as pa
@@ -145,11 +146,10 @@ def test_what_is_refused_costs_nothing() -> None:
                 with pytest.raises(QueryRefused, match=r"the type (blob|struct)"):
                     session.sql(question.format(c=column), epsilon=0.5, delta=0.01)
     assert session.budget.spent == 0
+    plain: dict[str, Any] = {"privacy_unit": "u", "max_rows": 2, "budget": budget}
     for rule in ({"bounds": {"b": (0, 1)}}, {"keys": {"b": ["x"]}}, {"privacy_unit": "b"}):
         with pytest.raises(PolicyError, match="type blob"):
-            dp.protect(
-                {"t": pa.table(rows)}, **{"privacy_unit": "u", "max_rows": 2, "budget": budget, **rule}
-            )
+            dp.protect({"t": pa.table(rows)}, **{**plain, **rule})
     assert len(session.sql("SELECT COUNT(b) AS n FROM t WHERE s IS NULL", epsilon=0.5)) == 1
 
 
