@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from discreet import arrow
+from discreet.engines.abilities import opaque
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
@@ -404,6 +405,8 @@ def _shown(name: str, kind: DuckDBPyType) -> str:
 
 
 def _column(name: str, kind: DuckDBPyType) -> ColumnSchema:
+    if (unread := opaque("duckdb", name, "json" if str(kind) == "JSON" else kind.id)) is not None:
+        return unread
     if kind.id in _INTEGERS:
         lo, hi = _INTEGERS[kind.id]
         return ColumnSchema(name, Type.INTEGER, lo, hi)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 
@@ -12,8 +12,8 @@ class Type(enum.Enum):
     """The logical type of a column, the same on every engine.
 
     INTEGER is whatever fits a signed 64-bit integer. Wider integers and decimals count as FLOAT; enums and
-    UUIDs as TEXT; every timestamp as TIMESTAMP, in UTC. OTHER (lists, structs, blobs, times) can be
-    selected by no private query.
+    UUIDs as TEXT; every timestamp as TIMESTAMP, in UTC. OTHER (lists, structs, blobs, times) is opaque: a
+    private query can count it and test it for NULL. `abilities` lists the types of each engine.
     """
 
     INTEGER = "INTEGER"
@@ -34,12 +34,16 @@ class ColumnSchema:
         type: the logical type.
         lo: least value that the physical type of an INTEGER column can hold, else None.
         hi: greatest value that the physical type of an INTEGER column can hold, else None.
+        physical: of an OTHER column, its type as the engine names it, for messages.
+        instead: of an OTHER column, an expression that makes something readable of it, with {0} for the column.
     """
 
     name: str
     type: Type
     lo: int | None = None
     hi: int | None = None
+    physical: str = field(default="", compare=False)
+    instead: str = field(default="", compare=False)
 
 
 TableSchema: TypeAlias = Mapping[str, ColumnSchema]

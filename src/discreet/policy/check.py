@@ -50,13 +50,14 @@ def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> 
             problems.append(
                 (
                     f"{place}.privacy_unit",
-                    "The column is of a type that names nobody.",
-                    "Name another column.",
+                    f"The column is of the type {getattr(unit, 'physical', '') or 'OTHER'}, which names nobody.",
+                    "Name another column, or a view's that makes an integer or a text of it.",
                 )
             )
         for column, declared in table.columns.items():
             if column.lower() in schema:
-                kind = _kind(schema[column.lower()])
+                found = schema[column.lower()]
+                kind = str(getattr(found, "physical", "")) or _kind(found)
                 problems += _unfit(f"{place}.columns.{column}", kind, declared, folded)
     if problems:
         complain(problems)
@@ -96,6 +97,8 @@ def _unfit(
         return problems
     if kind not in _KEY_KINDS:
         fix = "Give bounds, and group by an expression such as a range of the column, with its keys."
+        if kind not in _BOUND_KINDS:
+            fix = "Remove them, or read a view that makes an integer or a text of the column."
         problems.append((f"{place}.keys", f"A column of type {kind} has no keys.", fix))
     elif isinstance(keys, KeyReference):
         table = schemas.get(keys.table.lower(), {})

@@ -15,6 +15,7 @@ from discreet.policy import KeyReference, Policy
 from discreet.sql.expressions.dialect import literal
 from discreet.sql.expressions.expression import Call, Column, Expression
 from discreet.sql.expressions.span import BOOLEANS, MICROSECOND, Span, Value, number, of_values
+from discreet.sql.functions import INT64
 from discreet.sql.functions import calendar as cal
 
 if TYPE_CHECKING:
@@ -31,13 +32,26 @@ class PrivateColumn:
 
     Attributes:
         name: as the source writes it.
-        type: its logical type; OTHER can be declared but not read.
+        type: its logical type; of OTHER only the presence of a value is read.
         scan: the expression over the raw column that enforces type and bounds.
+        physical: of OTHER, the type as the engine names it.
+        instead: of OTHER, an expression of the engine that makes something readable of it; empty when there is none.
     """
 
     name: str
     type: Type
     scan: Expression
+    physical: str = ""
+    instead: str = ""
+
+    @property
+    def read(self) -> Expression:
+        """The stored value in its logical type and without bounds, for a measure that clamps it anyway.
+
+        Nothing reads a column but this and `scan`. Both widen it first, so that no arithmetic on a row is done in a
+        type that is narrower than the logical one, where one person's value could overflow.
+        """
+        return Call("read", _READ[self.type], (Column(self.name, self.type, Span()),), self.type, Span())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +127,9 @@ class Catalog:
                     listed = of_values(values)
                     span = Span(span.lo, span.hi, True, listed.domain)
                 scan = scan_of(column.name, column.type, bounds, span)
-                columns[column.name.lower()] = PrivateColumn(column.name, column.type, scan)
+                columns[column.name.lower()] = PrivateColumn(
+                    column.name, column.type, scan, column.physical, column.instead
+                )
             unit = declared.privacy_unit
             assert unit is not None
             unit_column = None if unit == "row" else columns[unit.lower()]
@@ -147,8 +163,12 @@ _READ: dict[Type, dict[str, str]] = {
     Type.TEXT: {"": "CAST({0} AS VARCHAR)"},
     Type.DATE: {"": "{0}"},
     Type.TIMESTAMP: {"": "CAST({0} AS TIMESTAMP)"},
-    Type.OTHER: {"": "{0}"},
-}
+    # An opaque value goes no further than this: behind it there is TRUE or NULL, which every engine can compare, order
+    # and hash. To PostgreSQL a record of NULLs IS NULL, though COUNT counts it; num_nonnulls agrees with COUNT.
+    Type.OTHER: {
+        "": "CASE WHEN {0} IS NOT NULL THEN TRUE END", "postgres": "CASE WHEN num_nonnulls({0}) = 1 THEN TRUE END",
+    },
+}  # fmt: skip
 _SCAN: dict[Type, dict[str, str]] = {
     **_READ,
     Type.FLOAT: {"": "NULLIF(CAST({0} AS DOUBLE), CAST('NaN' AS DOUBLE))"},
@@ -157,7 +177,7 @@ _SCAN: dict[Type, dict[str, str]] = {
 
 def _edge(bound: Fraction, kind: Type) -> str:
     if kind is Type.INTEGER:
-        return f"CAST({int(bound)} AS BIGINT)"
+        return f"CAST({max(min(int(bound), INT64), -INT64 - 1)} AS BIGINT)"  # else the cast fails, once there is a row
     if kind is Type.FLOAT:
         return f"CAST('{float(bound)!r}' AS DOUBLE)"
     moment = dt.datetime(1970, 1, 1) + MICROSECOND * int(bound) * (cal.DAY if kind is Type.DATE else 1)

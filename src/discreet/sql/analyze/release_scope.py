@@ -11,7 +11,6 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import Request, read_aggregate
-from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.expressions.expression import Column, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
@@ -54,7 +53,7 @@ class ReleaseScope:
         self.env = env
         self.frame = frame
         self.refuse = splitter.refuse
-        self.binder = Binder(splitter.text, frame.column)
+        self.binder = frame.binder()
         keys = tuple(self._key(n) for n in group_nodes)
         count = cells(tuple(key for key in keys if key.public))
         if count > MAX_CELLS:
