@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from discreet import arrow
+from discreet.engines.abilities import opaque
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
 from discreet.engines.duckdb_units import collations, identity_of
@@ -421,6 +422,8 @@ def _shown(name: str, kind: DuckDBPyType) -> str:
 
 
 def _column(name: str, kind: DuckDBPyType) -> ColumnSchema:
+    if (unread := opaque("duckdb", name, "json" if str(kind) == "JSON" else kind.id)) is not None:
+        return unread
     if kind.id in _INTEGERS:
         lo, hi = _INTEGERS[kind.id]
         return ColumnSchema(name, Type.INTEGER, lo, hi)

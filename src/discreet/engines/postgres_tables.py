@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines.abilities import opaque
 from discreet.engines.connection import literal, quote
 from discreet.engines.postgres_units import identity_of
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
@@ -155,11 +156,20 @@ _LARGEST = "1.7976931348623158e308"
 _LEAST = "2.4703282292062328e-324"
 
 
+def _listed_as(kind: str, category: str, array: bool) -> str:
+    """The name under which the table of abilities has a type."""
+    if array:
+        return "array"
+    several = {"e": "enum", "c": "composite", "r": "range", "m": "range"}
+    # What an extension or a user made may have the name of a type of PostgreSQL's own; citext alone is meant.
+    return several.get(category, kind if category == "b" else f"{kind} ({category})")
+
+
 def _column(name: str, kind: str, category: str, array: bool) -> tuple[str, ColumnSchema]:
     """A column in its logical type, and what is known of it; reading it cannot fail."""
     column = quote(name)
-    if array or category not in ("b", "e"):
-        return column, ColumnSchema(name, Type.OTHER)
+    if (unread := opaque("postgres", name, _listed_as(kind, category, array))) is not None:
+        return column, unread
     if kind in _INTEGERS:
         end = _INTEGERS[kind]
         return f"CAST({column} AS bigint)", ColumnSchema(name, Type.INTEGER, -end, end - 1)

@@ -14,8 +14,8 @@ class Type(enum.Enum):
     """The logical type of a column, the same on every engine.
 
     INTEGER is whatever fits a signed 64-bit integer. Wider integers and decimals count as FLOAT; enums and
-    UUIDs as TEXT; every timestamp as TIMESTAMP, in UTC. OTHER (lists, structs, blobs, times) can be
-    selected by no private query.
+    UUIDs as TEXT; every timestamp as TIMESTAMP, in UTC. OTHER (lists, structs, blobs, times) is opaque: a
+    private query can count it and test it for NULL. `abilities` lists the types of each engine.
     """
 
     INTEGER = "INTEGER"
@@ -39,6 +39,8 @@ class ColumnSchema:
         identity: how the column tells privacy units apart, or why it cannot; None when by its values in their logical
             type.
         twin: whether another column of the source has this name but for case, and the engine does not tell them apart.
+        physical: of an OTHER column, its type as the engine names it, for messages.
+        instead: of an OTHER column, an expression that makes something readable of it, with {0} for the column.
     """
 
     name: str
@@ -47,6 +49,8 @@ class ColumnSchema:
     hi: int | None = None
     identity: Identity | NoIdentity | None = field(default=None, compare=False)
     twin: bool = field(default=False, compare=False)
+    physical: str = field(default="", compare=False)
+    instead: str = field(default="", compare=False)
 
 
 TableSchema: TypeAlias = Mapping[str, ColumnSchema]

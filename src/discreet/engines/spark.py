@@ -7,6 +7,7 @@ and views of the tables in their logical types. Nothing of the caller's session 
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -14,6 +15,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from discreet.engines.abilities import opaque
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.engines.spark_units import identity_of
@@ -320,6 +322,8 @@ def _show(frame: Any, name: str) -> TableSchema:
 
 def _column(name: str, kind: str) -> tuple[str, ColumnSchema]:
     column = _quote(name)
+    if (unread := opaque("spark", name, re.split(r"[^a-z_]", kind, maxsplit=1)[0])) is not None:
+        return column, unread
     if kind in _INTEGERS:
         return f"CAST({column} AS BIGINT)", ColumnSchema(
             name, Type.INTEGER, -_INTEGERS[kind], _INTEGERS[kind] - 1

@@ -49,7 +49,8 @@ def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> 
         for column, declared in table.columns.items():
             own = _found(column, schema)
             if own is not None:
-                problems += _unfit(f"{place}.columns.{column}", _kind(own), declared, schemas)
+                kind = str(getattr(own, "physical", "")) or _kind(own)
+                problems += _unfit(f"{place}.columns.{column}", kind, declared, schemas)
     if problems:
         complain(problems)
 
@@ -102,7 +103,8 @@ def _found(name: str, schema: Mapping[str, SchemaColumn]) -> SchemaColumn | None
 def _nameless(place: str, unit: SchemaColumn) -> list[Problem]:
     """Say why a column names no units."""
     if _kind(unit) == "OTHER":
-        return [(place, "The column is of a type that names nobody.", "Name another column.")]
+        said = f"The column is of the type {getattr(unit, 'physical', '') or 'OTHER'}, which names nobody."
+        return [(place, said, "Name another column, or a view's that makes an integer or a text of it.")]
     reason = getattr(unit, "identity", None)
     cause, fix = getattr(reason, "cause", None), getattr(reason, "fix", None)
     return [] if cause is None else [(place, str(cause), str(fix))]
@@ -142,6 +144,8 @@ def _unfit(
         return problems
     if kind not in _KEY_KINDS:
         fix = "Give bounds, and group by an expression such as a range of the column, with its keys."
+        if kind not in _BOUND_KINDS:
+            fix = "Remove them, or read a view that makes an integer or a text of the column."
         problems.append((f"{place}.keys", f"A column of type {kind} has no keys.", fix))
     elif isinstance(keys, KeyReference):
         tables = meant(keys.table, schemas)

@@ -18,6 +18,7 @@ from discreet.policy.naming import meant
 from discreet.sql.expressions.dialect import literal
 from discreet.sql.expressions.expression import Call, Column, Expression
 from discreet.sql.expressions.span import BOOLEANS, MICROSECOND, Span, Value, number, of_values
+from discreet.sql.functions import INT64
 from discreet.sql.functions import calendar as cal
 
 if TYPE_CHECKING:
@@ -34,15 +35,28 @@ class PrivateColumn:
 
     Attributes:
         name: as the source writes it.
-        type: its logical type; OTHER can be declared but not read.
+        type: its logical type; of OTHER only the presence of a value is read.
         scan: the expression over the raw column that enforces type and bounds.
         identity: how it tells units apart; None when by its raw values.
+        physical: of OTHER, the type as the engine names it.
+        instead: of OTHER, an expression of the engine that makes something readable of it; empty when there is none.
     """
 
     name: str
     type: Type
     scan: Expression
     identity: Identity | None = None
+    physical: str = ""
+    instead: str = ""
+
+    @property
+    def read(self) -> Expression:
+        """The stored value in its logical type and without bounds, for a measure that clamps it anyway.
+
+        Nothing reads a column but this and `scan`. Both widen it first, so that no arithmetic on a row is done in a
+        type that is narrower than the logical one, where one person's value could overflow.
+        """
+        return Call("read", _READ[self.type], (Column(self.name, self.type, Span()),), self.type, Span())
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +147,9 @@ class Catalog:
                 told = key == unit and identity is not None and identity.kind == column.type.name
                 read = identity.column if told and identity is not None else column.name
                 scan = scan_of(read, column.type, bounds, span)
-                columns[column.name.lower()] = PrivateColumn(column.name, column.type, scan, identity)
+                columns[column.name.lower()] = PrivateColumn(
+                    column.name, column.type, scan, identity, column.physical, column.instead
+                )
             unit_column = None if unit is None else columns[unit.lower()]
             private[name.lower()] = PrivateTable(name, columns, unit_column, declared.max_rows or 1, source)
         return cls(private, folded, 2 if policy.neighbours == "replace_one" else 1)
@@ -184,8 +200,12 @@ _READ: dict[Type, dict[str, str]] = {
     Type.TEXT: {"": "CAST({0} AS VARCHAR)"},
     Type.DATE: {"": "{0}"},
     Type.TIMESTAMP: {"": "CAST({0} AS TIMESTAMP)"},
-    Type.OTHER: {"": "{0}"},
-}
+    # An opaque value goes no further than this: behind it there is TRUE or NULL, which every engine can compare, order
+    # and hash. To PostgreSQL a record of NULLs IS NULL, though COUNT counts it; num_nonnulls agrees with COUNT.
+    Type.OTHER: {
+        "": "CASE WHEN {0} IS NOT NULL THEN TRUE END", "postgres": "CASE WHEN num_nonnulls({0}) = 1 THEN TRUE END",
+    },
+}  # fmt: skip
 _SCAN: dict[Type, dict[str, str]] = {
     **_READ,
     Type.FLOAT: {"": "NULLIF(CAST({0} AS DOUBLE), CAST('NaN' AS DOUBLE))"},
@@ -194,7 +214,7 @@ _SCAN: dict[Type, dict[str, str]] = {
 
 def _edge(bound: Fraction, kind: Type) -> str:
     if kind is Type.INTEGER:
-        return f"CAST({int(bound)} AS BIGINT)"
+        return f"CAST({max(min(int(bound), INT64), -INT64 - 1)} AS BIGINT)"  # else the cast fails, once there is a row
     if kind is Type.FLOAT:
         return f"CAST('{float(bound)!r}' AS DOUBLE)"
     moment = dt.datetime(1970, 1, 1) + MICROSECOND * int(bound) * (cal.DAY if kind is Type.DATE else 1)

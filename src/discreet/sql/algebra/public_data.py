@@ -3,16 +3,33 @@
 Whether a column is unique there decides how many partners a row can find, and so how often it counts. The engine
 decides which values are equal; so values that it would hold equal are made identical before anything is compared: both
 zeros are one, NaN is NULL as everywhere, numbers and time stamps have the width that the engine is given.
+
+A public value is no secret, but whether a private row meets it is one: a product of two TINYINTs that overflows would
+fail exactly when a chosen person is there. So public columns are widened before they are joined, too.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.engines.schema import Type
 from discreet.policy.naming import twins
+from discreet.sql.algebra.keys import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def arrow_kind(kind: pa.DataType) -> Type | None:
+    """The logical type of an Arrow type; None when expressions cannot read it."""
+    import pyarrow as pa
+
+    tests = (
+        (pa.types.is_boolean, Type.BOOLEAN), (pa.types.is_uint64, Type.FLOAT), (pa.types.is_integer, Type.INTEGER),
+        (pa.types.is_floating, Type.FLOAT), (pa.types.is_string, Type.TEXT), (pa.types.is_large_string, Type.TEXT),
+        (pa.types.is_date, Type.DATE), (pa.types.is_timestamp, Type.TIMESTAMP),
+    )  # fmt: skip
+    return next((found for test, found in tests if test(kind)), None)
 
 
 def alike(data: pa.Table) -> list[str]:
@@ -32,25 +49,29 @@ def _one(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _one(column.cast(kind.value_type))
-    if pa.types.is_floating(kind):
-        wide = column.cast(pa.float64())
-        known = pc.if_else(pc.is_nan(wide), pa.scalar(None, pa.float64()), wide)
-        return pc.if_else(pc.equal(known, 0.0), pa.scalar(0.0), known)
-    if pa.types.is_uint64(kind):
-        held = pc.if_else(pc.less_equal(column, pa.scalar(2**63 - 1, kind)), column, pa.scalar(None, kind))
-        return held.cast(pa.int64())
-    if pa.types.is_integer(kind):
-        return column.cast(pa.int64())
-    if pa.types.is_timestamp(kind):
-        return column.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.timestamp("us"))
-    if pa.types.is_date64(kind):
-        return column.cast(pa.date32(), safe=False)
-    if pa.types.is_large_string(kind):
-        return column.cast(pa.string())
-    return column
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = arrow_kind(column.type)
+    if kind is None:
+        return column
+    wide = _cast(column, arrow_type(kind))
+    if kind is not Type.FLOAT:
+        return wide
+    known = pc.if_else(pc.is_nan(wide), pa.scalar(None, pa.float64()), wide)
+    return pc.if_else(pc.equal(known, 0.0), pa.scalar(0.0), known)
+
+
+def _cast(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    """The values in a wider type; a moment that microseconds cannot hold is NULL."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_timestamp(values.type) and values.type.unit in ("s", "ms"):
+        factor = 1000 if values.type.unit == "ms" else 1_000_000
+        whole = [None if v is None else v * factor for v in values.cast(pa.int64()).to_pylist()]
+        held = [None if v is None or not -(2**63) < v < 2**63 else v for v in whole]
+        return pa.chunked_array([pa.array(held, pa.int64()).cast(wanted)])
+    return pc.cast(values, wanted, safe=False)
 
 
 def unique(data: pa.Table, fields: list[str]) -> bool:

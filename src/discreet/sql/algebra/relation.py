@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RAW = "__raw_"
-"""Before the name of a scanned column: its value as it is stored, for a measure that clamps it anyway."""
+"""Before the name of a scanned column: its value without bounds, for a measure that clamps it anyway."""
 UNIT = "__unit"
 """The name under which every relation carries its privacy unit, when that is a column."""
 

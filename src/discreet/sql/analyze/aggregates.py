@@ -79,7 +79,7 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str]) -> Request:
     if isinstance(node, exp.Count):
         if node.this is None or isinstance(node.this, exp.Star):
             return Request("rows", None, sql) if condition is None else _counted(condition, sql)
-        argument = binder.bind(node.this)
+        argument = binder.presence(node.this)
         if constant(argument) or not argument.span.nullable:
             return Request("rows", None, sql) if condition is None else _counted(condition, sql)
         return Request("count", _filtered(argument, condition), sql)

@@ -12,7 +12,9 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
-from discreet.sql.expressions.expression import Call, Expression, Literal, weight
+from discreet.sql.analyze.opaque_columns import about_opaque
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal, weight
+from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import BY_NAME, DIRECT, FLAGS, PLACES, TYPE_WORDS, unknown
 from discreet.sql.syntax.refusal import place, refuse
 
@@ -28,10 +30,12 @@ class Binder:
     Attributes:
         text: the analyst's query, for pointing at places in it.
         column: what a column of the query stands for; raises QueryRefused when there is none.
+        opaque: what to say of a column whose type can do no more than be present: why, and what to do.
     """
 
     text: str
     column: Callable[[exp.Column], Expression]
+    opaque: Callable[[Expression, str], tuple[str, str]] = about_opaque
 
     def refuse(self, node: exp.Expr, cause: str, fix: str) -> QueryRefused:
         """The refusal that points at a part of this query."""
@@ -50,9 +54,28 @@ class Binder:
                               "Compare it with something, for instance <> 0.")  # fmt: skip
         return bound
 
+    def carried(self, node: exp.Expr) -> Expression:
+        """Read an expression that is handed on as it is, which a column of any type may be."""
+        while isinstance(node, exp.Paren):
+            node = node.this
+        return self.column(node) if isinstance(node, exp.Column) else self.bind(node)
+
+    def presence(self, node: exp.Expr) -> Expression:
+        """Read an expression of which it only matters whether it is NULL; an opaque column is TRUE or NULL here."""
+        bound = self.carried(node)
+        if isinstance(bound, Column) and bound.type is Type.OTHER:
+            return Column(bound.name, B, Span(nullable=bound.span.nullable, domain=(True,)))
+        return bound
+
     def bind(self, node: exp.Expr) -> Expression:
-        """Read any expression over the rows."""
+        """Read any expression over the rows.
+
+        Raises:
+            QueryRefused: it is not supported, or it is a column that cannot be compared, ordered or hashed.
+        """
         bound = self._read(node)
+        if bound.type is Type.OTHER:
+            raise self.refuse(node, *self.opaque(bound, node.name))
         if weight(bound) > MOST_WEIGHT:
             raise self.refuse(node, "This expression is too large.", "Compute parts of it in a sub-query.")
         return bound

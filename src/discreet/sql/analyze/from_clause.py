@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -12,9 +13,10 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.public_data import alike, spelled, unique
+from discreet.sql.algebra.public_data import alike, arrow_kind, spelled, unique
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.expressions.expression import Call, Column, Expression, leaves
 from discreet.sql.expressions.span import Span, number, of_values
@@ -66,6 +68,10 @@ class Frame:
             hint = f"Did you mean {near[0]}?" if near else f"The columns are {', '.join(self.rows.names)}."
             raise refuse(node, self.text, f"There is no column {node.name}.", hint)
         return found
+
+    def binder(self) -> Binder:
+        """Reads expressions over the rows."""
+        return Binder(self.text, self.column, partial(about_column, self.rows.relation))
 
     def filtered(self, where: Expression) -> Frame:
         """The rows that satisfy a condition."""
@@ -187,7 +193,7 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
                      "Declare the column that names the unit in the policy.")  # fmt: skip
     see_same_units(clause.node.this, left.text, left.rows, rows)
     both = _side_by_side(left, right, clause.using)
-    binder = Binder(left.text, both.column)
+    binder = both.binder()
     rest, equal = [], False
     for node in clause.on:
         if _equates(node, both, left.held, right.held):
@@ -203,7 +209,7 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
         if a.name in left.held and b.name in right.held:
             equal = True
         else:
-            rest.append(_equal(clause.node, left.text, a, b))
+            rest.append(_equal(clause.node, left, a, b))
     if not equal and not clause.outer and not clause.kind:
         for node in list(elsewhere):
             if _equates(node, both, left.held, right.held):
@@ -254,7 +260,7 @@ def join_public(
     both = _side_by_side(
         left, Frame(left.text, right_rows, {name: readable}, frozenset(), frozenset()), clause.using
     )
-    binder = Binder(left.text, both.column)
+    binder = both.binder()
     conditions = [binder.condition(node) for node in clause.on]
     for shared in clause.using:
         a, b = left.rows.columns.get(shared), readable.get(shared)
@@ -262,7 +268,7 @@ def join_public(
             raise refuse(
                 clause.node, left.text, f"Not both tables have a column {shared}.", "Write ON a.x = b.y."
             )
-        conditions.append(_equal(clause.node, left.text, a, b))
+        conditions.append(_equal(clause.node, left, a, b))
     if not clause.outer and not conditions:
         # FROM a, b WHERE a.x = b.y: the equality decides how many partners a row has
         conditions = [
@@ -273,7 +279,9 @@ def join_public(
     if not left.rows.per_unit and not single_partner:
         raise refuse(clause.node.this, left.text, f"A row could find several partners in {name}, and would count more "
                      "than once.", f"Join on columns of {name} that are unique there.")  # fmt: skip
-    named = data.rename_columns([inner(name, field.lower()) for field in data.column_names])
+    # What no expression can read is not sent to the engine, which may not know its type.
+    sent = data.select([field for field in columns if columns[field] is not None] or data.column_names)
+    named = sent.rename_columns([inner(name, field.lower()) for field in sent.column_names])
     table = rel.PublicTable(f"__public_{number_}", named)
     relation = rel.PublicJoin(left.rows.relation, table, all_of(conditions), clause.outer)
     return _joined(both, relation, left.rows.max_rows, left.rows.fixed and single_partner, left.held,
@@ -299,18 +307,6 @@ def public_column(internal: str, values: pa.ChunkedArray) -> Column | None:
         lo, hi = (None if ends[k] is None else number(ends[k]) for k in ("min", "max"))
         span = Span(lo, hi, True)
     return Column(internal, kind, span)
-
-
-def arrow_kind(kind: pa.DataType) -> Type | None:
-    """The logical type of an Arrow type; None when expressions cannot read it."""
-    import pyarrow as pa
-
-    tests = (
-        (pa.types.is_boolean, Type.BOOLEAN), (pa.types.is_integer, Type.INTEGER), (pa.types.is_floating, Type.FLOAT),
-        (pa.types.is_string, Type.TEXT), (pa.types.is_large_string, Type.TEXT), (pa.types.is_date, Type.DATE),
-        (pa.types.is_timestamp, Type.TIMESTAMP),
-    )  # fmt: skip
-    return next((found for test, found in tests if test(kind)), None)
 
 
 def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...]) -> Frame:
@@ -376,10 +372,14 @@ def _names(node: exp.EQ, both: Frame, right: Mapping[str, Column]) -> bool:
     return bool(names & internal)
 
 
-def _equal(node: exp.Expr, text: str, a: Expression, b: Expression) -> Expression:
+def _equal(node: exp.Expr, left: Frame, a: Column, b: Column) -> Expression:
+    if a.type is Type.OTHER:
+        raise refuse(node, left.text, *about_column(left.rows.relation, a, a.name.rpartition(".")[2]))
     result = call("eq", a, b)
     if result is None:
-        raise refuse(node, text, "The two columns are of different types.", "Convert one with CAST in ON.")
+        raise refuse(
+            node, left.text, "The two columns are of different types.", "Convert one with CAST in ON."
+        )
     return result
 
 

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame, all_of, conjuncts
+from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.analyze.unit_scope import UnitScope, windowed
@@ -43,7 +45,7 @@ class PrivateSelect:
     @property
     def binder(self) -> Binder:
         """Reads expressions over the rows as they are now."""
-        return Binder(self.splitter.text, self.frame.column)
+        return self.frame.binder()
 
     @property
     def _unit(self) -> str:
@@ -143,7 +145,7 @@ class PrivateSelect:
             if isinstance(condition, exp.EQ) and self._links(condition, inside):
                 equal = True
             else:
-                rest.append(Binder(self.splitter.text, inside.column).condition(condition))
+                rest.append(inside.binder().condition(condition))
         if not equal:
             raise self.refuse(node, "EXISTS over private rows must compare the privacy units.",
                               f"Add WHERE {name}.unit = {next(iter(self.frame.tables))}.unit.")  # fmt: skip
@@ -220,13 +222,13 @@ class PrivateSelect:
         frame = self.frame
         if qualify is not None or any(has_window(item) for item in items):
             frame, items, qualify = windowed(self.refuse, frame, self.binder, items, qualify)
-        binder = Binder(self.splitter.text, frame.column)
+        binder = frame.binder()
         listed: list[tuple[str, Expression]] = []
         for item, original in zip(items, self.node.expressions, strict=True):
             if item.is_star:
                 listed += self._star(item)
             else:
-                listed.append((output_name(original), binder.bind(unaliased(item))))
+                listed.append((output_name(original), binder.carried(unaliased(item))))
         seen: set[str] = set()
         for name, _ in listed:
             if name.lower() in seen:
@@ -250,6 +252,9 @@ class PrivateSelect:
         if not plain.per_unit or not plain.units:
             raise self.refuse(self.node, "DISTINCT would merge rows of different units.",
                               "Select the privacy unit, too.")  # fmt: skip
+        for name, column in plain.columns.items():
+            if column.type is Type.OTHER:
+                raise self.refuse(self.node, *about_column(plain.relation, column, name))
         keys = tuple((name, column) for name, column in plain.columns.items())
         alone = set(plain.columns) <= plain.units
         return rel.replaced(plain, rel.PerUnit(plain.relation, keys, ()), max_rows=1 if alone else None)

@@ -12,7 +12,6 @@ from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import Request, read_aggregate
-from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Column, Expression, leaves
@@ -56,7 +55,7 @@ class ReleaseScope:
         self.env = env
         self.frame = frame
         self.refuse = splitter.refuse
-        self.binder = Binder(splitter.text, frame.column)
+        self.binder = frame.binder()
         keys = self._keys(group_nodes)
         count = cells(tuple(key for key in keys if key.public))
         if count > MAX_CELLS:

@@ -42,7 +42,7 @@ def _negate(binder: Binder, node: exp.Expr) -> Expression:
 def _is(binder: Binder, node: exp.Expr) -> Expression:
     other = node.expression
     if isinstance(other, exp.Null):
-        return binder.call(node, "is_null", [node.this])
+        return must("is_null", binder.presence(node.this))
     if isinstance(other, exp.Boolean):
         truth = must("eq", binder.condition(node.this), Literal(bool(other.this), B))
         return fn.variadic("coalesce", [truth, Literal(False, B)])

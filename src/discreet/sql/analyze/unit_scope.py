@@ -31,6 +31,12 @@ Refuse = Callable[[exp.Expr | None, str, str], QueryRefused]
 HERE = "__per_unit"
 """The table name of what was computed per unit, in rewritten expressions."""
 SATURATE = 2**62
+LARGEST = Fraction(2) ** 1023
+"""Sums of numbers saturate here: PostgreSQL raises where a product is too large for a double."""
+MOST_TOTAL = 2**93
+"""No sum of integers of 30 bits over the rows of a unit is larger."""
+MOST_FRAME = 2**31 - 1
+"""Further rows cannot be told apart from all; the number of a row plus this fits 64 bits."""
 RANKS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
 SHIFTS = {exp.Lag: "lag", exp.Lead: "lead", exp.FirstValue: "first_value", exp.LastValue: "last_value"}
 
@@ -164,7 +170,8 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder) -> tuple[UnitAggregate, 
                 some,
             )
         sql = "COUNT(DISTINCT {0})" if distinct else "COUNT({0})"
-        return UnitAggregate({"": sql}, _filtered(binder.bind(inner), condition)), Type.INTEGER, some
+        argument = binder.bind(inner) if distinct else binder.presence(inner)
+        return UnitAggregate({"": sql}, _filtered(argument, condition)), Type.INTEGER, some
     if isinstance(node.this, exp.Distinct | exp.Order) or node.args.get("expressions"):
         raise binder.refuse(node, "An aggregate takes one argument here.", "Write it plainly.")
     if isinstance(node, exp.Min | exp.Max):
@@ -204,6 +211,7 @@ def _summable(node: exp.Expr, argument: Expression, binder: Binder) -> tuple[Exp
         inner = node.this.sql("duckdb")
         raise binder.refuse(node.this, f"{inner} has no bounds, and a sum of such numbers depends on their order.",
                             f"Declare bounds in the policy, or write clamp({inner}, 0, 100).")  # fmt: skip
+    lo, hi = (max(min(end, LARGEST), -LARGEST) for end in (lo, hi))
     reach = max(abs(lo), abs(hi), Fraction(1, 2**500))
     step = Fraction(2) ** (math.ceil(math.log2(reach)) - 30)
     clamped: Expression = fn.clamp(argument, lo, hi) if lo < hi else argument
@@ -229,7 +237,8 @@ def _sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Typ
     size = f"CAST('{float(step)!r}' AS DOUBLE)"
     lo, hi = (None if end is None else end * step for end in (argument.span.lo, argument.span.hi))
     if mean:
-        sql = f"(CAST({total} AS DOUBLE) * {size} / NULLIF(COUNT({{x}}){{over}}, 0))"
+        # Divided first, as the mean fits where a sum of the largest doubles does not; PostgreSQL would raise.
+        sql = f"(CAST({total} AS DOUBLE) / NULLIF(COUNT({{x}}){{over}}, 0) * {size})"
         return sql, Type.FLOAT, Span(lo, hi, True)
     low = Fraction(0) if lo is not None and lo >= 0 else None
     high = Fraction(0) if hi is not None and hi <= 0 else None
@@ -239,6 +248,9 @@ def _sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Typ
             Type.INTEGER,
             Span(low, high, True),
         )
+    most = LARGEST // step
+    if most < MOST_TOTAL:
+        total = f"GREATEST(LEAST({total}, {most}), -{most})"
     return f"(CAST({total} AS DOUBLE) * {size})", Type.FLOAT, Span(low, high, True)
 
 
@@ -362,7 +374,7 @@ def _frame_sql(refuse: Refuse, node: exp.Window) -> tuple[str, bool]:
             if word in ("UNBOUNDED", "CURRENT ROW"):
                 return f"{word} {side}".strip() if word == "UNBOUNDED" else word
         if isinstance(value, exp.Literal) and not value.is_string and value.name.isdigit():
-            return f"{int(value.name)} {side}"
+            return f"{min(int(value.name), MOST_FRAME)} {side}"
         raise refuse(
             node,
             "The frame must be written with literals.",

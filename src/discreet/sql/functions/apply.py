@@ -148,8 +148,10 @@ def case(branches: list[tuple[Expression, Expression]], otherwise: Expression) -
 def clamp(what: Expression, lo: Fraction, hi: Fraction) -> Call:
     """Clamp a number to literal bounds: the nearest value within them, and NULL for NaN."""
     if what.type is I:
-        ends = [f"CAST({math.ceil(lo)} AS BIGINT)", f"CAST({math.floor(hi)} AS BIGINT)"]
-        span = sp.clamp(what.span, Fraction(math.ceil(lo)), Fraction(math.floor(hi)))
+        # Bounds beyond 64 bits clamp nothing, and a cast of them would fail as soon as there is a row.
+        least, most = (max(min(end, INT64), -INT64 - 1) for end in (math.ceil(lo), math.floor(hi)))
+        ends = [f"CAST({least} AS BIGINT)", f"CAST({most} AS BIGINT)"]
+        span = sp.clamp(what.span, Fraction(least), Fraction(most))
         above = f"{{0}} > {ends[1]}"
     else:
         ends = [f"CAST('{float(end)!r}' AS DOUBLE)" for end in (lo, hi)]

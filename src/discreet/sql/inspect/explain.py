@@ -15,10 +15,11 @@ from discreet.policy import Policy
 from discreet.rational import show, small
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import Key
+from discreet.sql.algebra.lineage import origins, read
 from discreet.sql.expressions.expression import Column
+from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.diagram import Fact, Json, Node, draw, svg
 from discreet.sql.inspect.explain_rows import part_node, public_table
-from discreet.sql.inspect.lineage import origins, read, rule
 from discreet.sql.inspect.wording import ends, values, words
 from discreet.sql.lower.compile import compile_discovery, compile_part
 from discreet.sql.measures.moments import Joint

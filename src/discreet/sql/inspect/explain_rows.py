@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from discreet.policy import Policy
 from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.lineage import below, read
 from discreet.sql.algebra.relation import RAW, Relation
 from discreet.sql.expressions.expression import Expression
+from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.diagram import Fact, Node
-from discreet.sql.inspect.lineage import below, read, rule
 from discreet.sql.inspect.wording import words
 from discreet.sql.plan.plan import Part, ReleasePlan
 

@@ -56,7 +56,7 @@ def _scan(relation: rel.Scan, needed: set[str], dialect: str) -> str:
         if name in needed
     ]
     items += [
-        f"{quote(c.name, dialect)} AS {quote(RAW + name, dialect)}"
+        f"{spell(c.read, dialect)} AS {quote(RAW + name, dialect)}"
         for name, c in table.columns.items()
         if RAW + name in needed
     ]

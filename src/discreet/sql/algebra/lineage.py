@@ -1,16 +1,13 @@
-"""Where the columns of private rows come from, and what the policy says of them."""
+"""Lineage: which stored columns the columns of private rows come from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from discreet.engines.schema import Type
-from discreet.policy import KeyReference, Policy
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import PrivateColumn, PrivateTable
 from discreet.sql.algebra.relation import RAW, Relation
 from discreet.sql.expressions.expression import Expression, leaves
-from discreet.sql.inspect.wording import ends, values
 
 
 def read(expressions: Iterable[Expression | None]) -> set[str]:
@@ -68,33 +65,3 @@ def origins(relation: Relation, name: str) -> list[tuple[str, PrivateTable | Non
             for column, table, own in found
         }.values()
     )
-
-
-def rule(table: PrivateTable, column: PrivateColumn, policy: Policy) -> str:
-    """What is known of a column before it is read, and why.
-
-    Example:
-        >>> from discreet.engines.schema import ColumnSchema
-        >>> from discreet.sql.algebra.catalog import Catalog
-        >>> policy = Policy.for_table("t", privacy_unit="row", bounds={"age": (0, 120)}, budget=1)
-        >>> catalog = Catalog.build(policy, {"t": {"age": ColumnSchema("age", Type.INTEGER)}}, {})
-        >>> rule(catalog.private["t"], catalog.private["t"].columns["age"], policy)
-        'clamped to 0 … 120'
-    """
-    declared = policy.tables[table.name].columns
-    mine = next((each for name, each in declared.items() if name.lower() == column.name.lower()), None)
-    span = column.scan.span
-    found = []
-    if mine is not None and mine.bounds is not None:
-        found.append(f"clamped to {ends(span, column.type)}")
-    if mine is not None and mine.keys is not None and span.domain is not None:
-        where = "the policy"
-        if isinstance(mine.keys, KeyReference):
-            where = f"the public table {mine.keys.table}.{mine.keys.column}"
-        plural = "s" * (len(span.domain) != 1)
-        found.append(f"{len(span.domain):,} key{plural} from {where}: {values(span.domain)}")
-    if found:
-        return "; ".join(found)
-    if column.type is Type.BOOLEAN:
-        return "true or false"
-    return f"{ends(span, column.type)}, the range of its type" if span.bounded else "no bounds, no keys"

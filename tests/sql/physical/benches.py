@@ -1,0 +1,88 @@
+"""The tables of the physical types on each engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import duckdb
+from tests import servers
+from tests.sql.physical import types
+from tests.sql.physical.totality import Bench
+
+from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.engine import Engine
+
+FIRST = {"id": "BIGINT", "u": "BIGINT", "n": "BIGINT"}
+
+
+def _columns(kinds: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    return {f"c{at}": kind for at, kind in enumerate(kinds)}
+
+
+def _rows(kinds: Mapping[str, Sequence[str]]) -> list[str]:
+    """Every value of every type, some columns beginning again; the last row is NULL throughout."""
+    size = max(map(len, kinds.values()))
+    rows = []
+    for row in range(size):
+        cast = [f"CAST({values[row % len(values)]} AS {kind})" for kind, values in kinds.items()]
+        rows.append([str(row), str(row // 4), str(row % 10), *cast])
+    rows.append([str(size), str(size // 4), "0", *(f"CAST(NULL AS {kind})" for kind in kinds)])
+    return [", ".join(row) for row in rows]
+
+
+@cache
+def on_duckdb() -> Bench:
+    """DuckDB, in memory."""
+    columns, rows = _columns(types.DUCKDB), _rows(types.DUCKDB)
+    return Bench(duckdb_of({**FIRST, **columns}, rows), columns, len(rows))
+
+
+def duckdb_of(columns: Mapping[str, str], rows: Sequence[str]) -> Engine:
+    """A table `t` in DuckDB."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute(f"CREATE TABLE t ({', '.join(f'{name} {kind}' for name, kind in columns.items())})")
+    connection.execute(f"INSERT INTO t VALUES {', '.join(f'({row})' for row in rows)}")
+    return DuckDBEngine.open({"t": connection})
+
+
+@cache
+def on_postgres() -> Bench:
+    """A PostgreSQL server of its own."""
+    columns, rows = _columns(types.POSTGRES), _rows(types.POSTGRES)
+    return Bench(postgres_of({**FIRST, **columns}, rows, "physical"), columns, len(rows))
+
+
+def postgres_of(columns: Mapping[str, str], rows: Sequence[str], schema: str) -> Engine:
+    """A table `t` in a schema of its own."""
+    from discreet.engines.postgres import PostgresEngine
+
+    url = servers.postgres()
+    listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    with servers.connect(url) as connection:
+        connection.execute(
+            f"DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}; SET search_path = {schema}, public; "
+            "CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE DOMAIN small AS int2; CREATE DOMAIN label AS text; "
+            f"CREATE TYPE pair AS (a int, b text); CREATE TABLE t ({listed})"
+        )
+        connection.execute(f"INSERT INTO t VALUES {', '.join(f'({row})' for row in rows)}")
+    return PostgresEngine.open_all([("t", f"{url}#{schema}.t")])
+
+
+@cache
+def on_spark() -> Bench:
+    """A Spark session of one core."""
+    columns, rows = _columns(types.SPARK), _rows(types.SPARK)
+    return Bench(spark_of({**FIRST, **columns}, rows), columns, len(rows))
+
+
+def spark_of(columns: Mapping[str, str], rows: Sequence[str]) -> Engine:
+    """A frame of Spark's, called `t`."""
+    from discreet.engines.spark import SparkEngine
+
+    values = " UNION ALL ".join(f"SELECT {row}" for row in rows)
+    frame = servers.spark().sql(values).toDF(*columns)
+    # As rows and no longer as text, which would be parsed again with each question, and perhaps computed beforehand.
+    frame = frame.localCheckpoint()
+    return SparkEngine.open_all([("t", frame)])

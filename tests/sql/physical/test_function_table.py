@@ -1,0 +1,52 @@
+"""Every line of the function table over columns of every physical type, with the worst values of each.
+
+There is no chance of a false alarm: what is asked is whether the compiled SQL runs. Power: the planted fault below is
+found by the same check. DISCREET_DEEP=1 asks Spark every line over every type, which takes ten minutes.
+"""
+
+from __future__ import annotations
+
+import os
+from unittest import mock
+
+import pytest
+from tests.sql.physical import corpora
+
+from discreet.sql import functions as fn
+from discreet.sql.functions import numbers
+
+DEEP = bool(os.environ.get("DISCREET_DEEP"))
+
+
+@pytest.mark.parametrize("number", range(corpora.count("duckdb")))
+def test_every_line_is_total_on_duckdb(number: int) -> None:
+    # From the eighth table on only the kinds of numbers are new.
+    assert corpora.faults(corpora.engine("duckdb", number), 1 if DEEP or number < 7 else 3) == []
+
+
+@pytest.mark.parametrize("number", range(corpora.count("postgres")))
+def test_every_line_is_total_on_postgres(number: int) -> None:
+    assert corpora.faults(corpora.engine("postgres", number)) == []
+
+
+@pytest.mark.parametrize("number", range(corpora.count("spark")) if DEEP else [2])
+def test_lines_are_total_on_spark(number: int) -> None:
+    assert corpora.faults(corpora.engine("spark", number), 1 if DEEP else 40) == []
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+def test_every_readable_type_stands_in_some_table(dialect: str) -> None:
+    schemas = corpora._by_logical(dialect)
+    assert all(schemas[kind] for kind in corpora.LETTERS)
+    assert corpora.count(dialect) == max(map(len, schemas.values()))
+
+
+def test_an_operator_that_raises_is_found() -> None:
+    """PostgreSQL raises where a sum of doubles is too large, and DuckDB where one of integers is."""
+    (line,) = [line for line in fn.TABLE["add"] if line.gives.name == "FLOAT"]
+    with mock.patch.dict(line.spelling, {"postgres": "({0} + {1})"}):
+        found = corpora.faults(corpora.engine("postgres", 7))
+    assert any(fault.startswith("add, a + b") for fault in found)
+    with mock.patch.object(numbers, "OVERFLOW", frozenset()):
+        found = corpora.faults(corpora.engine("duckdb", 3))
+    assert any(fault.startswith("negate, -a") for fault in found)
