@@ -25,7 +25,7 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.noise import entropy
 from discreet.noise.bernoulli import Many, bernoulli_exp
-from discreet.noise.entropy import Source
+from discreet.noise.entropy import Source, undivided
 from discreet.noise.parameters import Size, read_size
 from discreet.rational import Number
 
@@ -39,6 +39,7 @@ _FIRST, _LARGEST = 64, 1 << 20  # attempts of the exponential choice: first bloc
 def uniform(n: int, size: None = None) -> int: ...
 @overload
 def uniform(n: int, size: int | tuple[int, ...]) -> Indices: ...
+@undivided
 def uniform(n: int, size: Size = None) -> int | Indices:
     """Draw exact uniform integers from 0 to n - 1.
 
@@ -78,6 +79,7 @@ def below(source: Source, n: int, count: int, width: int = 64) -> Indices:
     return out
 
 
+@undivided
 def exponential_choice(gaps: Many, scale: Number) -> int:
     """Choose an index with probability proportional to e^(-gaps[i]/scale), exactly.
 
@@ -105,6 +107,7 @@ def exponential_choice(gaps: Many, scale: Number) -> int:
         block = min(2 * block, _LARGEST)
 
 
+@undivided
 def permute_and_flip(gaps: Many, scale: Number) -> int:
     """Choose an index as if by tossing coins of probability e^(-gaps[i]/scale) in random order, exactly.
 
