@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -56,10 +55,9 @@ def test_an_integer_is_read_exactly_whatever_stands_beside_it(beside: Any) -> No
 
 
 @pytest.fixture
-def as_numpy_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def as_numpy_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fault: what `take` is there to prevent."""
     monkeypatch.setattr(values, "take", np.asarray)
-    yield
 
 
 @pytest.mark.usefixtures("as_numpy_reads")
@@ -111,9 +109,10 @@ REFUSED: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Warning. converting a masked element:UserWarning")  # NumPy's own
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_cannot_be_read_exactly_is_refused(kind: str) -> None:
-    releases = (
+    releases: tuple[Callable[[Any], Any], ...] = (
         Laplace(1).release,
         Laplace(1, granularity=2**-10).release,
         DiscreteGaussian(1).release,
@@ -129,8 +128,7 @@ def test_what_cannot_be_read_exactly_is_refused(kind: str) -> None:
     if not kind.startswith("a boolean"):  # which are categories
         releases += (RandomizedResponse(1, 4).release,)
     for release in releases:
-        with pytest.raises(InvalidParameter), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # NumPy's own, of a masked value in a list of categories
+        with pytest.raises(InvalidParameter):
             release(REFUSED[kind]())
 
 
@@ -143,5 +141,7 @@ def test_a_list_of_one_type_becomes_an_array_of_machine_numbers() -> None:
     assert arrays.take([1, 2]).dtype == np.int64
     assert arrays.take([1.5, np.float32(2)]).dtype == np.float64
     assert arrays.take([1, 2.5]).dtype == object
-    assert arrays.take([]).shape == (0,) and arrays.take([[], []]).shape == (2, 0)
-    assert arrays.take(3).shape == () and Laplace(1).release([]).shape == (0,)
+    assert arrays.take([]).shape == (0,)
+    assert arrays.take([[], []]).shape == (2, 0)
+    assert arrays.take(3).shape == ()
+    assert Laplace(1).release([]).shape == (0,)

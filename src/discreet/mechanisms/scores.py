@@ -62,7 +62,12 @@ def read(scores: object, granularity: Fraction | None, *, rationals: bool) -> Sc
     elif isinstance(scores, np.ndarray) and scores.dtype == object and scores.ndim == 1:
         scores = scores.tolist()
     numbers: npt.NDArray[Any]
-    if granularity is None and rationals and isinstance(scores, (list, tuple)) and not all(map(_plain, scores)):
+    if (
+        granularity is None
+        and rationals
+        and isinstance(scores, (list, tuple))
+        and not all(map(_plain, scores))
+    ):
         numbers = _fractions(scores)
     else:
         array = take(scores)

@@ -25,6 +25,8 @@ FARTHEST: Final = 1 << 62
 
 def is_scalar(values: object) -> bool:
     """Tell whether the answer is a single number."""
+    if isinstance(values, (list, tuple)):
+        return False
     return isinstance(values, (int, float)) or np.ndim(values) == 0  # type: ignore[arg-type]
 
 
