@@ -15,6 +15,7 @@ from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.local.messages import STEPS, Access, Choices, Declaration, Offer, Report
 from discreet.mechanisms import Laplace, RandomizedResponse
+from discreet.mechanisms.arrays import masked
 from discreet.rational import Number, epsilon_of
 
 MOST_VALUES: Final = 1 << 36
@@ -23,6 +24,11 @@ MOST_VALUES: Final = 1 << 36
 
 def _finite(array: npt.NDArray[Any]) -> bool:
     return array.dtype.kind in "iuf" and bool(np.isfinite(array).all())
+
+
+def _inside(places: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Clamp places into 0..STEPS. One that is no number fails both comparisons and is 0."""
+    return np.where(places >= STEPS, float(STEPS), np.where(places > 0, places, 0.0))
 
 
 class LocalNode:
@@ -60,6 +66,8 @@ class LocalNode:
     def __init__(
         self, name: str, values: npt.ArrayLike, *, ledger: str | os.PathLike[str] | None = None
     ) -> None:
+        if isinstance(values, np.ma.MaskedArray):
+            raise masked()
         array = np.array(values)
         if array.ndim != 1 or not (array.dtype.kind == "U" or _finite(array)):
             raise InvalidParameter(
@@ -142,9 +150,10 @@ class LocalNode:
     def _sums(self, access: Access) -> npt.NDArray[np.int64]:
         """The exact sums, in steps: one value moves all of them together by at most STEPS."""
         low, width = float(access.bounds[0]), float(access.width)
-        places = np.floor((self._values.astype(np.float64) - low) / width * STEPS + 0.5)
+        with np.errstate(over="ignore", invalid="ignore"):
+            places = np.floor((self._values.astype(np.float64) - low) / width * STEPS + 0.5)
         # Clamped after the division: whatever rounding did, a place is in 0..STEPS, and of its own value alone.
-        total = np.clip(places, 0, STEPS).astype(np.int64).sum()
+        total = _inside(places).astype(np.int64).sum()
         if access.neighbours == "replace_one":
             return np.array([total], np.int64)
         return np.array([total, len(self._values) * STEPS - total], np.int64)
