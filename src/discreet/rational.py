@@ -4,7 +4,7 @@ Two readings of a float exist and must not be mixed up. Of a scale of noise, `ex
 value as it is. Of an epsilon that a person wrote, `decimal` takes the shortest decimal that prints the
 same, so that 0.1 means 1/10 and three times 0.1 fits into 0.3.
 
-No number here is nearer to zero than 2^-1074 or as far from it as 2^1024: those are the ends of doubles, so
+No number here is nearer to zero than 2^-1074 or as far from it as 2^1024 - 2^970: those are the ends of doubles, so
 that everything that was read can be written and compared as one. A text and a Decimal are held to that before
 the integers of a Fraction are made: of "1e20000000" they would have twenty million digits.
 """
@@ -23,8 +23,8 @@ from discreet.errors import InvalidParameter
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """What the public API accepts wherever an exact number is wanted; NumPy scalars are read too."""
 
-LARGEST: Final = Fraction(1 << 1024)
-"""Numbers lie nearer to zero than this."""
+LARGEST: Final = Fraction((1 << 1024) - (1 << 970))
+"""Numbers lie nearer to zero than this, from where on a number rounds to no double."""
 SMALLEST: Final = Fraction(1, 1 << 1074)
 """Numbers other than zero lie at least this far from it."""
 
