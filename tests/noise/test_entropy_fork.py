@@ -64,7 +64,9 @@ DRAWS = {
 
 
 def run(code: str, folder: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-c", code], cwd=folder, check=False, timeout=60, capture_output=True)
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, check=False, timeout=60, capture_output=True
+    )
 
 
 def script(draw: str, at: int, before: bool, fault: str = "") -> str:
