@@ -10,7 +10,7 @@ n attempts are expected at most, and they are made by the block. How many are ma
 Permute-and-flip. Walk through the candidates in a random order and stop at the first whose coin, True with
 probability e^(-gap/s), is True (McKenna and Sheldon 2020). Coins and order are independent, so the first True
 in a random order is uniform among all that are True: toss every coin, then choose uniformly. One pass, whose
-work hardly depends on the gaps.
+work hardly depends on gaps that are integers.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def exponential_choice(gaps: Many, scale: Number) -> int:
 def permute_and_flip(gaps: Many, scale: Number) -> int:
     """Choose an index as if by tossing coins of probability e^(-gaps[i]/scale) in random order, exactly.
 
-    Arguments and errors are those of `exponential_choice`; the same coins are tossed for all gaps.
+    Arguments and errors are those of `exponential_choice`; the same coins are tossed for all gaps that are
+    integers. Rationals of a large common denominator are tossed one by one, and the time depends on them.
 
     Example:
         >>> permute_and_flip([10**9, 0], 1)
