@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.loss import Loss
+from discreet.accounting.loss import Loss, at_least
 from discreet.accounting.rounding import fraction_of_one, up
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
@@ -82,6 +82,19 @@ class ZCDP:
     def __add__(self, other: ZCDP) -> ZCDP:
         """Compose two releases (Bun and Steinke 2016, lemmas 1.7 and 8.2)."""
         return ZCDP(self.rho + other.rho, self.delta + other.delta)
+
+    def __str__(self) -> str:
+        """Write it as people read it: as decimals of at most 9 significant digits, rounded up.
+
+        Example:
+            >>> str(ZCDP("1/200")), ZCDP("1/3", "1e-9")
+            ('rho 0.005', ZCDP(0.333333334, 1e-09))
+        """
+        return f"rho {at_least(self.rho)}" + (f", delta {at_least(self.delta)}" if self.delta else "")
+
+    def __repr__(self) -> str:
+        """Write it as `ZCDP(0.005)`, rounded like `str`; the attributes are exact."""
+        return f"ZCDP({at_least(self.rho)}" + (f", {at_least(self.delta)})" if self.delta else ")")
 
     def group(self, size: int) -> ZCDP:
         """The loss of a group of k units: k^2 rho, exact (Bun and Steinke 2016, proposition 1.9).

@@ -16,7 +16,7 @@ from discreet.ledger import Account, Loss, open_ledger
 from discreet.local.messages import STEPS, Access, Choices, Declaration, Offer, Report
 from discreet.mechanisms import Laplace, RandomizedResponse
 from discreet.mechanisms.arrays import masked
-from discreet.rational import Number, epsilon_of
+from discreet.rational import Number, epsilon_of, show
 
 MOST_VALUES: Final = 1 << 36
 """So many values fit into a sum of 64 bits, with the noise."""
@@ -60,7 +60,7 @@ class LocalNode:
         >>> ward.ask(0.25).records, str(ward.describe().left)
         (3, '3/4')
         >>> ward
-        <LocalNode ward 3: open, epsilon 3/4 left of 1>
+        <LocalNode ward 3: open, epsilon 0.75 left of 1>
     """
 
     def __init__(
@@ -164,6 +164,5 @@ class LocalNode:
     def __repr__(self) -> str:
         if self._access is None:
             return f"<LocalNode {self.name}: closed>"
-        return (
-            f"<LocalNode {self.name}: open, epsilon {self._left(self._access)} left of {self._access.budget}>"
-        )
+        left, budget = show(self._left(self._access)), show(self._access.budget)
+        return f"<LocalNode {self.name}: open, epsilon {left} left of {budget}>"
