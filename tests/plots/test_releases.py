@@ -57,7 +57,14 @@ def test_codes_are_not_joined_by_a_line() -> None:
     assert "bar" in _kinds(release(_shown({"code": codes}, [5] * len(codes))))
     many = [100 * at + at % 7 for at in range(MOST_BARS + 20)]
     assert _kinds(release(_shown({"code": many}, [5] * len(many)))) == {"rule", "point"}
+    assert (
+        "lines are the intervals"
+        in release(_shown({"code": many}, [5] * len(many))).to_dict()["title"]["subtitle"][0]
+    )
     years = list(range(2001, 2021))
+    assert '"format": "d"' in json.dumps(release(_shown({"year": years}, [5] * 20)).to_dict()), (
+        "2013, not 2,013"
+    )
     assert {"line", "area"} <= _kinds(release(_shown({"year": years}, [5] * 20)))
     assert {"line", "area"} <= _kinds(release(_shown({"band": [10 * at for at in range(12)]}, [5] * 12)))
 

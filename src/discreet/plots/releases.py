@@ -116,8 +116,9 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     panels = [draw(rows, keys, name, _panel(fit, len(wanted), len(rows), kind), first=at == 0)
               for at, name in enumerate(wanted)]  # fmt: skip
     chart = panels[0] if len(panels) == 1 else altair().hconcat(*panels, spacing=20)
-    shape = "lines" if kind == "bars" else "the band"
-    verb = "are the intervals" if kind == "bars" else "is the interval"
+    banded = kind == "points" and _steps([row[f"k {keys[0]}"] for row in rows])
+    shape = "the band" if banded else "lines"
+    verb = "is the interval" if banded else "are the intervals"
     lost = any(row[f"v {name}"] is None for row in rows for name in wanted)
     says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
     return finish(chart, title or _title(wanted, keys), fit, says)
@@ -276,7 +277,10 @@ def _points(
         if dated
         else alt.Scale(zero=False, nice=False, padding=8)
     )
-    labels = alt.Axis(labelOverlap=True, labelSeparation=10, tickCount=8)
+    plain = (
+        {"format": "d"} if all(isinstance(row["k"], int) for row in table) else {}
+    )  # 2013 is a year, not 2,013
+    labels = alt.Axis(labelOverlap=True, labelSeparation=10, tickCount=8, **plain)
     x = alt.X(f"k:{'T' if dated else 'Q'}", title=key, scale=scale, axis=labels)
     ends = _ends(table)
     y = axis("v", name)
@@ -295,7 +299,7 @@ def _points(
             base.mark_area(color=BAND, line=False).encode(**span) + line.encode(x=x, y=alt.Y(**y)) + points
         )
     else:
-        chart = base.mark_rule(color=BAND, strokeWidth=1.5).encode(**span) + points
+        chart = base.mark_rule(color=COLOURS[2], strokeWidth=1.5).encode(**span) + points
     if lost:
         chart += alt.Chart(data(lost)).mark_text(text=CROSS, color=RULE, fontSize=part.font + 2, dy=-8).encode(
             x=x, y=alt.Y(**y)
