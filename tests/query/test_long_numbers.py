@@ -56,6 +56,6 @@ def test_parameters_are_refused_by_name_and_cost_nothing(
 @pytest.mark.parametrize("end", ["1e20000000", "1e400", "1e-400", 10**400])
 def test_bounds_are_refused_when_the_policy_is_read(end: object) -> None:
     with pytest.raises(PolicyError, match="bounds"):
-        dp.protect(TABLE, privacy_unit="row", bounds={"x": (0, end)}, budget=1)  # type: ignore[dict-item]
+        dp.protect(TABLE, privacy_unit="row", bounds={"x": (0, end)}, budget=1)
     with pytest.raises(DiscreetError):
         dp.protect(TABLE, privacy_unit="row", budget=end if isinstance(end, str) else -1)
