@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import mechanisms as m
@@ -21,6 +21,7 @@ from discreet.rational import LARGEST, SMALLEST, decimal, epsilon_of, exact, sho
 READERS = (exact, decimal)
 
 
+@settings(deadline=None)
 @given(st.fractions(), st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_are_read_exactly(rational: Fraction, double: float) -> None:
     for read in READERS:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import UNIT, ZCDP, Loss
@@ -65,6 +65,7 @@ def test_no_loss(bad: Any) -> None:
             Loss(*arguments)
 
 
+@settings(deadline=None)
 @given(st.fractions(0, 10**6, max_denominator=10**40), st.fractions(0, 1, max_denominator=10**40))
 def test_losses_print_as_people_read_them_and_never_smaller_than_they_are(
     epsilon: Fraction, delta: Fraction
