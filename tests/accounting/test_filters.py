@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from threading import Barrier, Lock
+from typing import Self
 
 import pytest
 from hypothesis import given, settings
@@ -163,3 +166,68 @@ def test_half_of_delta_is_for_the_questions_own() -> None:
     assert not admits("pure", more, Loss(5, DELTA / 2))
     with pytest.raises(InvalidParameter):
         rule_of("rdp")
+
+
+class _Meeting(PureAccountant):
+    """Two threads meet here: both have copied what was spent before either has priced its event."""
+
+    barrier = Barrier(2, timeout=20)
+    left = 2
+    lock = Lock()
+
+    def copy(self) -> Self:
+        other = super().copy()
+        with self.lock:
+            meets = _Meeting.left > 0
+            _Meeting.left -= 1
+        if meets:
+            self.barrier.wait()
+        return other
+
+
+def _two_threads(budget: Filter) -> int:
+    """How many of two threads pass, of which one alone fits into the budget."""
+    _Meeting.left = 2
+
+    def spend(_: int) -> bool:
+        try:
+            budget.spend(Released(1, neighbours=ADD))
+        except BudgetExceeded:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        return sum(pool.map(spend, range(2)))
+
+
+def _meeting() -> Filter:
+    _Meeting.left = 0
+    return Filter(Loss(1), _Meeting(ADD))
+
+
+def test_two_threads_do_not_spend_the_same_budget() -> None:
+    budget = _meeting()
+    assert _two_threads(budget) == 1
+    assert budget.spent == Loss(1)
+
+
+def test_the_fault_is_caught_that_what_was_priced_is_put_in_place_whatever_came_between(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def spend(self: Filter, event: Event, count: int = 1) -> None:
+        after = self._accountant.copy().add(event, count)
+        if not self._fits(after):
+            raise BudgetExceeded("this filter", "?", "?")
+        self._accountant = after
+
+    monkeypatch.setattr(Filter, "spend", spend)
+    assert _two_threads(_meeting()) == 2
+
+
+def test_an_accountant_that_was_handed_over_cannot_be_changed_any_more() -> None:
+    accountant = PureAccountant(ADD)
+    budget = Filter(Loss(1), accountant)
+    accountant.total = Loss(0)
+    budget.spend(ONE)
+    accountant.add(ONE)
+    assert budget.spent == Loss(0.1)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import UNIT, Loss
+from discreet.accounting import UNIT, ZCDP, Loss
 from discreet.accounting.loss import at_least, at_most
 from discreet.errors import InvalidParameter
 
@@ -62,3 +63,19 @@ def test_no_loss(bad: Any) -> None:
     for arguments in ((bad,), (1, bad)):
         with pytest.raises(InvalidParameter):
             Loss(*arguments)
+
+
+@settings(deadline=None)
+@given(st.fractions(0, 10**6, max_denominator=10**40), st.fractions(0, 1, max_denominator=10**40))
+def test_losses_print_as_people_read_them_and_never_smaller_than_they_are(
+    epsilon: Fraction, delta: Fraction
+) -> None:
+    loss, concentrated = Loss(epsilon, delta), ZCDP(epsilon, delta)
+    for text in (str(loss), repr(loss), str(concentrated), repr(concentrated)):
+        assert "/" not in text
+        assert all(len(number.replace(".", "").lstrip("0")) <= 10 for number in re.findall(r"[0-9.]+", text))
+        said = [Fraction(number) for number in re.findall(r"[0-9][0-9.e+-]*", text)]
+        for exactly, number in zip((epsilon, delta), said, strict=False):
+            assert exactly <= number <= exactly * (1 + Fraction(1, 10**8))
+    assert str(Loss("1/3")) == "epsilon 0.333333334"
+    assert repr(Loss("0.1", "1e-9")) == "Loss(0.1, 1e-09)"

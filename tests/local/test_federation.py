@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,8 +11,19 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
-from discreet.local import Access, Federation, LocalNode, Node, RemoteNode, federate, half_width, serve
+from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused
+from discreet.local import (
+    Access,
+    Federation,
+    LocalNode,
+    Node,
+    Offer,
+    RemoteNode,
+    Report,
+    federate,
+    half_width,
+    serve,
+)
 
 VALUES = np.linspace(150, 200, 300)
 RUNS = 200
@@ -45,6 +57,50 @@ def test_nodes_here_and_behind_a_wire_are_asked_together() -> None:
     assert abs(found.value - 2) < 10 * found.error < 0.5
     assert (found.nodes, found.epsilon) == (2, Fraction(50))
     assert "± covers the noise at 95 %" in str(found)
+
+
+class _Boaster:
+    """A node that claims something of its answer that was not asked for."""
+
+    def __init__(self, **claims: Any) -> None:
+        self._node = LocalNode("ward", [150.0, 200.0])
+        self._node.open(Access((140, 210), 10**6))
+        self._claims = claims
+
+    def describe(self) -> Offer:
+        return self._node.describe()
+
+    def ask(self, epsilon: Any) -> Report:
+        return replace(self._node.ask(epsilon), **self._claims)
+
+
+CLAIMS: dict[str, dict[str, Any]] = {
+    "epsilon": {"epsilon": Fraction(1000)},
+    "less epsilon": {"epsilon": Fraction(1, 1000)},
+    "declaration": {"access": Access((0, 1), 10**6)},
+    "name": {"name": "another ward"},
+}
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("far", [False, True], ids=["here", "behind a wire"])
+def test_a_claim_that_was_not_asked_for_is_not_believed(claim: str, far: bool) -> None:
+    node: Node = _Boaster(**CLAIMS[claim])
+    if far:
+        handle = serve(node)
+        node = RemoteNode(lambda message: json.loads(json.dumps(handle(message))))
+    with pytest.raises(EngineError, match="answered with another"):
+        Federation([node]).mean(1)
+    if far and "epsilon" in claim:
+        with pytest.raises(EngineError, match="another epsilon"):
+            node.ask(1)
+
+
+def test_the_fault_is_caught_that_a_claim_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.local.federation._as_asked", lambda report, offer, loss: report)
+    honest = Federation([_Boaster()]).mean(1)
+    claimed = Federation([_Boaster(**CLAIMS["epsilon"])]).mean(1)
+    assert claimed.error == pytest.approx(honest.error / 1000), "an interval a thousand times too narrow"
 
 
 def test_nobody_is_charged_when_one_cannot_answer() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused
 from discreet.local import Access, LocalNode, Node, Offer, RemoteNode, Report, serve
+from discreet.local import node as node_module
 from discreet.local.messages import STEPS
 from discreet.noise.distribution import DiscreteLaplace
 
@@ -99,8 +100,48 @@ def test_no_pair_of_neighbours_moves_the_sums_by_more_than_the_sensitivity(
 
     assert furthest() == STEPS
     # The planted fault: a node that believes its bounds instead of enforcing them.
-    monkeypatch.setattr("discreet.local.node.np.clip", lambda places, low, high: places.clip(-1e12, 1e12))
+    monkeypatch.setattr("discreet.local.node._inside", lambda places: places.clip(-1e12, 1e12))
     assert furthest() > STEPS
+
+
+FAR: list[tuple[Any, Any]] = [
+    ("0", "1e-320"), (0, Fraction(1, 1 << 1074)), (1, 1 + Fraction(1, 1 << 60)), (0, "1e300"), ("-1e300", "1e300"),
+    ("1e400", "1e401"), (0, "1e400"), (0, 10**400),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bounds", FAR, ids=range(len(FAR)))
+def test_bounds_that_doubles_cannot_tell_apart_are_refused_by_the_declaration(bounds: Any) -> None:
+    with pytest.raises(InvalidParameter):
+        Access(bounds, 1)
+
+
+@pytest.mark.parametrize(
+    "ends", [(0, 2.0**-499), (-(2.0**498), 2.0**498), (1, 1 + 2**-52), (-1e-140, 1e-140)]
+)
+def test_at_the_ends_of_what_may_be_declared_a_node_answers_what_it_charges(ends: Any) -> None:
+    node = LocalNode("a", [0.0, 1.0, -1e308, 1e308, 5e-324, ends[1]])
+    node.open(Access(ends, 1))
+    assert all(0 <= int(total) <= 6 * STEPS for total in node._sums(node._access))  # type: ignore[arg-type]
+    assert abs(node.ask(1).sums[0]) < 100 * STEPS  # beyond it with probability e^-94
+
+
+def test_the_fault_is_caught_that_a_place_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = LocalNode("a", [1.0])
+    access = Access((0, 1), 1)
+    no_number = np.array([np.nan])
+    assert node_module._inside(no_number).tolist() == [0.0]
+    with np.errstate(invalid="ignore"):
+        assert abs(int(np.clip(no_number, 0, STEPS).astype(np.int64)[0])) > STEPS, (
+            "as clip does, one value is 2^63"
+        )
+    monkeypatch.setattr(node_module, "_inside", lambda places: np.zeros_like(places))
+    assert node._sums(access) == [0]
+
+
+def test_a_masked_array_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="masked"):
+        LocalNode("a", np.ma.array([1.0, 2.0], mask=[False, True]))
 
 
 def test_a_report_has_the_noise_of_its_declaration() -> None:

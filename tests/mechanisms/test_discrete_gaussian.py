@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -28,7 +29,7 @@ def renyi(variance: float, shift: int, alpha: float) -> float:
 @pytest.mark.parametrize("sensitivity", [1, 3])
 @pytest.mark.parametrize("alpha", [1.1, 2, 16])
 def test_the_divergence_is_at_most_rho_alpha(rho: float, sensitivity: int, alpha: float) -> None:
-    variance = float(DiscreteGaussian(rho, sensitivity).variance)
+    variance = float(DiscreteGaussian(rho, sensitivity).parameter)
     assert renyi(variance, sensitivity, alpha) <= rho * alpha * (1 + 1e-9)
     # Planted fault: the variance sensitivity^2/rho, without the 2, would be half the loss; half of it is twice.
     assert renyi(variance / 2, sensitivity, alpha) > 1.3 * rho * alpha
@@ -37,8 +38,8 @@ def test_the_divergence_is_at_most_rho_alpha(rho: float, sensitivity: int, alpha
 def test_a_vector_is_charged_in_l2() -> None:
     # Five counts that move by 1 each have L2 sensitivity sqrt 5, and divergences add up over coordinates.
     wide = DiscreteGaussian(0.5, Fraction(isqrt_up(5, 30), 1 << 30))
-    assert 5 * renyi(float(wide.variance), 1, 2) <= 0.5 * 2
-    assert 5 * renyi(float(DiscreteGaussian(0.5, 1).variance), 1, 2) > 4 * 0.5 * 2  # planted: per coordinate
+    assert 5 * renyi(float(wide.parameter), 1, 2) <= 0.5 * 2
+    assert 5 * renyi(float(DiscreteGaussian(0.5, 1).parameter), 1, 2) > 4 * 0.5 * 2  # planted: per coordinate
     with pytest.raises(InvalidParameter, match="sequence"):
         DiscreteGaussian(0.5, [1, 1, 1, 1, 1])  # type: ignore[arg-type]
 
@@ -60,16 +61,16 @@ def test_rounding_moves_a_vector_by_no_more_than_stated(
     bound = Fraction(isqrt_up(math.ceil(squared * 2**80), 0), 2**40)
     moved = int(((values.nearest(before, grid) - values.nearest(after, grid)) ** 2).sum())
     mechanism = DiscreteGaussian(1, bound, granularity=grid)
-    assert moved <= 2 * mechanism.variance_for(len(pairs)) / grid**2
+    assert moved <= 2 * mechanism.parameter_for(len(pairs)) / grid**2
 
 
 def test_parameters_and_scale() -> None:
-    assert DiscreteGaussian(0.125).variance == 4
-    assert DiscreteGaussian("1/2", 3).variance == 9
+    assert DiscreteGaussian(0.125).parameter == 4
+    assert DiscreteGaussian("1/2", 3).parameter == 9
     assert DiscreteGaussian(0.5).rho == Fraction(1, 2)
-    assert DiscreteGaussian(0.5, 1, granularity=0.125).variance == 1
-    assert DiscreteGaussian(0.5, 1, granularity=0.125).variance_for(4) > Fraction(25, 16)
-    assert DiscreteGaussian(0.5).variance_for(1000) == 1
+    assert DiscreteGaussian(0.5, 1, granularity=0.125).parameter == 1
+    assert DiscreteGaussian(0.5, 1, granularity=0.125).parameter_for(4) > Fraction(25, 16)
+    assert DiscreteGaussian(0.5).parameter_for(1000) == 1
     assert not hasattr(DiscreteGaussian(0.5), "loss")  # a rho is not an epsilon
 
 
@@ -129,3 +130,27 @@ def test_parameters_out_of_range() -> None:
             call(0)
     with pytest.raises(InvalidParameter, match="confidence"):
         DiscreteGaussian(1).error(1)
+
+
+@pytest.mark.parametrize("rho", ["1/200", "1/8", "1/6", "1/5", "1/2", 2, 10, 1000])
+@pytest.mark.parametrize("granularity", [None, 0.5])
+def test_the_variance_is_that_of_the_law(rho: Any, granularity: Any) -> None:
+    noise = DiscreteGaussian(rho, 1, granularity)
+    grid = granularity or 1
+    with mpmath.workdps(40):
+        v = mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator / grid**2
+        weights = [mpmath.exp(-(k**2) / (2 * v)) for k in range(int(40 * mpmath.sqrt(v)) + 3)]
+        moment = sum(k**2 * weight for k, weight in enumerate(weights))
+        wanted = float(2 * moment / (2 * sum(weights) - 1) * grid**2)
+    assert noise.variance == pytest.approx(wanted, rel=1e-13)
+    assert noise.variance <= noise.parameter
+
+
+def test_the_fault_is_caught_that_the_parameter_is_taken_for_the_variance() -> None:
+    noise = DiscreteGaussian(2)
+    assert (noise.parameter, round(noise.variance, 3)) == (Fraction(1, 4), 0.215)
+    # 10^6 draws of values in 0, 1, 4, ...: their mean is off by more than .01 with probability below 1e-9 (variance
+    # of Z^2 at most .2, so that .01 is 22 standard deviations); the parameter is off by .035.
+    drawn = noise.release(np.zeros(10**6, np.int64))
+    assert abs(float((drawn.astype(float) ** 2).mean()) - noise.variance) < 0.01
+    assert abs(float((drawn.astype(float) ** 2).mean()) - float(noise.parameter)) > 0.01

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -124,6 +124,7 @@ grid_exponents = st.integers(-6, 3)
 reals = st.floats(-1e6, 1e6)
 
 
+@settings(deadline=None)
 @given(
     grid_exponents,
     st.lists(st.tuples(reals, st.floats(-50, 50)), min_size=1, max_size=6),

@@ -11,7 +11,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidParameter
@@ -85,6 +85,7 @@ def test_the_check_sees_half_the_noise(chances: Chances, kind: type[Selection]) 
     assert leak(*(law(chances, kind(1, monotonic=True), scores) for scores in (one, other))) > 1.3
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.integers(-3, 3), min_size=2, max_size=4),
     st.data(),

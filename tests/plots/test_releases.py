@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,37 @@ def test_an_ordered_key_gives_points_with_a_band() -> None:
         chart = release(_shown({"day": keys}, [*range(10), None, *range(9)]))
         assert {"area", "line", "point", "text"} == _kinds(chart)
     assert "bar" in _kinds(release(_shown({"day": days[:5]}, [1] * 5)))
+
+
+def test_codes_are_not_joined_by_a_line() -> None:
+    codes = [401, 402, 407, 502, 503, 509, 601, 602, 611, 702, 720, 801, 802]
+    assert "bar" in _kinds(release(_shown({"code": codes}, [5] * len(codes))))
+    many = [100 * at + at % 7 for at in range(MOST_BARS + 20)]
+    assert _kinds(release(_shown({"code": many}, [5] * len(many)))) == {"rule", "point"}
+    assert (
+        "lines are the intervals"
+        in release(_shown({"code": many}, [5] * len(many))).to_dict()["title"]["subtitle"][0]
+    )
+    years = list(range(2001, 2021))
+    assert '"format": "d"' in json.dumps(release(_shown({"year": years}, [5] * 20)).to_dict()), (
+        "2013, not 2,013"
+    )
+    assert {"line", "area"} <= _kinds(release(_shown({"year": years}, [5] * 20)))
+    assert {"line", "area"} <= _kinds(release(_shown({"band": [10 * at for at in range(12)]}, [5] * 12)))
+
+
+@pytest.mark.parametrize("keys", [["A", "B", "C"], list(range(12))])
+def test_a_row_without_an_answer_does_not_stretch_an_axis(keys: list[Any]) -> None:
+    shown = _shown({"key": keys}, [*([10] * (len(keys) - 1)), None])
+    ends = {
+        side: {"n": pa.array([*([10.0 + sign] * (len(keys) - 1)), sign * 1e12])}
+        for side, sign in (("low", -1), ("high", 1))
+    }
+    chart = release(Example(shown.values, ends["low"], ends["high"], Fraction(1)))
+    scales = json.dumps(chart.to_dict())
+    domains = [json.loads(found) for found in re.findall(r'"domain": (\[-?[0-9.e+]+, -?[0-9.e+]+\])', scales)]
+    assert domains
+    assert all(abs(end) <= 11 for domain in domains for end in domain)
 
 
 def test_two_keys_give_a_grid_with_what_is_missing() -> None:

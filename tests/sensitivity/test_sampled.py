@@ -175,6 +175,18 @@ def test_what_is_vouched_for_gets_the_noise_of_its_sensitivity() -> None:
         assert (worst < 0.0518) == fits
 
 
+def test_it_is_refused_for_other_neighbours_than_those_of_the_policy(found: SampledSensitivity) -> None:
+    table = pa.table({"height": [170.0] * 500})
+    policy = _policy(random_dp=True, neighbours="add_remove")
+    assert found.neighbours == "replace_one"
+    with dp.protect(table, policy=policy) as session:
+        with pytest.raises(InvalidParameter, match="one record replaced"):
+            session.release(lambda: 170.0, found, 0.5, what="mean height")
+        assert session.budget.spent == 0
+        other = dataclasses.replace(found, neighbours="add_remove")
+        assert len(session.release(lambda: 170.0, other, 0.5, what="mean height")) == 1
+
+
 def test_random_dp_is_written_and_read(tmp_path: Path) -> None:
     policy = _policy(random_dp=True)
     path = tmp_path / "policy.toml"

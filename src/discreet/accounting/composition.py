@@ -21,7 +21,7 @@ def sequential(losses: Iterable[Loss]) -> Loss:
 
     Example:
         >>> str(sequential([Loss(0.1), Loss(0.2), Loss(0.3, 1e-9)]))
-        'epsilon 3/5, delta 1/1000000000'
+        'epsilon 0.6, delta 1e-09'
     """
     return sum(losses, Loss(0))
 
@@ -38,7 +38,7 @@ def parallel(losses: Iterable[Loss]) -> Loss:
 
     Example:
         >>> str(parallel([Loss(0.1), Loss("1/2")]))
-        'epsilon 1/2'
+        'epsilon 0.5'
     """
     found = list(losses)
     if not found:

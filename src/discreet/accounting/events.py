@@ -204,7 +204,7 @@ class Repeated(Event):
     Example:
         >>> from discreet.accounting import loss_of
         >>> str(loss_of(Repeated(Released(0.1, neighbours="add_remove"), 7)))
-        'epsilon 7/10'
+        'epsilon 0.7'
     """
 
     event: Event
@@ -222,7 +222,7 @@ class Composed(Event):
         >>> from discreet.accounting import loss_of
         >>> one, two = Released(0.1, neighbours="add_remove"), LaplaceNoise(5, neighbours="add_remove")
         >>> str(loss_of(Composed([one, two])))
-        'epsilon 3/10'
+        'epsilon 0.3'
     """
 
     events: tuple[Event, ...]
@@ -272,7 +272,7 @@ class Grouped(Event):
     Example:
         >>> from discreet.accounting import loss_of
         >>> str(loss_of(Grouped(Released(0.1, neighbours="add_remove"), 5)))
-        'epsilon 1/2'
+        'epsilon 0.5'
     """
 
     event: Event
@@ -290,7 +290,7 @@ class ReplaceOne(Event):
         >>> from discreet.accounting import loss_of
         >>> seen = ReplaceOne(Released(0.1, neighbours="add_remove"))
         >>> str(loss_of(seen)), seen.neighbours
-        ('epsilon 1/5', 'replace_one')
+        ('epsilon 0.2', 'replace_one')
     """
 
     event: Event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
 
 from discreet.accounting.accountants import Accountant, ZCDPAccountant
@@ -26,7 +27,7 @@ class Filter:
 
     Args:
         limit: the most that may be spent.
-        accountant: a fresh one; the filter keeps it.
+        accountant: a fresh one; the filter keeps a copy.
         own: of the limit's delta, the part that is kept for deltas of the events themselves, under `zcdp`.
         adaptive: False promises that the events, or at least their losses, are fixed before the first answer.
 
@@ -59,11 +60,13 @@ class Filter:
                 f"{accountant.name} needs a delta.", "Give Loss(1, 1e-9), say, or use pure."
             )
         self.limit = limit
+        # A copy, so that nobody else changes the one that is in place.
+        self._accountant = accountant.copy()
         self._own = fraction_of_one(own, "own")
         if self._own > limit.delta:
             raise InvalidParameter("own is more than the limit's delta.", "Give a part of it.")
-        self._accountant = accountant
         self._adaptive = adaptive
+        self._lock = threading.Lock()
 
     @property
     def spent(self) -> Loss:
@@ -90,11 +93,21 @@ class Filter:
             BudgetExceeded: it would pass the limit. Nothing was spent.
             UnsupportedEvent: it cannot be priced.
         """
-        after = self._accountant.copy().add(event, count)
-        if not self._fits(after):
-            asked = max(Fraction(0), self._priced(after) - self.spent.epsilon)
-            raise BudgetExceeded("this filter", at_least(asked), at_most(self.left.epsilon))
-        self._accountant = after
+        while True:
+            before = self._accountant
+            after = before.copy().add(event, count)
+            if not self._fits(after):
+                spent = self._loss(before)
+                asked = max(Fraction(0), self._priced(after) - spent.epsilon)
+                raise BudgetExceeded(
+                    "this filter", at_least(asked), at_most(spent.left_of(self.limit).epsilon)
+                )
+            # An accountant that is in place is never changed, so that it is still the same one if and only if
+            # nothing was spent since it was priced.
+            with self._lock:
+                if self._accountant is before:
+                    self._accountant = after
+                    return
 
     def _fits(self, accountant: Accountant) -> bool:
         if isinstance(accountant, ZCDPAccountant) and accountant.total.delta > self._own:
@@ -144,10 +157,12 @@ class Odometer:
                 f"{accountant.name} cannot be read at a time that the answers choose.", "Use pure or zcdp."
             )
         self._accountant = accountant
+        self._lock = threading.Lock()
 
     def add(self, event: Event, count: int = 1) -> None:
-        """Count an event."""
-        self._accountant.add(event, count)
+        """Count an event. Threads may share an odometer."""
+        with self._lock:
+            self._accountant.add(event, count)
 
     def spent(self, delta: Number = 0) -> Loss:
         """What was spent so far; `zcdp` needs a delta, the same at every reading.

@@ -55,8 +55,17 @@ class Loss:
         return Loss(self.epsilon + other.epsilon, self.delta + other.delta)
 
     def __str__(self) -> str:
-        """Write the exact loss, such as `epsilon 1/10`."""
-        return f"epsilon {self.epsilon}" + (f", delta {self.delta}" if self.delta else "")
+        """Write the loss as people read it: as decimals of at most 9 significant digits, rounded up.
+
+        Example:
+            >>> str(Loss("1/10")), str(Loss("1/3", "1e-9"))
+            ('epsilon 0.1', 'epsilon 0.333333334, delta 1e-09')
+        """
+        return f"epsilon {at_least(self.epsilon)}" + (f", delta {at_least(self.delta)}" if self.delta else "")
+
+    def __repr__(self) -> str:
+        """Write it as `Loss(0.1, 1e-09)`, rounded like `str`; the attributes are exact."""
+        return f"Loss({at_least(self.epsilon)}" + (f", {at_least(self.delta)})" if self.delta else ")")
 
     def within(self, limit: Loss) -> bool:
         """Say whether neither coordinate exceeds that of the limit; the comparison is exact.

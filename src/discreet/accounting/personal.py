@@ -58,7 +58,7 @@ def minimum(epsilons: Iterable[Number]) -> Loss:
 
     Example:
         >>> str(minimum([0.5, 1, 0.1]))
-        'epsilon 1/10'
+        'epsilon 0.1'
     """
     found = [epsilon_of(one) for one in epsilons]
     if not found:

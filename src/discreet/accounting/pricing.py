@@ -25,7 +25,7 @@ def loss_of(event: ev.Event) -> Loss:
     Example:
         >>> one = ev.Released(0.1, neighbours="add_remove")
         >>> str(loss_of(ev.Composed([one, ev.Repeated(one, 3)])))
-        'epsilon 2/5'
+        'epsilon 0.4'
     """
     return _loss(event)
 

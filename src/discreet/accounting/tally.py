@@ -50,7 +50,7 @@ class Tally:
     Example:
         >>> tally = Tally().plus(Loss(0.1)).plus(Loss(0.2))
         >>> str(tally.loss), tally.squares, tally.equal
-        ('epsilon 3/10', Fraction(1, 20), False)
+        ('epsilon 0.3', Fraction(1, 20), False)
     """
 
     loss: Loss = Loss(0)  # noqa: RUF009

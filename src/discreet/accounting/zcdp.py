@@ -19,10 +19,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.loss import Loss
+from discreet.accounting.loss import Loss, at_least
 from discreet.accounting.rounding import fraction_of_one, up
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
+
+_TINY = 1e-100
 
 
 @dataclass(frozen=True, init=False)
@@ -81,6 +83,19 @@ class ZCDP:
         """Compose two releases (Bun and Steinke 2016, lemmas 1.7 and 8.2)."""
         return ZCDP(self.rho + other.rho, self.delta + other.delta)
 
+    def __str__(self) -> str:
+        """Write it as people read it: as decimals of at most 9 significant digits, rounded up.
+
+        Example:
+            >>> str(ZCDP("1/200")), ZCDP("1/3", "1e-9")
+            ('rho 0.005', ZCDP(0.333333334, 1e-09))
+        """
+        return f"rho {at_least(self.rho)}" + (f", delta {at_least(self.delta)}" if self.delta else "")
+
+    def __repr__(self) -> str:
+        """Write it as `ZCDP(0.005)`, rounded like `str`; the attributes are exact."""
+        return f"ZCDP({at_least(self.rho)}" + (f", {at_least(self.delta)})" if self.delta else ")")
+
     def group(self, size: int) -> ZCDP:
         """The loss of a group of k units: k^2 rho, exact (Bun and Steinke 2016, proposition 1.9).
 
@@ -110,7 +125,7 @@ class ZCDP:
             raise InvalidParameter(
                 "delta is not above the delta that was already spent.", "Give a larger delta."
             )
-        rho, log_inverse = float(self.rho), math.log(spare.denominator) - math.log(spare.numerator)
+        rho, log_inverse = self._rho, math.log(spare.denominator) - math.log(spare.numerator)
 
         def epsilon(order: float) -> float:
             # order is a - 1, so that nothing cancels near a = 1
@@ -128,7 +143,9 @@ class ZCDP:
             >>> f"{float(ZCDP(0.1).delta_at(2)):.2e}"
             '4.33e-06'
         """
-        rho, wanted = float(self.rho), float(decimal(epsilon, "epsilon"))
+        rho, wanted = self._rho, float(decimal(epsilon, "epsilon"))
+        if abs(wanted) > 1 / _TINY:
+            raise InvalidParameter("epsilon is too large to be computed with.", "Give a smaller epsilon.")
         if self.rho == 0:
             return min(Fraction(1), self.delta)
 
@@ -140,8 +157,17 @@ class ZCDP:
         # About the best order: the first where epsilon is large, the second where it is next to nothing.
         best = _least(log_delta, math.log(max((wanted - rho) / (2 * rho), 1 / math.sqrt(2 * rho))))
         return min(
-            Fraction(1), self.delta + up(math.exp(min(0.0, log_delta(best)))) * (1 + Fraction(1, 10**9))
+            Fraction(1),
+            # e^-700 is a double; below it a double may be 0, which is not rounded up
+            self.delta + up(math.exp(min(0.0, max(-700.0, log_delta(best))))) * (1 + Fraction(1, 10**9)),
         )
+
+    @property
+    def _rho(self) -> float:
+        """Rho as a double whose square and inverse are doubles too; one that is smaller is raised, which is safe."""
+        if self.rho > 1 / _TINY:
+            raise InvalidParameter("rho is too large to be computed with.", "Give a smaller rho.")
+        return max(float(self.rho), _TINY)
 
 
 def _least(function: Callable[[float], float], guess: float) -> float:

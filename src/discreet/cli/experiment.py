@@ -111,7 +111,11 @@ def mean(
          f"{100 * row['coverage']:.1f} %"]
         for row in rows
     ]  # fmt: skip
-    print_table(["epsilon", "people", "mean error", "95 % radius", "within it"], body, [True] * 5)
+    print_table(
+        ["epsilon", "people", "mean error", f"{100 * (1 - cases[0].alpha):g} % radius", "within it"],
+        body,
+        [True] * 5,
+    )
     share = float(np.mean([case.coverage for case in cases]))
     typer.echo(f"{100 * share:.2f} % of {rounds * len(cases):,} releases lie within the radius")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -118,7 +119,7 @@ def _only(mode: str, given: dict[str, object]) -> None:
 def _counts(
     d: int, epsilon: str | None, error: str | None, neighbours: str, confidence: float
 ) -> tuple[dict[str, Any], list[str]]:
-    from discreet.planning import VectorError, epsilon_for_expected_max
+    from discreet.planning import VectorError, WholeError, epsilon_for_expected_max
     from discreet.planning.read import sensitivity_of
 
     if (epsilon is None) == (error is None):
@@ -128,16 +129,21 @@ def _counts(
     else:
         loss = epsilon
     plan = VectorError.of_counts(d, loss, neighbours)
+    drawn = WholeError.of(d, loss, sensitivity_of(neighbours))
     document = {
         "counts": plan.d,
         "epsilon": _epsilon(loss),
         "neighbours": neighbours,
         "scale": plan.scale,
-        "one": {"expected": plan.one.mean_abs, "rms": plan.one.rms, "radius": plan.one.radius(confidence)},
+        "one": {"expected": plan.one.mean_abs, "rms": plan.one.rms, "radius": drawn.radius(confidence)},
         "largest": {
             "expected": plan.expected_max,
             "bound": plan.bound_max,
-            "radius": plan.max_radius(confidence),
+            "radius": drawn.max_radius(confidence),
+        },
+        "drawn": {
+            "one": {"expected": drawn.mean_abs, "rms": drawn.rms},
+            "largest": {"expected": drawn.expected_max},
         },
         "confidence": confidence,
     }
@@ -146,9 +152,12 @@ def _counts(
         f"{plan.d:,} count{'s' * (plan.d != 1)} · epsilon {_short(_epsilon(loss))} · {_WORDS[neighbours]} · "
         f"noise of scale {_short(plan.scale)}",
         f"one      expected error {plan.one.mean_abs:,.2f} · rms {plan.one.rms:,.2f} · "
-        f"within {plan.one.radius(confidence):,.2f} at {percent}",
-        f"largest  expected error {plan.expected_max:,.2f}, exactly · bound {plan.bound_max:,.2f} · "
-        f"within {plan.max_radius(confidence):,.2f} at {percent}",
+        f"within {drawn.radius(confidence):,} at {percent}",
+        f"largest  expected error {plan.expected_max:,.2f} · bound {plan.bound_max:,.2f} · "
+        f"within {drawn.max_radius(confidence):,} at {percent}",
+        f"Expected errors are those of a density with this scale, as in textbooks. In the whole numbers that are "
+        f"drawn they are {drawn.mean_abs:,.2f} (rms {drawn.rms:,.2f}) and {drawn.expected_max:,.2f}; "
+        f"what a count is within is exact for these.",
     ]
     return document, lines
 
@@ -257,6 +266,8 @@ def _demands(
     document = {
         "scale": plan.scale,
         "epsilon": plan.epsilon,
+        "density": plan.density,
+        "whole": plan.whole,
         "binding": plan.binding,
         "ceiling": plan.ceiling,
         "feasible": plan.feasible,
@@ -267,8 +278,13 @@ def _demands(
     decides = {"sd": "the standard deviation", "tail": "the tail"}[plan.binding]
     lines = [
         " · ".join(asked),
-        f"noise of scale at most {_short(plan.scale)}, so epsilon at least {_short(plan.epsilon)}; {decides} decides",
+        f"noise of scale at most {_down(plan.scale)}, so epsilon at least {_up(plan.epsilon)}; {decides} decides",
     ]
+    if plan.whole is not None:
+        lines.append(
+            f"that holds for whole numbers, such as counts, which alone need {_up(plan.whole)}, and for others, "
+            f"which need {_up(plan.density)}"
+        )
     if plan.ceiling is not None:
         verdict = "feasible" if plan.feasible else "not feasible"
         lines.append(f"{verdict} under the ceiling of epsilon {_short(plan.ceiling)}")
@@ -293,6 +309,18 @@ def _number(value: str | None) -> float:
     from discreet.planning.read import above_zero
 
     return above_zero(value or "", "error")
+
+
+def _up(value: float) -> str:
+    """Five digits that are not below the value: an epsilon that is typed in as it is printed will do."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 4)
+    return _short(math.ceil(value / step * (1 - 1e-12)) * step)
+
+
+def _down(value: float) -> str:
+    """Five digits that are not above the value."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 4)
+    return _short(math.floor(value / step * (1 + 1e-12)) * step)
 
 
 def _short(value: float) -> str:

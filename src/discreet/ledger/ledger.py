@@ -86,7 +86,7 @@ class Ledger:
             >>> charge = ledger.charge("count of visits", Loss(0.5), [visits])
             >>> ledger.settle(charge, b"1042")
             >>> ledger.replay("count of visits"), str(ledger.spent("data set visits"))
-            (b'1042', 'epsilon 1/2')
+            (b'1042', 'epsilon 0.5')
         """
         text("The question", question)
         names = [account.name for account in accounts]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.accounting.loss import at_least, at_most
-from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
+from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused
 from discreet.local.messages import STEPS, Access, Choices, Declaration, Node, Offer, Report
 from discreet.local.node import LocalNode
 from discreet.local.spread import half_width
@@ -64,6 +64,10 @@ class Estimate:
 
 class Federation:
     """Nodes that are asked together. Whoever holds it sees noisy answers only.
+
+    A node is believed in what it measures, and in nothing that can be seen: an answer for another epsilon than was
+    asked, or under another declaration or name than was offered, is refused. So no node can make an interval narrow by
+    a claim; one that lies about its values shifts the estimate, as any participant can.
 
     Args:
         nodes: anything with `describe` and `ask`, here or remote, at least one.
@@ -119,10 +123,11 @@ class Federation:
         Raises:
             QueryRefused: a node is closed, or all of them are, or one has declared something else. Nothing was charged.
             BudgetExceeded: a node has too little left. Nothing was charged, unless somebody else asked meanwhile.
+            EngineError: a node answered something else than it was asked. The nodes asked so far were charged.
         """
         loss = epsilon_of(epsilon)
         offers = [(node, node.describe()) for node in self._nodes]
-        open_nodes = [node for node, offer in offers if self._ready(offer, loss, skip_closed, of)]
+        open_nodes = [(node, offer) for node, offer in offers if self._ready(offer, loss, skip_closed, of)]
         declared = {offer.access.categories for _, offer in offers if isinstance(offer.access, Choices)}
         if len(declared) > 1:
             raise QueryRefused(
@@ -133,8 +138,8 @@ class Federation:
                 "Every node is closed.", "The owners declare what may be asked, with open(...)."
             )
         reports = []
-        for done, node in enumerate(open_nodes, 1):
-            reports.append(node.ask(loss))
+        for done, (node, offer) in enumerate(open_nodes, 1):
+            reports.append(_as_asked(node.ask(loss), offer, loss))
             if progress is not None:
                 progress(done, len(open_nodes))
         return reports
@@ -244,6 +249,22 @@ class Federation:
         half_width([1.0], level)  # so that a bad confidence shows before anything is charged
         reports = self.ask(epsilon, of=Access, skip_closed=skip_closed, progress=progress)
         return estimate(what, reports, level)
+
+
+def _as_asked(report: Report, offer: Offer, loss: Fraction) -> Report:
+    """Return the report if it is the answer to the question, from the node that was asked."""
+    claims = (
+        ("another epsilon", report.epsilon == loss),
+        ("another declaration", report.access == offer.access),
+        ("another name", report.name == offer.name),
+    )
+    for what, holds in claims:
+        if not holds:
+            raise EngineError(
+                f"The node {offer.name} answered with {what} than was asked for or offered.",
+                "Its charge stays; ask its owner, or leave it out.",
+            )
+    return report
 
 
 def estimate(what: str, reports: Sequence[Report], confidence: Number = 0.95) -> Estimate:

@@ -15,6 +15,11 @@ Neighbours: TypeAlias = Literal["replace_one", "add_remove"]
 STEPS: Final = 1 << 24
 """A value is one of STEPS + 1 places between its bounds, so rounding is far below the noise of a single value."""
 
+NARROWEST: Final = Fraction(1, 1 << 500)
+"""The bounds of a node are at least this far apart."""
+WIDEST: Final = Fraction(1 << 500)
+"""They are at most this far apart."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -44,6 +49,12 @@ class Access:
         low, high = (decimal(end, "A bound") for end in bounds)
         if low >= high:
             raise InvalidParameter("The lower bound is not below the upper one.", "Write bounds=(0, 100).")
+        # A node measures in doubles how far a value is from the lower bound.
+        if not (float(low) < float(high) and NARROWEST <= high - low <= WIDEST):
+            raise InvalidParameter(
+                "The bounds are too near to each other or too far apart for doubles.",
+                "Subtract an offset, or take another unit.",
+            )
         if neighbours not in ("replace_one", "add_remove"):
             raise InvalidParameter('neighbours is neither "replace_one" nor "add_remove".', "Choose one.")
         object.__setattr__(self, "bounds", (low, high))

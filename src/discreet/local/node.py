@@ -15,7 +15,8 @@ from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.local.messages import STEPS, Access, Choices, Declaration, Offer, Report
 from discreet.mechanisms import Laplace, RandomizedResponse
-from discreet.rational import Number, epsilon_of
+from discreet.mechanisms.arrays import masked
+from discreet.rational import Number, epsilon_of, show
 
 MOST_VALUES: Final = 1 << 36
 """So many values fit into a sum of 64 bits, with the noise."""
@@ -23,6 +24,11 @@ MOST_VALUES: Final = 1 << 36
 
 def _finite(array: npt.NDArray[Any]) -> bool:
     return array.dtype.kind in "iuf" and bool(np.isfinite(array).all())
+
+
+def _inside(places: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Clamp places into 0..STEPS. One that is no number fails both comparisons and is 0."""
+    return np.where(places >= STEPS, float(STEPS), np.where(places > 0, places, 0.0))
 
 
 class LocalNode:
@@ -54,12 +60,14 @@ class LocalNode:
         >>> ward.ask(0.25).records, str(ward.describe().left)
         (3, '3/4')
         >>> ward
-        <LocalNode ward 3: open, epsilon 3/4 left of 1>
+        <LocalNode ward 3: open, epsilon 0.75 left of 1>
     """
 
     def __init__(
         self, name: str, values: npt.ArrayLike, *, ledger: str | os.PathLike[str] | None = None
     ) -> None:
+        if isinstance(values, np.ma.MaskedArray):
+            raise masked()
         array = np.array(values)
         if array.ndim != 1 or not (array.dtype.kind == "U" or _finite(array)):
             raise InvalidParameter(
@@ -142,9 +150,10 @@ class LocalNode:
     def _sums(self, access: Access) -> npt.NDArray[np.int64]:
         """The exact sums, in steps: one value moves all of them together by at most STEPS."""
         low, width = float(access.bounds[0]), float(access.width)
-        places = np.floor((self._values.astype(np.float64) - low) / width * STEPS + 0.5)
+        with np.errstate(over="ignore", invalid="ignore"):
+            places = np.floor((self._values.astype(np.float64) - low) / width * STEPS + 0.5)
         # Clamped after the division: whatever rounding did, a place is in 0..STEPS, and of its own value alone.
-        total = np.clip(places, 0, STEPS).astype(np.int64).sum()
+        total = _inside(places).astype(np.int64).sum()
         if access.neighbours == "replace_one":
             return np.array([total], np.int64)
         return np.array([total, len(self._values) * STEPS - total], np.int64)
@@ -155,6 +164,5 @@ class LocalNode:
     def __repr__(self) -> str:
         if self._access is None:
             return f"<LocalNode {self.name}: closed>"
-        return (
-            f"<LocalNode {self.name}: open, epsilon {self._left(self._access)} left of {self._access.budget}>"
-        )
+        left, budget = show(self._left(self._access)), show(self._access.budget)
+        return f"<LocalNode {self.name}: open, epsilon {left} left of {budget}>"

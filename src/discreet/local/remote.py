@@ -78,8 +78,19 @@ class RemoteNode:
         return Offer.from_dict(self._reply({"do": "describe"}))
 
     def ask(self, epsilon: Number) -> Report:
-        """Ask the node for a noisy answer; epsilon travels exactly."""
-        return Report.from_dict(self._reply({"do": "ask", "epsilon": str(epsilon_of(epsilon))}))
+        """Ask the node for a noisy answer; epsilon travels exactly.
+
+        Raises:
+            EngineError: it claims another epsilon than it was asked for.
+        """
+        loss = epsilon_of(epsilon)
+        report = Report.from_dict(self._reply({"do": "ask", "epsilon": str(loss)}))
+        if report.epsilon != loss:
+            raise EngineError(
+                "The node answered with another epsilon than it was asked for.",
+                "Its charge stays; ask its owner.",
+            )
+        return report
 
     def _reply(self, message: dict[str, Any]) -> Message:
         reply = self._send(message)

@@ -29,6 +29,8 @@ from discreet.noise.gaussian import LARGEST, SMALLEST
 from discreet.rational import Number, epsilon_of
 
 _SUMMED: Final = 10_000
+_SMOOTH: Final = 3
+"""From so many steps squared on the variance is v but for a share of 16 pi^2 v e^(-2 pi^2 v) < 2^-53 (Poisson)."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,11 @@ class DiscreteGaussian:
         granularity: None for integer values; for reals the grid, a power of two from 2^-512 to 2^512.
 
     Raises:
-        InvalidParameter: a parameter outside its range, or a variance outside 2^-20 to 2^50 steps squared.
+        InvalidParameter: a parameter outside its range, or a v outside 2^-20 to 2^50 steps squared.
 
     Example:
         >>> counts = DiscreteGaussian(rho="1/200")
-        >>> counts.variance, counts.error(0.95)
+        >>> counts.parameter, counts.error(0.95)
         (Fraction(100, 1), 20)
         >>> counts.release([12, 7, 0]).dtype
         dtype('int64')
@@ -67,11 +69,34 @@ class DiscreteGaussian:
         self._check(1)
 
     @property
-    def variance(self) -> Fraction:
+    def parameter(self) -> Fraction:
         """The parameter v of the noise of a single number, in the unit of the values squared."""
+        return self.parameter_for(1)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise of a single number, in the unit of the values squared.
+
+        It is below the parameter v, by less than a double can tell from 3 grid steps squared on.
+
+        Example:
+            >>> noise = DiscreteGaussian(rho=2)
+            >>> noise.parameter, round(noise.variance, 3)
+            (Fraction(1, 4), 0.215)
+        """
         return self.variance_for(1)
 
-    def variance_for(self, d: SupportsIndex) -> Fraction:
+    def variance_for(self, d: SupportsIndex) -> float:
+        """The variance of the noise of each coordinate of a vector of d: sum k^2 e^(-k^2/2v)/sum e^(-k^2/2v)."""
+        grid = float(1 if self.granularity is None else self.granularity)
+        steps = float(self._check(read_count(d, "d", "Give the number of coordinates.")))
+        if steps >= _SMOOTH:
+            return float(self.parameter_for(d))
+        k = np.arange(1, math.ceil(40 * math.sqrt(steps)) + 2)
+        weights = np.exp(-(k**2) / (2 * steps))
+        return float(2 * (k**2 * weights).sum() / (1 + 2 * weights.sum())) * grid**2
+
+    def parameter_for(self, d: SupportsIndex) -> Fraction:
         """The parameter v of the noise of each coordinate of a vector of d.
 
         For integers it does not depend on d; for reals rounding adds to the sensitivity.
@@ -119,7 +144,7 @@ class DiscreteGaussian:
     def error(self, confidence: Number = 0.95, d: int = 1) -> int | float:
         """Half-width of the interval of one coordinate of a vector of d, in the unit of the values.
 
-        A multiple m of the grid with P(|noise| <= m) >= confidence: the least one up to a variance of 10,000
+        A multiple m of the grid with P(|noise| <= m) >= confidence: the least one up to a v of 10,000
         steps squared, and beyond that at most a step more, since the tail of the normal law bounds this one.
 
         Raises:
@@ -134,7 +159,7 @@ class DiscreteGaussian:
         return self._half_width(-math.expm1(math.log(level) / count), count)
 
     def _check(self, d: int) -> Fraction:
-        steps = self.variance_for(d) / (1 if self.granularity is None else self.granularity**2)
+        steps = self.parameter_for(d) / (1 if self.granularity is None else self.granularity**2)
         if not SMALLEST <= steps <= LARGEST:
             raise InvalidParameter(
                 "sensitivity^2/(2 rho), in grid steps squared, is outside 2^-20 to 2^50.",

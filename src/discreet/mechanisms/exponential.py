@@ -14,7 +14,8 @@ best has weight 1 in the sum; there are fewer than |Y| of them. So P(loss >= sca
 scale = 2 S/epsilon (McSherry and Talwar 2007). Without ln|Y| it is false.
 
 Only differences from the largest score are ever exponentiated, so no score is too large; the draw is exact
-(`noise.choice`), and its time depends on the scores. `PermuteAndFlip` is never worse, and its time hardly does.
+(`noise.choice`), and its time depends on the scores. `PermuteAndFlip` is never worse, and its time hardly
+does for scores that are whole or on a grid.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
+from discreet.mechanisms.arrays import masked
 from discreet.mechanisms.parameters import read_confidence
 from discreet.rational import Number
 
@@ -114,8 +115,14 @@ def read_places(values: object, categories: Sequence[Any]) -> npt.NDArray[np.int
     Raises:
         InvalidParameter: not a flat sequence, or a value that is not among the categories.
     """
-    if isinstance(values, (str, bytes)) or np.ndim(values) != 1:  # type: ignore[arg-type]
+    try:
+        flat = not isinstance(values, (str, bytes)) and np.ndim(values) == 1  # type: ignore[arg-type]
+    except ValueError:  # NumPy's word for a ragged list
+        flat = False
+    if not flat:
         raise InvalidParameter("The values are not a flat sequence.", "Give one value for each person.")
+    if isinstance(values, np.ma.MaskedArray):
+        raise masked()
     if isinstance(categories, range):
         array = np.asarray(values)
         if not array.size:

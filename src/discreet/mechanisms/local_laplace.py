@@ -22,7 +22,7 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import laplace_sum
 from discreet.mechanisms import values as grid_values
-from discreet.mechanisms.parameters import read_confidence, read_count
+from discreet.mechanisms.parameters import read_confidence, read_count, read_granularity
 from discreet.noise import add_laplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, decimal, epsilon_of, positive
@@ -103,6 +103,7 @@ class LocalLaplace:
         object.__setattr__(self, "high", decimal(high, "high"))
         if self.low >= self.high:
             raise InvalidParameter("low is not below high.", "Give the bounds in order.")
+        read_granularity(self.granularity)  # it is within the range of all grids, and so of doubles
         low_step, high_step = self._ends
         if max(-low_step, high_step) > grid_values.FARTHEST:
             raise InvalidParameter(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
+from discreet.mechanisms.arrays import take
 from discreet.rational import exact
 
 _FARTHEST: Final = 1 << 62
@@ -60,14 +61,25 @@ def read(scores: object, granularity: Fraction | None, *, rationals: bool) -> Sc
         names, scores = tuple(scores), list(scores.values())
     elif isinstance(scores, np.ndarray) and scores.dtype == object and scores.ndim == 1:
         scores = scores.tolist()
-    if np.ndim(scores) != 1:  # type: ignore[arg-type]
-        raise InvalidParameter("The scores are not one number for each candidate.", "Give a flat sequence.")
-    if granularity is not None:
-        numbers: npt.NDArray[Any] = grid_values.nearest(scores, granularity)
-    elif rationals and isinstance(scores, (list, tuple)) and not all(map(_plain, scores)):
+    numbers: npt.NDArray[Any]
+    if (
+        granularity is None
+        and rationals
+        and isinstance(scores, (list, tuple))
+        and not all(map(_plain, scores))
+    ):
         numbers = _fractions(scores)
     else:
-        numbers = grid_values.integers(scores, "Round the scores, or give the mechanism a granularity.")
+        array = take(scores)
+        if array.ndim != 1:
+            raise InvalidParameter(
+                "The scores are not one number for each candidate.", "Give a flat sequence."
+            )
+        if granularity is not None:
+            numbers = grid_values.nearest(array, granularity)
+        else:
+            fix = "Round the scores, or give the mechanism a granularity."
+            numbers = grid_values.integers(array, fix)
     if numbers.size == 0:
         raise InvalidParameter("There is no candidate.", "Give one at least.")
     if numbers.dtype != object and (numbers.max() >= _FARTHEST or numbers.min() <= -_FARTHEST):

@@ -44,6 +44,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
+from discreet.mechanisms import values as grid_values
+from discreet.mechanisms.arrays import take
 from discreet.noise import add_laplace
 from discreet.noise.digits import enclose_exp
 from discreet.noise.distribution import DiscreteLaplace
@@ -159,8 +161,11 @@ class ThresholdedCounts:
         Raises:
             InvalidParameter: counts are not whole positive numbers in one dimension.
         """
-        given = np.asarray(counts)
-        if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or (given < 1).any():
+        given = take(counts)
+        if given.dtype.kind not in "iuO" and given.size:
+            given = np.zeros(1, np.int64)  # refused below
+        given = grid_values.integers(given, "Give whole numbers.")
+        if given.ndim != 1 or (given < 1).any():
             raise InvalidParameter(
                 "Counts of units must be positive whole numbers.", "Leave groups without units out."
             )

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
+from discreet.mechanisms.arrays import take
 from discreet.rational import exact
 
 Steps: TypeAlias = npt.NDArray[np.int64]
@@ -24,7 +25,9 @@ FARTHEST: Final = 1 << 62
 
 def is_scalar(values: object) -> bool:
     """Tell whether the answer is a single number."""
-    return np.ndim(values) == 0  # type: ignore[arg-type]
+    if isinstance(values, (list, tuple)):
+        return False
+    return isinstance(values, (int, float)) or np.ndim(values) == 0  # type: ignore[arg-type]
 
 
 def integers(values: object, fix: str) -> Steps:
@@ -33,7 +36,7 @@ def integers(values: object, fix: str) -> Steps:
     Raises:
         InvalidParameter: not whole (with `fix` as the remedy), not finite, outside int64, not numeric.
     """
-    array = _array(values)
+    array = take(values)
     if array.dtype.kind == "f":
         array = _finite(array)
         if (array != np.floor(array)).any():
@@ -59,7 +62,7 @@ def nearest(values: object, grid: Fraction) -> Steps:
     Raises:
         InvalidParameter: not finite, not numeric, or more than 2^62 grid steps from zero.
     """
-    array = _array(values)
+    array = take(values)
     if array.dtype.kind in "iu" and array.dtype != np.uint64:
         return _nearest_integers(array.astype(np.int64), grid)
     if array.dtype.kind != "f":
@@ -89,27 +92,6 @@ def _nearest_integers(array: Steps, grid: Fraction) -> Steps:
     if (np.abs(steps // 2) > FARTHEST // 2).any():
         raise _too_far()
     return steps
-
-
-def _array(values: object) -> npt.NDArray[Any]:
-    if isinstance(values, (str, bytes)):
-        raise InvalidParameter("A value is text, not a number.", "Give numbers.")
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise InvalidParameter("The values are not a rectangular array.", "Give one.") from None
-    if isinstance(values, (list, tuple)) and array.dtype.kind != "b":
-        # NumPy reads [True, 2] as integers.
-        items = np.asarray(values, dtype=object).ravel()
-        if any(isinstance(item, (bool, np.bool_)) for item in items):
-            array = np.zeros(0, np.bool_)
-    if array.dtype.kind == "b":
-        raise InvalidParameter("A value is a boolean.", "Convert the values to integers.")
-    if array.dtype.kind not in "iufO" or array.dtype.itemsize > 8:
-        raise InvalidParameter(
-            f"The values are of type {array.dtype}.", "Give integers or floats of at most 64 bits."
-        )
-    return array
 
 
 def _finite(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

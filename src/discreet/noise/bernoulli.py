@@ -21,7 +21,7 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.noise import digits, entropy, lanes
 from discreet.noise.digits import Digits
-from discreet.noise.entropy import Source
+from discreet.noise.entropy import Source, undivided
 from discreet.noise.lanes import Thresholds
 from discreet.noise.parameters import Size, read_size
 from discreet.rational import Number, exact, positive
@@ -37,6 +37,7 @@ _BEYOND: Final = 64
 def bernoulli(p: Number, size: None = None) -> bool: ...
 @overload
 def bernoulli(p: Number, size: int | tuple[int, ...]) -> Coins: ...
+@undivided
 def bernoulli(p: Number, size: Size = None) -> bool | Coins:
     """Toss exact coins: True with probability p, a rational.
 
@@ -69,6 +70,7 @@ def bernoulli_exp(x: Number, size: None = None, *, scale: Number = 1) -> bool: .
 def bernoulli_exp(x: Number, size: int | tuple[int, ...], *, scale: Number = 1) -> Coins: ...
 @overload
 def bernoulli_exp(x: Many, size: Size = None, *, scale: Number = 1) -> Coins: ...
+@undivided
 def bernoulli_exp(x: Number | Many, size: Size = None, *, scale: Number = 1) -> bool | Coins:
     """Toss exact coins: True with probability e^(-x/scale).
 
@@ -111,6 +113,7 @@ def bernoulli_exp(x: Number | Many, size: Size = None, *, scale: Number = 1) -> 
 def bernoulli_odds(x: Number, size: None = None, *, weight: Number = 1) -> bool: ...
 @overload
 def bernoulli_odds(x: Number, size: int | tuple[int, ...], *, weight: Number = 1) -> Coins: ...
+@undivided
 def bernoulli_odds(x: Number, size: Size = None, *, weight: Number = 1) -> bool | Coins:
     """Toss exact coins whose odds are weight * e^-x: True with probability w e^-x/(1 + w e^-x).
 

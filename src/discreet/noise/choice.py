@@ -10,7 +10,7 @@ n attempts are expected at most, and they are made by the block. How many are ma
 Permute-and-flip. Walk through the candidates in a random order and stop at the first whose coin, True with
 probability e^(-gap/s), is True (McKenna and Sheldon 2020). Coins and order are independent, so the first True
 in a random order is uniform among all that are True: toss every coin, then choose uniformly. One pass, whose
-work hardly depends on the gaps.
+work hardly depends on gaps that are integers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.noise import entropy
 from discreet.noise.bernoulli import Many, bernoulli_exp
-from discreet.noise.entropy import Source
+from discreet.noise.entropy import Source, undivided
 from discreet.noise.parameters import Size, read_size
 from discreet.rational import Number
 
@@ -39,6 +39,7 @@ _FIRST, _LARGEST = 64, 1 << 20  # attempts of the exponential choice: first bloc
 def uniform(n: int, size: None = None) -> int: ...
 @overload
 def uniform(n: int, size: int | tuple[int, ...]) -> Indices: ...
+@undivided
 def uniform(n: int, size: Size = None) -> int | Indices:
     """Draw exact uniform integers from 0 to n - 1.
 
@@ -78,6 +79,7 @@ def below(source: Source, n: int, count: int, width: int = 64) -> Indices:
     return out
 
 
+@undivided
 def exponential_choice(gaps: Many, scale: Number) -> int:
     """Choose an index with probability proportional to e^(-gaps[i]/scale), exactly.
 
@@ -105,10 +107,12 @@ def exponential_choice(gaps: Many, scale: Number) -> int:
         block = min(2 * block, _LARGEST)
 
 
+@undivided
 def permute_and_flip(gaps: Many, scale: Number) -> int:
     """Choose an index as if by tossing coins of probability e^(-gaps[i]/scale) in random order, exactly.
 
-    Arguments and errors are those of `exponential_choice`; the same coins are tossed for all gaps.
+    Arguments and errors are those of `exponential_choice`; the same coins are tossed for all gaps that are
+    integers. Rationals of a large common denominator are tossed one by one, and the time depends on them.
 
     Example:
         >>> permute_and_flip([10**9, 0], 1)

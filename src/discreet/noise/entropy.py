@@ -4,6 +4,11 @@ Each thread has a generator of its own, so no lock is taken and no two threads s
 is thrown away, and a new one keyed by the operating system takes its place, in the child of a fork and
 after `VOLUME` bytes. Nothing is kept between two requests: a word is made when it is asked for.
 
+A fork may fall into the middle of a draw, where a signal handler forks and its child goes on after it. What was
+drawn so far, and the stream itself, are then in both processes. So every request looks at its end whether it is
+still in the process that it began in, and so does every public function around all of its requests
+(`undivided`): the child begins again, with a key of its own.
+
 Under the usual assumption that AES-256 is a pseudorandom permutation, the words cannot be told from
 independent uniform ones (NIST SP 800-38A, CTR mode; 2^22 blocks under one key are far below its birthday
 bound of 2^64).
@@ -11,9 +16,11 @@ bound of 2^64).
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
-from typing import Any, Final, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -79,7 +86,13 @@ class _System:
         out = words.view(np.uint8).data
         for start in range(0, len(out), VOLUME):
             part = out[start : start + VOLUME]
-            self._generator(len(part)).fill(part)
+            while True:
+                generator = self._generator(len(part))
+                generator.fill(part)
+                if (
+                    generator.owner == _process()
+                ):  # else a fork fell between, and the parent has these bytes too
+                    break
         return words
 
     def _generator(self, size: int) -> _Aes:
@@ -108,6 +121,27 @@ def _process() -> tuple[int, int]:
     # The count of forks tells a child from its parent even when a process number is used again; the
     # number tells them apart even when a C extension forked without running Python's hooks.
     return os.getpid(), _forks
+
+
+Given = ParamSpec("Given")
+Drawn = TypeVar("Drawn")
+
+
+def undivided(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
+    """Make a function that draws begin again in the child of a fork that fell into the middle of it.
+
+    Without it parent and child would share the part of a draw that was made before the fork.
+    """
+
+    @functools.wraps(draw)
+    def whole(*args: Given.args, **kwargs: Given.kwargs) -> Drawn:
+        while True:
+            begun = _process()
+            drawn = draw(*args, **kwargs)
+            if begun == _process():
+                return drawn
+
+    return whole
 
 
 def _from_system(size: int) -> bytes:

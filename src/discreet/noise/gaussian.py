@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.noise.bernoulli import Coins, bernoulli_exp
+from discreet.noise.entropy import undivided
 from discreet.noise.laplace import laplace
 from discreet.noise.parameters import Size, read_size
 from discreet.rational import Number, exact
@@ -39,6 +40,7 @@ _WHOLE: Final = (1 << 62) - 1
 def gaussian(variance: Number, size: None = None) -> int: ...
 @overload
 def gaussian(variance: Number, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]: ...
+@undivided
 def gaussian(variance: Number, size: Size = None) -> int | npt.NDArray[np.int64]:
     """Draw exact discrete Gaussian variables: P(z) proportional to e^(-z^2/(2 variance)), z any integer.
 

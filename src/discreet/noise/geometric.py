@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.noise import digits, entropy, lanes
-from discreet.noise.entropy import Source
+from discreet.noise.entropy import Source, undivided
 from discreet.noise.parameters import Size, read_scale, read_size
 
 LIMIT: Final = (1 << 63) - 1
@@ -107,6 +107,7 @@ def draw(
 def geometric(scale: object, size: None = None) -> int: ...
 @overload
 def geometric(scale: object, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]: ...
+@undivided
 def geometric(scale: object, size: Size = None) -> int | npt.NDArray[np.int64]:
     """Draw exact geometric variables: P(k) = (1 - q) q^k for k = 0, 1, 2, ... and q = e^(-1/scale).
 

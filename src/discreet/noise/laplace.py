@@ -19,6 +19,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from discreet.noise.entropy import undivided
 from discreet.noise.geometric import sample
 from discreet.noise.parameters import Size, read_scale, read_size
 
@@ -27,6 +28,7 @@ from discreet.noise.parameters import Size, read_scale, read_size
 def laplace(scale: object, size: None = None) -> int: ...
 @overload
 def laplace(scale: object, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]: ...
+@undivided
 def laplace(scale: object, size: Size = None) -> int | npt.NDArray[np.int64]:
     """Draw exact discrete Laplace variables: P(k) proportional to e^(-|k|/scale), k any integer.
 

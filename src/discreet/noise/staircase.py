@@ -21,10 +21,12 @@ import numpy.typing as npt
 
 from discreet.noise.bernoulli import bernoulli, bernoulli_odds
 from discreet.noise.choice import uniform
+from discreet.noise.entropy import undivided
 from discreet.noise.geometric import geometric
 from discreet.noise.unbounded import continued
 
 
+@undivided
 def staircase(epsilon: Fraction, width: int, inner: int, size: int) -> list[int]:
     """Draw exact staircase variables, as ints without end.
 

@@ -13,11 +13,13 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from discreet.noise.entropy import undivided
 from discreet.noise.geometric import LIMIT, geometric
 from discreet.noise.laplace import laplace
 from discreet.noise.saturate import saturating_add
 
 
+@undivided
 def continued(drawn: npt.NDArray[np.int64], scale: Fraction) -> list[int]:
     """Return draws (n,) of `laplace` or `geometric` at a scale as ints without end.
 
@@ -30,6 +32,7 @@ def continued(drawn: npt.NDArray[np.int64], scale: Fraction) -> list[int]:
     return [_continued(int(z), scale) for z in drawn]
 
 
+@undivided
 def add_laplace(values: npt.NDArray[np.int64], scale: Fraction) -> npt.NDArray[np.int64]:
     """Return values plus discrete Laplace noise; a sum beyond +-(2^63 - 1) stays at that end.
 

@@ -1,7 +1,8 @@
 """Planning: from an error to an epsilon to a number of people, and back, before any data is read.
 
-The formulas are those of noise with a density, in floats: a plan, not a guarantee. `discreet.Session.preview` says what
-a query will do exactly.
+The formulas are those of the textbook, for noise with a density, in floats: a plan, not a guarantee. Noise on counts is
+drawn in whole numbers, and what such a number is within is `WholeError`. `discreet.Session.preview` says what a query
+will do exactly.
 """
 
 from discreet.planning.constraints import Verdict, demands
@@ -25,6 +26,7 @@ from discreet.planning.proportion import (
 from discreet.planning.schedules import Schedule
 from discreet.planning.selection import epsilon_for_selection, selection_loss
 from discreet.planning.vector import VectorError, epsilon_for_expected_max, harmonic
+from discreet.planning.whole import WholeError, whole_epsilon_for_rms, whole_epsilon_for_tail
 
 __all__ = [
     "LaplaceError",
@@ -33,6 +35,7 @@ __all__ = [
     "Schedule",
     "VectorError",
     "Verdict",
+    "WholeError",
     "demands",
     "divergence",
     "epsilon_for_expected_max",
@@ -52,4 +55,6 @@ __all__ = [
     "scale_for_rms",
     "scale_for_tail",
     "selection_loss",
+    "whole_epsilon_for_rms",
+    "whole_epsilon_for_tail",
 ]

@@ -1,7 +1,8 @@
 """The error of Laplace noise of scale b, and the scale or epsilon for an error.
 
-E|Z| = b, rms sqrt(2) b, P(|Z| > t) = e^(-t/b). Our noise is discrete, on a grid; each of these is then a little less,
-so plans made here hold (`discreet.noise.distribution.DiscreteLaplace` has the exact values).
+E|Z| = b, rms sqrt(2) b, P(|Z| > t) = e^(-t/b). Noise on a whole number is drawn in whole numbers: its expectations are
+a little less, but what it is within may be more than the radius here (`whole` has the exact law). Other numbers are
+drawn on a fine grid, and differ from this by less than a millionth.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from discreet.errors import InvalidParameter
 from discreet.planning import read
 from discreet.rational import Number
 
@@ -120,4 +122,6 @@ def linear_gap(epsilon: Number) -> float:
         ['0.47', '9.9']
     """
     e = read.epsilon(epsilon)
+    if e > 700:
+        raise InvalidParameter("e^epsilon is too large for a double.", "Give an epsilon of at most 700.")
     return (math.expm1(e) - e) / (1 + e)

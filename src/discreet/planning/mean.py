@@ -61,4 +61,4 @@ def _width(bounds: tuple[Number, Number]) -> float:
     lo, hi = (decimal(each, "a bound") for each in bounds)
     if lo >= hi:
         raise InvalidParameter("The bounds are not in order.", "Give the least value first, as (0, 120).")
-    return float(hi - lo)
+    return read.above_zero(hi - lo, "the distance of the bounds")

@@ -11,18 +11,34 @@ SENSITIVITY = {"add_remove": 1, "replace_one": 2}
 """L1 sensitivity of a histogram, or of counts in disjoint groups, whatever their number, when a unit has one row."""
 
 
+LARGEST = 1e30
+"""Numbers of a plan are from 1/LARGEST to this, so that squares and quotients of them are doubles."""
+LARGEST_EPSILON = 1e6
+"""A plan has an epsilon of at most this; the least noise that can be drawn has one of 1,024."""
+
+
 def above_zero(value: Number, name: str) -> float:
     """A positive number as a float.
 
     Raises:
-        InvalidParameter: zero, negative, not finite, or no number.
+        InvalidParameter: zero, negative, not finite, no number, or outside 1e-30 to 1e30.
     """
-    return float(positive(decimal(value, name), name))
+    found = float(positive(decimal(value, name), name))
+    if not 1 / LARGEST <= found <= LARGEST:
+        raise InvalidParameter(f"{name} is outside 1e-30 to 1e30.", "Take another unit.")
+    return found
 
 
 def epsilon(value: Number) -> float:
-    """An epsilon as a float."""
-    return float(epsilon_of(value))
+    """An epsilon as a float.
+
+    Raises:
+        InvalidParameter: no positive number, or outside 1e-15 to 1e6.
+    """
+    found = float(epsilon_of(value))
+    if not 1e-15 <= found <= LARGEST_EPSILON:
+        raise InvalidParameter("epsilon is outside 1e-15 to 1e6.", "Choose one nearer to 1.")
+    return found
 
 
 def probability(value: Number, name: str) -> float:

@@ -114,9 +114,17 @@ def functions(scale: Number = 1, draws: int = 2000, size: str | Size = "slide") 
     ps = np.linspace(0.003, 0.997, 399)
     x = axis("x", "noise", domain=(-5 * b, 5 * b), tickCount=5)
     p = axis("x", "p", domain=(0, 1), tickCount=3)
-    y = axis("y", "density", zero=True, tickCount=4)
     curve = (at, density(noise, at))
     uniform = np.random.default_rng().uniform(0.0, 1.0, draws).clip(1e-12, 1 - 1e-12)
+    level = (np.array([0.0, 1.0]), np.ones(2))
+    exactly, through = noise.draws(draws), noise.quantile(uniform)
+    # Densities are compared, so they have one scale, to which the highest bar belongs.
+    tall = max(float(curve[1].max()), *(float(_bins(each, curve)[1].max()) for each in (exactly, through)))
+    y = axis("y", "density", zero=True, tickCount=4, domain=(0, 1.05 * tall))
+    flat = axis(
+        "y", "density", zero=True, tickCount=4, domain=(0, 1.05 * float(_bins(uniform, level)[1].max()))
+    )
+    outside = [int((np.abs(each) > 5 * b).sum()) for each in (exactly, through)]
     panels = [
         _curve("density", curve, x, y, part),
         _curve(
@@ -127,14 +135,17 @@ def functions(scale: Number = 1, draws: int = 2000, size: str | Size = "slide") 
             part,
         ),
         _curve("quantile function", (ps, noise.quantile(ps)), p, axis("y", "noise", tickCount=5), part),
-        _histogram(f"{draws:,} exact draws", noise.draws(draws), curve, x, y, part),
-        _histogram(f"{draws:,} uniform draws", uniform, (np.array([0.0, 1.0]), np.ones(2)), p, y, part),
-        _histogram("the same through the quantiles", noise.quantile(uniform), curve, x, y, part),
+        _histogram(f"{draws:,} exact draws", exactly, curve, x, y, part),
+        _histogram(f"{draws:,} uniform draws", uniform, level, p, flat, part),
+        _histogram("the same through the quantiles", through, curve, x, y, part),
     ]
     rows = [
         alt.hconcat(*panels[first : first + across], spacing=20) for first in range(0, len(panels), across)
     ]
-    return finish(alt.vconcat(*rows, spacing=14), f"Laplace noise of scale {b:g}", fit)
+    says = (
+        f"Beyond ± {5 * b:g}, and not drawn: {outside[0]:,} of the exact draws, {outside[1]:,} of the others."
+    )
+    return finish(alt.vconcat(*rows, spacing=14), f"Laplace noise of scale {b:g}", fit, says)
 
 
 def _curve(
@@ -144,13 +155,18 @@ def _curve(
     return lines(rows, x, y, [title]).properties(width=part.width, height=part.height, title=title)
 
 
+def _bins(drawn: Any, curve: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The edges and the heights of a histogram over the range of a curve."""
+    edges = np.linspace(float(curve[0][0]), float(curve[0][-1]), 41 if len(curve[0]) > 2 else 21)
+    return edges, np.histogram(drawn, edges)[0] / (len(drawn) * (edges[1] - edges[0]))
+
+
 def _histogram(
     title: str, drawn: Any, curve: tuple[Floats, Floats], x: dict[str, Any], y: dict[str, Any], part: Size
 ) -> Picture:
     """Bars of the draws, and the curve that they follow."""
     alt = altair()
-    edges = np.linspace(float(curve[0][0]), float(curve[0][-1]), 41 if len(curve[0]) > 2 else 21)
-    heights = np.histogram(drawn, edges)[0] / (len(drawn) * (edges[1] - edges[0]))
+    edges, heights = _bins(drawn, curve)
     bars = (
         alt.Chart(
             data({"x": lo, "x2": hi, "y": h} for lo, hi, h in zip(edges, edges[1:], heights, strict=False))
@@ -208,15 +224,21 @@ def neighbours(
     text = f"at {output:g}: ratio {seen[1] / seen[0]:.3f}"
     top = float(first.max())
     outwards = ("right", "left") if answers[0] < answers[1] else ("left", "right")
+
+    def _beside(side: int) -> Picture:
+        """The name of an answer, outwards of it, and beyond the rule where that would cross the name."""
+        sign = 1 if outwards[side] == "left" else -1
+        crossed = 0 <= sign * (output - answers[side]) < 2 * b
+        place = output if crossed else answers[side]
+        return words([(place, 1.05 * top, names[side], COLOURS[side])], x, y, align=outwards[side],
+                     dx=6 * sign if crossed else 0, size=fit.font, bold=True)  # fmt: skip
+
     chart = (
         band
         + lines(rows, x, y, names)
         + rule(output, x, y)
         + dots([(output, each) for each in seen], x, y)
-        + words([(answers[0], 1.05 * top, names[0], COLOURS[0])], x, y, align=outwards[0], dx=0, size=fit.font,
-                bold=True)
-        + words([(answers[1], 1.05 * top, names[1], COLOURS[1])], x, y, align=outwards[1], dx=0, size=fit.font,
-                bold=True)
+        + _beside(0) + _beside(1)
         + words([(high, 0.9 * top, text)], x, y, align="right", dx=0, size=fit.font, bold=True)
         + words([(high, 0.9 * top, f"bound: exp(ε) = {math.exp(loss):.3f}")], x, y, align="right", dx=0,
                 dy=int(1.4 * fit.font), size=fit.font)
@@ -226,7 +248,7 @@ def neighbours(
         chart.properties(width=fit.width, height=fit.height),
         f"Two neighbouring data sets, ε = {loss:g}",
         fit,
-        f"Shaded: from exp(-ε) to exp(ε) times the density of {names[0]}. The other stays inside.",
+        f"Shaded: from exp(-ε) to exp(ε) times the density of {names[0]}, cut off at the top. The other stays inside.",
     )
 
 

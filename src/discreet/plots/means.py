@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -50,8 +51,11 @@ class Releases:
         people: n.
         epsilon: of each release.
         scale: b = (greatest - least)/(n epsilon).
-        radius: b ln(1/alpha): the noise is within it with probability 1 - alpha.
+        radius: the error is within it with probability at least 1 - alpha; for a public n it is b ln(1/alpha).
         errors: of each release, signed: float64 (rounds,).
+        bounds: (least, greatest).
+        alpha: one less the confidence of the radius.
+        private: whether n is private.
     """
 
     people: int
@@ -59,11 +63,21 @@ class Releases:
     scale: float
     radius: float
     errors: npt.NDArray[np.float64]
+    bounds: tuple[float, float] = EDUCATION
+    alpha: float = 0.05
+    private: bool = False
 
     @property
     def coverage(self) -> float:
         """The share of releases within the radius."""
         return float((np.abs(self.errors) <= self.radius).mean())
+
+    @property
+    def band(self) -> str:
+        """What the radius is, in words."""
+        if self.private:
+            return f"{100 * (1 - self.alpha):g} % of a noisy share"
+        return f"b ln {1 / self.alpha:.4g}"
 
 
 def mean_releases(
@@ -82,7 +96,8 @@ def mean_releases(
     With a public n, a record may be replaced, so the clamped sum has sensitivity greatest - least, and the mean
     that divided by n. With a private one, a record may be added or removed, and what is released is a noisy pair:
     with u in [0, 1] the place of a value between the bounds, the sums of u and of 1 - u, which together move by 1.
-    Their share is the mean; its radius is to first order in 1/(n epsilon). The errors are those of the noise alone.
+    Their share is the mean, and its radius follows from the law of that pair (`_ratio_radius`), whatever n and epsilon.
+    The errors are those of the noise alone.
 
     Args:
         values: at least as many as the largest n; by default invented levels of education.
@@ -119,7 +134,10 @@ def mean_releases(
             places = (given[:n].clip(float(low), float(high)) - float(low)) / float(high - low)
             errors, radius = (_ratio if private else _plain)(places, loss, rounds, float(1 - level))
             width = float(high - low)
-            cases.append(Releases(n, float(loss), width / (n * float(loss)), width * radius, width * errors))
+            cases.append(
+                Releases(n, float(loss), width / (n * float(loss)), width * radius, width * errors,
+                         (float(low), float(high)), float(level), private)
+            )  # fmt: skip
             if progress is not None:
                 progress(len(cases), len(epsilons) * len(people))
     return cases
@@ -138,8 +156,42 @@ def _ratio(places: Floats, loss: Fraction, rounds: int, level: float) -> tuple[F
     mean = inside / n
     number = np.maximum(n + first + second, 1.0)
     released = ((inside + first) / number).clip(0.0, 1.0)
-    scales = [each / (n * float(loss)) for each in (1 - mean, mean)]
-    return np.asarray(released - mean, np.float64), half_width(scales, level)
+    return np.asarray(released - mean, np.float64), _ratio_radius(mean, n, float(loss), 1 - level)
+
+
+def _ratio_radius(mean: float, n: int, loss: float, alpha: float) -> float:
+    """The r that the error of a share of two noisy sums passes with probability at most alpha.
+
+    With F and S the noise of the sums of u and of 1 - u, the released (n m + F)/(n + F + S) is above m + r exactly when
+    (1 - m - r) F - (m + r) S > r n, and below m - r exactly when (m - r) S - (1 - m + r) F > r n, as long as the
+    divisor is above 1; that it is not counts as passed. An error cannot be more than the distance to an end.
+    """
+    few = _tail(1 / loss, 1 / loss, n - 1.0)
+
+    def passed(r: float) -> float:
+        above = _tail(abs(1 - mean - r) / loss, (mean + r) / loss, r * n) if mean + r < 1 else 0.0
+        below = _tail(abs(mean - r) / loss, (1 - mean + r) / loss, r * n) if mean - r > 0 else 0.0
+        return above + below + few
+
+    low, high = 0.0, max(mean, 1 - mean)
+    if passed(high * (1 - 1e-9)) > alpha:
+        return high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if passed(middle) > alpha else (low, middle)
+    return high
+
+
+def _tail(one: float, other: float, t: float) -> float:
+    """P(X + Y > t) for independent Laplace X and Y of two scales and t >= 0."""
+    a, b = max(one, other), min(one, other)
+    if t < 0:
+        return 1.0
+    if b < 1e-9 * a:
+        return math.exp(-t / a) / 2
+    if a - b < 1e-6 * a:
+        return (2 + t / a) * math.exp(-t / a) / 4
+    return (a * a * math.exp(-t / a) - b * b * math.exp(-t / b)) / (2 * (a * a - b * b))
 
 
 def mean_release(
@@ -164,20 +216,34 @@ def mean_release(
     left = sorted((case for case in run if case.epsilon == middle), key=lambda case: case.people)
     most = max(case.people for case in run)
     right = sorted((case for case in run if case.people == most), key=lambda case: case.epsilon)
+    against_people, first = _against_people(left, shown, part, fit)
+    against_epsilon, second = _against_epsilon(right, shown, part, fit)
+    chart = alt.hconcat(against_people, against_epsilon, spacing=26)
+    says = _captions(run)
+    if first + second:
+        points = sum(min(shown, len(case.errors)) for case in (*left, *right))
+        says[-1] += f" Not drawn: {first + second:,} of {points:,} points, beyond the axes."
+    return finish(chart, "A mean, released again and again", fit, says)
+
+
+def _captions(run: Sequence[Releases]) -> list[str]:
+    """What the picture rests on, read from the releases that are drawn."""
     covered = np.mean([case.coverage for case in run])
     rounds = sum(len(case.errors) for case in run)
-    chart = alt.hconcat(
-        _against_people(left, shown, part, fit), _against_epsilon(right, shown, part, fit), spacing=26
-    )
-    return finish(
-        chart, "A mean, released again and again", fit,
-        f"Levels 1 to 16. Band: b ln 20, b = 15/(n ε). {100 * covered:.1f} % of {rounds:,} releases lie within it.",
-    )  # fmt: skip
+    (low, high), one = run[0].bounds, run[0]
+    band = f"Band: {one.band}" + ("" if one.private else f", b = {high - low:g}/(n ε)")
+    return [
+        f"Values {low:g} to {high:g}, {'private' if one.private else 'public'} n. {band}.",
+        f"{100 * covered:.1f} % of {rounds:,} releases lie within it.",
+    ]
 
 
-def _against_people(cases: Sequence[Releases], shown: int, part: Size, fit: Size) -> Any:
+def _against_people(cases: Sequence[Releases], shown: int, part: Size, fit: Size) -> tuple[Any, int]:
+    """The panel, and how many points lie outside it."""
     alt = altair()
-    top = 1.35 * cases[0].radius
+    points = [(case.people, float(error)) for case in cases for error in case.errors[:shown]]
+    widest = max(case.radius for case in cases)
+    top = min(max(1.35 * widest, 1.05 * max((abs(y) for _, y in points), default=0.0)), 2.5 * widest)
     ends = (cases[0].people - 40, cases[-1].people + 40)
     x = axis("x", f"people n, with ε = {cases[0].epsilon:g}", domain=ends, tickCount=4)
     y = axis("y", "error of the mean", domain=(-top, top), tickCount=5)
@@ -186,32 +252,38 @@ def _against_people(cases: Sequence[Releases], shown: int, part: Size, fit: Size
         .mark_area(color=BAND, interpolate="monotone")
         .encode(x=alt.X(**x), y=alt.Y(**y), y2="low:Q")
     )
-    points = [(case.people, float(error)) for case in cases for error in case.errors[:shown]]
+    percent = f"{100 * (1 - cases[0].alpha):g}"
     label = words(
-        [(ends[1], 0.86 * top, "band: 95 % of the noise")], x, y, align="right", dx=0, size=fit.font
+        [(ends[1], 0.86 * top, f"band: {percent} % of the noise")], x, y, align="right", dx=0, size=fit.font
     )
-    return (band + _cloud(points, x, y) + label).properties(width=part.width, height=fit.height)
+    chart = (band + _cloud(points, x, y) + label).properties(width=part.width, height=fit.height)
+    return chart, sum(abs(error) > top for _, error in points)
 
 
-def _against_epsilon(cases: Sequence[Releases], shown: int, part: Size, fit: Size) -> Any:
+def _against_epsilon(cases: Sequence[Releases], shown: int, part: Size, fit: Size) -> tuple[Any, int]:
+    """The panel, and how many points lie outside it."""
     ends = (cases[0].epsilon / 1.5, cases[-1].epsilon * 1.5)
     x = axis("x", f"ε, with n = {cases[0].people:,}", log=True, domain=ends, format="~g",
              values=[case.epsilon for case in cases])  # fmt: skip
-    y = axis("y", "size of the error", log=True, domain=(cases[-1].scale / 100, 4 * cases[0].radius), tickCount=5,
-             format="~g")  # fmt: skip
     points = [(case.epsilon, abs(float(error))) for case in cases for error in case.errors[:shown]]
-    names = ["b ln 20", "mean: b"]
+    bottom = min(case.scale for case in cases) / 100
+    # Room for the names above all points, on a logarithmic axis.
+    top = 6 * max(max(case.radius for case in cases), max((error for _, error in points), default=0.0))
+    y = axis("y", "size of the error", log=True, domain=(bottom, top), tickCount=5, format="~g")
+    named = [(cases[0].band, [case.radius for case in cases])]
+    if not cases[0].private:
+        named.append(("mean: b", [case.scale for case in cases]))
     rows = [
         {"x": case.epsilon, "y": value, "at": case.epsilon, "series": name}
-        for case in cases
-        for name, value in zip(names, (case.radius, case.scale), strict=True)
+        for name, values in named
+        for case, value in zip(cases, values, strict=True)
     ]
-    top = 4 * cases[0].radius
-    chart = _cloud(points, x, y) + lines(rows, x, y, names)
-    for at, (name, colour) in enumerate(zip(names, COLOURS, strict=False)):
+    chart = _cloud(points, x, y) + lines(rows, x, y, [name for name, _ in named])
+    for at, ((name, _), colour) in enumerate(zip(named, COLOURS, strict=False)):
         chart += words([(ends[1], top, name, colour)], x, y, align="right", dx=0, dy=int(1.5 * fit.font * at) + 8,
                        size=fit.font, bold=True)  # fmt: skip
-    return chart.properties(width=part.width, height=fit.height)
+    chart = chart.properties(width=part.width, height=fit.height)
+    return chart, sum(not bottom <= error <= top for _, error in points)
 
 
 def _cloud(points: Sequence[tuple[float, float]], x: dict[str, Any], y: dict[str, Any]) -> Any:

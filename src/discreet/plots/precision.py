@@ -33,10 +33,13 @@ def errors(epsilon: Number = 0.1, people: int = 1000, size: str | Size = "slide"
     names = ["95 %", "rms", "mean"]
     factors = (math.log(20), math.sqrt(2), 1.0)
 
-    def panel(title: str, of: str, ends: tuple[float, float], scale: Callable[[float], float]) -> Picture:
+    def panel(
+        title: str, of: str, ends: tuple[float, float], scale: Callable[[float], float],
+        span: tuple[float, float] | None = None,
+    ) -> Picture:  # fmt: skip
         at = np.geomspace(*ends, 60)
-        worst, best = (factor * bound for factor, bound in (
-            (factors[0], max(map(scale, ends))), (factors[2], min(map(scale, ends)))))  # fmt: skip
+        least, most = span or (min(map(scale, ends)), max(map(scale, ends)))
+        worst, best = factors[0] * most, factors[2] * least
         x = axis("x", of, log=True, domain=ends, tickCount=3, format="~s" if ends[1] > 1 else "~g")
         y = axis("y", title, log=True, domain=(best / 1.5, worst * 1.5), tickCount=4,
                  format="~s" if worst > 10 else "~g")  # fmt: skip
@@ -59,14 +62,16 @@ def errors(epsilon: Number = 0.1, people: int = 1000, size: str | Size = "slide"
         return chart.properties(width=part.width, height=part.height)
 
     join = alt.vconcat if upright else alt.hconcat
+    # Both are errors of a proportion, and one scale lets them be compared.
+    both = [1 / (people * e) for e in (0.001, 1)] + [1 / (n * loss) for n in (100, 100_000)]
+    span = (min(both), max(both))
     chart = join(
-        panel("error of a proportion", f"ε, with n = {people:,}", (0.001, 1), lambda e: 1 / (people * e)),
-        panel(
-            "error of a proportion", f"people n, with ε = {loss:g}", (100, 100_000), lambda n: 1 / (n * loss)
-        ),
+        panel("error of a proportion", f"ε, with n = {people:,}", (0.001, 1), lambda e: 1 / (people * e), span),
+        panel("error of a proportion", f"people n, with ε = {loss:g}", (100, 100_000), lambda n: 1 / (n * loss),
+              span),
         panel("error of a count or sum", f"sensitivity, with ε = {loss:g}", (1, 1000), lambda s: s / loss),
         spacing=26,
-    )
+    )  # fmt: skip
     return finish(
         chart,
         "The error of Laplace noise",

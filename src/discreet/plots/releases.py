@@ -9,6 +9,7 @@ import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from discreet.errors import InvalidParameter
@@ -124,13 +125,13 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     else:
         panels = [_points(rows, keys, name, part) for name in wanted]
     chart = panels[0] if len(panels) == 1 else altair().hconcat(*panels, spacing=20)
-    shape = "lines" if kind == "bars" else "the band"
-    verb = "are the intervals" if kind == "bars" else "is the interval"
-    if any(row[f"v {name}"] is None for row in rows for name in wanted):
-        cut += f"; {_NONE}"
+    banded = kind == "points" and _steps([row[f"k {keys[0]}"] for row in rows])
+    shape = "the band" if banded else "lines"
+    verb = "is the interval" if banded else "are the intervals"
+    lost = any(row[f"v {name}"] is None for row in rows for name in wanted)
     if kind == "points" and any(_explained(row, name) for row in rows for name in wanted):
         cut += f"; hollow: {EXPLAINED}"
-    says = f"{noise}{shape} {verb} of the noise {percent}{cut}"
+    says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
     return finish(chart, title or _title(wanted, keys, means), fit, says)
 
 
@@ -172,9 +173,23 @@ def _kind(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
     if len(keys) == 2 and all(len({row[f"k {key}"] for row in rows}) > 2 for key in keys):
         cells = math.prod(len({row[f"k {key}"] for row in rows}) for key in keys)
         return "grid" if cells <= MOST_CELLS else "bars"
-    if len(keys) == 1 and len(rows) > 10 and all(_ordered(row[f"k {keys[0]}"]) for row in rows):
-        return "points"
+    if len(keys) == 1 and len(rows) > 10:
+        values = [row[f"k {keys[0]}"] for row in rows]
+        if all(map(_ordered, values)) and (len(rows) > MOST_BARS or _steps(values)):
+            return "points"
     return "bars"
+
+
+def _steps(values: Sequence[Any]) -> bool:
+    """Whether keys are places on a line, which points may be joined along: dates, or numbers at even steps.
+
+    Whole numbers with gaps here and there are codes: nothing lies between 0401 and 0502.
+    """
+    if any(isinstance(value, dt.date) for value in values):
+        return True
+    ordered = sorted(set(map(float, values)))
+    gaps = [after - before for before, after in pairwise(ordered)]
+    return not gaps or max(gaps) <= 1.001 * min(gaps)
 
 
 def _ordered(value: Any) -> bool:
@@ -217,7 +232,7 @@ def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, par
     if not first:
         y = alt.Y("key:N", sort=order, title=None, axis=alt.Axis(labels=False, ticks=False, domain=False))
     x = axis("v", picture(name), zero=True, tickCount=4)
-    ends = [row[end] for row in table for end in "vlh" if row[end] is not None]
+    ends = _ends(table)
     x["scale"] = alt.Scale(domain=_domain([0.0, *ends]), nice=True)
     x["axis"] = alt.Axis(tickCount=4, format=_format(ends))
     given = [row for row in table if row["v"] is not None]
@@ -244,6 +259,11 @@ def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, par
 def _format(ends: Sequence[float]) -> str:
     """How numbers are written on an axis: whole while that is short."""
     return "~s" if max(map(abs, ends), default=0.0) >= 100_000 else ",~f"
+
+
+def _ends(table: Sequence[Mapping[str, Any]]) -> list[float]:
+    """All that an axis must reach. A row without an answer may have an interval, of anything; it is not drawn."""
+    return [row[end] for row in table if row["v"] is not None for end in "vlh" if row[end] is not None]
 
 
 def _domain(ends: Sequence[float]) -> list[float]:
@@ -277,7 +297,7 @@ def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, p
     plain = {"format": "d", "tickMinStep": 1} if whole else {}
     labels = alt.Axis(labelOverlap=True, labelSeparation=10, tickCount=8, **plain)
     x = alt.X(f"k:{'T' if dated else 'Q'}", title=picture(key), scale=scale, axis=labels)
-    ends = [row[end] for row in table for end in "vlh" if row[end] is not None]
+    ends = _ends(table)
     y = axis("v", picture(name))
     y["scale"] = alt.Scale(domain=_domain(ends or [0.0]), nice=True)
     y["axis"] = alt.Axis(tickCount=5, format=_format(ends))
@@ -286,13 +306,17 @@ def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, p
     lost = [{**row, "v": low} for row in table if row["v"] is None]
     base = alt.Chart(data(given))
     thick = 34 if len(table) <= 60 else 12 if len(table) <= 200 else 5
-    chart = (
-        base.mark_area(color=BAND, line=False).encode(x=x, y=alt.Y(**{**y, "shorthand": "l:Q"}), y2="h:Q")
-        + base.mark_line(color=COLOURS[0], strokeWidth=1.2 if thick > 5 else 0.8).encode(x=x, y=alt.Y(**y))
-        + base.mark_point(filled=True, stroke=COLOURS[0], strokeWidth=1.2, size=thick, opacity=1).encode(
-            x=x, y=alt.Y(**y), fill=alt.condition("datum.sure", alt.value(COLOURS[0]), alt.value("white"))
-        )
+    points = base.mark_point(filled=True, stroke=COLOURS[0], strokeWidth=1.2, size=thick, opacity=1).encode(
+        x=x, y=alt.Y(**y), fill=alt.condition("datum.sure", alt.value(COLOURS[0]), alt.value("white"))
     )
+    span = {"x": x, "y": alt.Y(**{**y, "shorthand": "l:Q"}), "y2": "h:Q"}
+    if _steps([row[f"k {key}"] for row in ordered]):
+        line = base.mark_line(color=COLOURS[0], strokeWidth=1.2 if thick > 5 else 0.8)
+        chart = (
+            base.mark_area(color=BAND, line=False).encode(**span) + line.encode(x=x, y=alt.Y(**y)) + points
+        )
+    else:
+        chart = base.mark_rule(color=COLOURS[2], strokeWidth=1.5).encode(**span) + points
     if lost:
         chart += alt.Chart(data(lost)).mark_text(text=CROSS, color=RULE, fontSize=part.font + 2, dy=-8).encode(
             x=x, y=alt.Y(**y)

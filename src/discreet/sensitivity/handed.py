@@ -5,20 +5,25 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter, PolicyError
-from discreet.rational import Number, decimal, positive
+from discreet.rational import Number, decimal, exact, positive, show
 from discreet.sensitivity.sampled import SampledSensitivity
 
+_WORDS = {"replace_one": "one record replaced", "add_remove": "one record more or less"}
 
-def admit(sensitivity: Number | SampledSensitivity, random_dp: bool) -> tuple[Fraction, str]:
+
+def admit(
+    sensitivity: Number | SampledSensitivity, random_dp: bool, neighbours: str | None = None
+) -> tuple[Fraction, str]:
     """Return the L1 sensitivity as an exact number, and what must be said of it.
 
     Args:
         sensitivity: a positive number, or what `sample` returned.
         random_dp: whether the policy allows random differential privacy.
+        neighbours: those of the policy, for which a sampled sensitivity must have been sampled; None for any.
 
     Raises:
         PolicyError: it was sampled, and the policy does not allow that.
-        InvalidParameter: it is not a positive number, or it was sampled in another norm than L1.
+        InvalidParameter: it is not a positive number, or was sampled in another norm than L1 or for other neighbours.
 
     Example:
         >>> admit(0.5, random_dp=False)
@@ -26,7 +31,7 @@ def admit(sensitivity: Number | SampledSensitivity, random_dp: bool) -> tuple[Fr
     """
     if not isinstance(sensitivity, SampledSensitivity):
         value = positive(decimal(sensitivity, "sensitivity"), "sensitivity")
-        return value, f"the sensitivity {float(value):.6g} is vouched for by the caller, not derived"
+        return value, f"the sensitivity {show(value)} is vouched for by the caller, not derived"
     if not random_dp:
         raise PolicyError(
             "A sampled sensitivity gives random differential privacy, which is weaker, and the policy does not "
@@ -38,4 +43,10 @@ def admit(sensitivity: Number | SampledSensitivity, random_dp: bool) -> tuple[Fr
         raise InvalidParameter(
             "The sensitivity was sampled in the L2 norm, and Laplace noise needs L1.", "Sample with norm=1."
         )
-    return positive(decimal(sensitivity.value, "sensitivity"), "sensitivity"), sensitivity.warning
+    if neighbours is not None and sensitivity.neighbours != neighbours:
+        raise InvalidParameter(
+            f"The sensitivity was sampled for neighbours that are {_WORDS[sensitivity.neighbours]}, and the policy "
+            f"protects against those that are {_WORDS[neighbours]}.",
+            f'Sample with neighbours="{neighbours}".',
+        )
+    return positive(exact(sensitivity.value, "sensitivity"), "sensitivity"), sensitivity.warning

@@ -247,7 +247,8 @@ class Session:
         policy says `random_dp = true`. There is no replay: each call is charged, before `compute` is called.
 
         Args:
-            compute: returns a number or a row of them (float64, (d,)), whose length is public.
+            compute: returns a number or a row of them, (d,), whose length is public. They are read exactly: ints,
+                floats, Fractions, or an array; no masked one.
             sensitivity: the L1 sensitivity of all numbers together, for the units and neighbours of the policy.
             epsilon: the privacy loss, a positive rational.
             what: what is computed, in words, for the card.
@@ -257,7 +258,8 @@ class Session:
             One row for each number, in the column `value`.
 
         Raises:
-            InvalidParameter: a parameter is out of range. Nothing was charged.
+            InvalidParameter: a parameter is out of range, or the sensitivity was sampled for other neighbours than
+                those of the policy. Nothing was charged.
             PolicyError: a sampled sensitivity, which the policy does not allow. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. Nothing was charged.
             LedgerError: the ledger cannot be written. Nothing was computed.
@@ -279,7 +281,7 @@ class Session:
         from discreet.sql.finish.vouched import answer, mechanism
 
         level = confidence_of(confidence)
-        size, note = admit(sensitivity, self._policy.random_dp)
+        size, note = admit(sensitivity, self._policy.random_dp, self._policy.neighbours)
         noise = mechanism(size, epsilon_of(epsilon))
         parts = ["vouched", what, str(noise.epsilon), str(size)]
         question = hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -163,6 +163,8 @@ class Binder:
             value = Decimal(node.this.replace("_", ""))
         except InvalidOperation:
             raise self.refuse(node, "This is not a number.", "Write a decimal number.") from None
+        if value and value.adjusted() > 400:  # beyond this, arithmetic of decimals raises errors of its own
+            raise self.refuse(node, "This number is too large.", "Write a number below 1e308.")
         if value == value.to_integral_value() and abs(value) <= fn.INT64 and "e" not in node.this.lower():
             if "." not in node.this:
                 return Literal(int(value), I)

@@ -98,6 +98,8 @@ def interval(binder: Binder, node: exp.Expr) -> tuple[int, int]:
         said = f"{said} {node.args['unit'].name}"
     pieces = re.findall(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)", said)
     months, micros = Fraction(0), Fraction(0)
+    if any(len(number) > 20 for number, _ in pieces):
+        raise binder.refuse(node, "The interval is too long.", fix)
     for number, name in pieces:
         unit = UNIT_NAMES.get(name.lower(), "")
         if unit in cal.MONTHS:

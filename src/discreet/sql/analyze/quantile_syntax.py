@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from sqlglot import exp
 
+from discreet.errors import InvalidParameter
+from discreet.rational import exact
 from discreet.sql.analyze.binder import Binder
 
 FUNCTIONS = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile)
@@ -61,8 +62,8 @@ def _share(function: exp.Expr, node: exp.Expr | None, binder: Binder) -> Fractio
     if not isinstance(node, exp.Literal) or node.is_string:
         raise refusal
     try:
-        q = Fraction(Decimal(node.this.replace("_", "")))
-    except (InvalidOperation, ValueError, OverflowError):
+        q = exact(node.this.replace("_", ""))
+    except InvalidParameter:
         raise refusal from None
     if not 0 < q < 1:
         raise refusal

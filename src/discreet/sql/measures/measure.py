@@ -165,6 +165,9 @@ class Measure:
         body = self.entries - self.with_null
         out = np.zeros(self.entries, dtype=np.int64)
         out[:body] = rows * self.levels // body
+        if self.degree < 0 and self.grid is not None:  # the sum itself, not its distance from the lower bound
+            middle = (Fraction(self.grid.lo) + Fraction(self.grid.hi)) / 2
+            out[0] = round(rows * middle / self.grid.step)
         return out
 
     def relative_variance(self, what: str) -> float:

@@ -1,0 +1,61 @@
+"""A number in a question costs what its digits cost, and is refused by name where no engine holds it."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.errors import DiscreetError, InvalidParameter, PolicyError, QueryRefused
+
+NINES = "9" * 5000
+TABLE = pa.table({"x": [1.0, 2.0], "d": [dt.date(2020, 1, 1)] * 2})
+LITERALS = [
+    "x > 1e20000000", "x > -1e20000000", f"x > {NINES}", f"x > {NINES}.5",
+    f"d > DATE '2020-01-01' + INTERVAL '{NINES}' DAY",
+    f"d > DATE '2020-01-01' + INTERVAL {NINES} DAY", f"d > DATE '2020-01-01' + INTERVAL '{NINES} months 2 days'",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def session() -> dp.Session:
+    return dp.protect(TABLE, privacy_unit="row", bounds={"x": (0, 10)}, budget=10)
+
+
+@pytest.mark.parametrize("condition", LITERALS, ids=range(len(LITERALS)))
+def test_literals_are_refused_by_name(session: dp.Session, condition: str) -> None:
+    with pytest.raises(QueryRefused, match=r"too (large|long)"):
+        session.preview(f"SELECT COUNT(*) AS n FROM data WHERE {condition}", epsilon=1)
+
+
+def test_literals_next_to_nothing_are_zero(session: dp.Session) -> None:
+    assert session.preview("SELECT COUNT(*) AS n FROM data WHERE x > 1e-20000000", epsilon=1).errors == {
+        "n": 3
+    }
+    with pytest.raises(QueryRefused, match="between 0 and 1"):
+        session.preview("SELECT QUANTILE_CONT(x, 1e-20000000) AS q FROM data", epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"epsilon": "1e20000000"}, {"epsilon": 1, "delta": "1e-20000000"}, {"epsilon": 1, "confidence": "1e-20000000"},
+     {"epsilon": 1, "split": {"n": "1e20000000"}}, {"within": {"n": "1e20000000"}}, {"epsilon": "1_0"},
+     {"epsilon": "\N{ARABIC-INDIC DIGIT THREE}"}],
+    ids=range(7),
+)  # fmt: skip
+def test_parameters_are_refused_by_name_and_cost_nothing(
+    session: dp.Session, parameters: dict[str, object]
+) -> None:
+    with pytest.raises(InvalidParameter):
+        session.preview("SELECT COUNT(*) AS n FROM data", **parameters)  # type: ignore[arg-type]
+    assert session.budget.spent == 0
+
+
+@pytest.mark.parametrize("end", ["1e20000000", "1e400", "1e-400", 10**400])
+def test_bounds_are_refused_when_the_policy_is_read(end: object) -> None:
+    with pytest.raises(PolicyError, match="bounds"):
+        dp.protect(TABLE, privacy_unit="row", bounds={"x": (0, end)}, budget=1)
+    with pytest.raises(DiscreetError):
+        dp.protect(TABLE, privacy_unit="row", budget=end if isinstance(end, str) else -1)
