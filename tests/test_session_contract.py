@@ -141,7 +141,7 @@ def test_the_census_extract(tmp_path: Path) -> None:
     """Old-Mac line ends, and numbers written as 1.00E+05."""
     with dp.protect(
         real("PUMS5extract10000.csv"), table="people", privacy_unit="row", budget=10,
-        bounds={"income": (0, 200_000), "educ": (1, 16)}, ledger=tmp_path / "l.db",
+        bounds={"income": (0, 200_000), "educ": (1, 16)}, types={"educ": "integer"}, ledger=tmp_path / "l.db",
     ) as session:  # fmt: skip
         answer = session.sql(
             "SELECT educ, COUNT(*) AS n, AVG(income) AS income FROM people GROUP BY educ", epsilon=5
@@ -155,7 +155,7 @@ def test_the_census_extract(tmp_path: Path) -> None:
 def test_the_restaurant_visits(tmp_path: Path) -> None:
     with dp.protect(
         real("restaurants_week_data.csv"), table="visits", privacy_unit="VisitorId", max_rows=3,
-        bounds={"Money spent (euros)": (0, 50), "Day": (1, 7)}, budget=10, ledger=tmp_path / "l.db",
+        bounds={"Money spent (euros)": (0, 50)}, keys={"Day": range(1, 8)}, budget=10, ledger=tmp_path / "l.db",
     ) as session:  # fmt: skip
         answer = session.sql(
             'SELECT "Day" AS day, AVG("Money spent (euros)") AS spent FROM visits GROUP BY 1', epsilon=5

@@ -1,6 +1,6 @@
 """Makes a source visible to a connection as one named relation per table, reading metadata only.
 
-CSV is the exception: it has no types of its own, so it is imported when it is opened.
+CSV is the exception: it has no types of its own, so it is imported when it is opened, in the types of the policy.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from glob import escape, glob, has_magic
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.connection import literal, make_total, quote
@@ -30,6 +31,7 @@ _SUFFIXES = {
     "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
     "duckdb": (".duckdb", ".ddb", ".db"),
 }
+NO_TYPES: Mapping[str, Type] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -41,19 +43,21 @@ class Origin:
         version: returns a text that changes when the data may have changed; reads no data.
         paths: the files that queries read.
         keep: Python objects that the relation points into.
+        csv: whether it was a CSV file, whose types are the policy's.
     """
 
     relation: str
     version: Callable[[], str]
     paths: Sequence[str] = ()
     keep: tuple[object, ...] = field(default=(), repr=False)
+    csv: bool = False
 
 
 def attach(
     connection: duckdb.DuckDBPyConnection,
     table: str | None,
     source: object,
-    types: Mapping[str, Type] | None = None,
+    types: Mapping[str, Type] | None = NO_TYPES,
 ) -> dict[str, Origin]:
     """Attach one source and return its tables by name.
 
@@ -61,7 +65,8 @@ def attach(
         connection: where the tables are to be visible.
         table: the name of the table; None takes every table of a database, or the name of the file.
         source: a path, a url, or a frame.
-        types: the types of columns of a CSV file that the caller fixes.
+        types: the types of columns of a CSV file, whose other columns are texts; None looks at the values instead, as
+            is right for a public file only.
 
     Raises:
         SourceError: the source cannot be opened or is of no kind that is known.
@@ -73,7 +78,7 @@ def attach(
         name = table or _identifier(path)
         if kind == "parquet":
             return {name: _parquet(path)}
-        return {name: _csv(connection, path, name, types or {})}
+        return {name: _csv(connection, path, types)}
     name = table or "data"
     return {name: _frame(connection, name, source)}
 
@@ -168,13 +173,25 @@ def _parquet(path: str) -> Origin:
     return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}))
 
 
-def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Mapping[str, Type]) -> Origin:
+def _csv(connection: duckdb.DuckDBPyConnection, path: str, types: Mapping[str, Type] | None) -> Origin:
     if not os.path.isfile(path):
         raise SourceError(f"There is no file {path}.", "Check the path.")
-    version = file_version([path])
+    # Read in other types, the same file is other data.
+    known = sorted((name.lower(), type_.name) for name, type_ in (types or {}).items())
+    version = hashlib.sha256(repr((file_version([path]), types is None, known)).encode()).hexdigest()
     store = f"csv_{secrets.token_hex(8)}"
-    import_csv(connection, path, store, types)
-    return Origin(f"memory.main.{store}", lambda: version)
+    import_csv(connection, path, store, types or {}, look=types is None)
+    return Origin(f"memory.main.{store}", lambda: version, csv=True)
+
+
+def is_csv(source: object) -> bool:
+    """Tell whether a source is a CSV file, from its name alone."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    try:
+        return _read_url(os.fspath(source))[0] == "csv"
+    except SourceError:
+        return False
 
 
 def _database(

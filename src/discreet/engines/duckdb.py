@@ -89,17 +89,20 @@ class DuckDBEngine:
         self._schema: Final = MappingProxyType(
             {table: _make_view(connection, table, origin.relation) for table, origin in origins.items()}
         )
+        self.csv_tables: frozenset[str] = frozenset(
+            table.lower() for table, one in origins.items() if one.csv
+        )
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
 
     @classmethod
     def open(
-        cls, sources: Mapping[str, object], types: Mapping[str, Mapping[str, Type]] | None = None
+        cls, sources: Mapping[str, object], types: Mapping[str, Mapping[str, Type] | None] | None = None
     ) -> DuckDBEngine:
         """Open one table for each name; `sources.open_source` says what a source may be.
 
         Args:
             sources: table name -> path, url, frame or connection.
-            types: table name -> column -> type, for CSV files.
+            types: table name -> column -> type, for CSV files; None for a public one, whose types are looked up.
 
         Raises:
             SourceError: a source cannot be opened, or two of them cannot be opened together.
@@ -107,7 +110,9 @@ class DuckDBEngine:
         return cls.open_all([(name, source, (types or {}).get(name, {})) for name, source in sources.items()])
 
     @classmethod
-    def open_all(cls, sources: Iterable[tuple[str | None, object, Mapping[str, Type]]]) -> DuckDBEngine:
+    def open_all(
+        cls, sources: Iterable[tuple[str | None, object, Mapping[str, Type] | None]]
+    ) -> DuckDBEngine:
         """Open (name, source, types of a CSV file) each; a database without a name gives all its tables.
 
         Raises:

@@ -25,6 +25,7 @@ from discreet.query.planner import plan as make_plan
 from discreet.query.supported import lacking
 from discreet.rational import Number, epsilon_of
 from discreet.session.budget import DATA_SET, BudgetState
+from discreet.session.csv_types import advised
 from discreet.session.notes import INVENTED, notes_of
 from discreet.session.parameters import (
     GROUP_ROWS,
@@ -476,6 +477,8 @@ class Session:
             plan = make_plan(query, self._catalog, epsilon, limits, delta, emphasis, self._known)
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+        except QueryRefused as error:
+            raise advised(error, self._policy, self._engine) from None
         lacks: frozenset[str] = getattr(self._engine, "lacks", frozenset())
         missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
         if missing:
