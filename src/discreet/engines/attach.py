@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines.connection import literal, make_total, quote
 from discreet.engines.csv import import_csv
+from discreet.engines.footers import misfit
 from discreet.engines.schema import Type
 from discreet.errors import SourceError
 
@@ -44,6 +45,7 @@ class Origin:
         paths: the files that queries read.
         keep: Python objects that the relation points into.
         csv: whether it was a CSV file, whose types are the policy's.
+        files: the Parquet files that are the table.
     """
 
     relation: str
@@ -51,6 +53,7 @@ class Origin:
     paths: Sequence[str] = ()
     keep: tuple[object, ...] = field(default=(), repr=False)
     csv: bool = False
+    files: Sequence[str] = ()
 
 
 def attach(
@@ -77,7 +80,7 @@ def attach(
             return _database(connection, path, inner or table, table)
         name = table or _identifier(path)
         if kind == "parquet":
-            return {name: _parquet(path)}
+            return {name: _parquet(connection, path)}
         return {name: _csv(connection, path, types)}
     name = table or "data"
     return {name: _frame(connection, name, source)}
@@ -163,14 +166,20 @@ def _files(path: str) -> list[str]:
     return sorted(file for file in glob(path, recursive=True) if os.path.isfile(file))
 
 
-def _parquet(path: str) -> Origin:
+def _parquet(connection: duckdb.DuckDBPyConnection, path: str) -> Origin:
     files = _files(path)
     if not files:
         raise SourceError(f"There is no Parquet file at {path}.", "Check the path.")
+    odd = misfit(connection, files) if len(files) > 1 else None
+    if odd is not None:
+        raise SourceError(
+            f"The file {odd} has other columns than {files[0]}, or cannot be read.",
+            "Give all files of a table the same columns in the same types, or leave the file out.",
+        )
     # The list is fixed here; DuckDB reads each name as a pattern, and asks for permission of both forms.
     patterns = [escape(file) for file in files]
     listed = ", ".join(map(literal, patterns))
-    return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}))
+    return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}), files=files)
 
 
 def _csv(connection: duckdb.DuckDBPyConnection, path: str, types: Mapping[str, Type] | None) -> Origin:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,7 @@ from discreet import arrow
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
+from discreet.engines.footers import misfit, readable
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import SourceError
 
@@ -60,6 +62,8 @@ _CAST = {
 
 MOST_SLICES = 64
 """Into how many slices the units are split at most: each reads the table once more."""
+PROBED = 1000
+"""How many queries an engine remembers as sound."""
 ROW_BYTES = 300
 """What DuckDB needs for a row while it looks for the rows that are kept of each unit; measured, and rounded up."""
 
@@ -86,12 +90,15 @@ class DuckDBEngine:
         self._connection: Final = connection
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
+        self._opened: Final = {table.lower(): origin.version() for table, origin in origins.items()}
         self._schema: Final = MappingProxyType(
             {table: _make_view(connection, table, origin.relation) for table, origin in origins.items()}
         )
         self.csv_tables: frozenset[str] = frozenset(
             table.lower() for table, one in origins.items() if one.csv
         )
+        self._files: Final = {table.lower(): (quote(table), one.files) for table, one in origins.items()}
+        self._probed: dict[str, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
 
     @classmethod
@@ -252,6 +259,35 @@ class DuckDBEngine:
             raise no_table(table)
         return self._versions[table.lower()]()
 
+    def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
+        """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
+        used = {name for name, (quoted, _) in self._files.items() if quoted.lower() in sql.lower()}
+        if not all(readable(self._files[name][1]) for name in used):
+            return False
+        state = repr(sorted((name, self._versions[name]()) for name in used))
+        key = hashlib.sha256(sql.encode()).hexdigest()
+        with self._lock:
+            whole = self._probed.get(key) == state and self._bound(used)
+            if not whole:
+                whole = self._fitting(used) and self._bound(used) and _binds(self._connection, sql, tables)
+                if whole and len(self._probed) < PROBED:
+                    self._probed[key] = state
+        return whole
+
+    def _bound(self, used: Collection[str]) -> bool:
+        """Whether the views still show what they showed: in a database of the caller's a table may have gone."""
+        return all(_binds(self._connection, f"SELECT 1 FROM {self._files[name][0]}", NO_TABLES) for name in used)
+
+    def _fitting(self, used: Collection[str]) -> bool:
+        """Whether the files of each table have one schema; asked again only when one of them has changed."""
+        for name in used:
+            files, version = self._files[name][1], self._versions[name]()
+            if len(files) > 1 and version != self._opened[name]:
+                if misfit(self._connection, files) is not None:
+                    return False
+                self._opened[name] = version
+        return True
+
     def interrupt(self) -> None:
         """Stop the query that another thread is running, which then raises `EngineError`."""
         self._connection.interrupt()
@@ -364,6 +400,21 @@ def _next(reader: pa.RecordBatchReader) -> pa.Table | None:
     if piece is None and not ended:
         raise failed()
     return piece
+
+
+def _binds(connection: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, pa.Table]) -> bool:
+    """Whether a SELECT can be planned, over tables without rows in place of those that stand beside it."""
+    registered = []
+    try:
+        for name, table in tables.items():
+            connection.register(name, table.slice(0, 0))
+            registered.append(name)
+        return bool(connection.sql(sql).columns)
+    except Exception:
+        return False
+    finally:
+        for name in registered:
+            connection.unregister(name)
 
 
 def _clear(connection: duckdb.DuckDBPyConnection, folder: str) -> None:

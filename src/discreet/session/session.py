@@ -35,6 +35,7 @@ from discreet.session.parameters import (
     emphasis_of,
     limits_of,
     no_noise,
+    see_text,
     whole,
 )
 
@@ -115,6 +116,7 @@ class Session:
         Raises:
             InvalidParameter: epsilon, delta or confidence is out of range. Nothing was charged.
             QueryRefused: the question cannot be answered with a guarantee. Nothing was charged.
+            SourceError: a table, a column or a file has gone, or may no longer be read. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. Nothing was charged.
             LedgerError: the ledger cannot be written. No data was touched.
             EngineError: the engine failed; the charge stays.
@@ -202,6 +204,7 @@ class Session:
             (90000, ('x', 'y', 'n', 'n_low', 'n_high'))
         """
         from discreet.query.answer_file import Target
+        from discreet.query.postprocess import rehearse
         from discreet.query.streamed import streams
         from discreet.session.writing import in_memory, streamed
 
@@ -209,6 +212,7 @@ class Session:
         level = confidence_of(confidence)
         limits = limits_of(max_rows, max_groups)
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
+        target.see(lambda: rehearse(plan, self._catalog.public))
         if streams(plan):
             return streamed(self, plan, target, level, progress or _silent)
         return in_memory(self._answer(plan, level, progress or _silent), target)
@@ -473,6 +477,7 @@ class Session:
             raise no_noise()
         from discreet.noise.parameters import LARGEST, SMALLEST
 
+        see_text(query)
         try:
             plan = make_plan(query, self._catalog, epsilon, limits, delta, emphasis, self._known)
         except RecursionError:
@@ -502,6 +507,7 @@ class Session:
         self._rehearse(plan)
         if not plan.releases:
             return self._finish(plan, [], level)
+        self._probe(plan)
         from discreet.query.picked import follows
         from discreet.query.settled import pack
 
@@ -521,6 +527,12 @@ class Session:
             rehearse(plan, self._catalog.public)
             if len(self._rehearsed) < REHEARSED:
                 self._rehearsed.add(plan.statement)
+
+    def _probe(self, plan: Plan) -> None:
+        """See that the engine could run the question, so that what has gone is found before the charge."""
+        from discreet.query.probe import probe
+
+        probe(plan, self._engine)
 
     def _question(self, plan: Plan) -> str:
         """The canonical question on this version of the data."""
