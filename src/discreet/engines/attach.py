@@ -21,6 +21,7 @@ from discreet.engines.connection import literal, make_total, quote
 from discreet.engines.csv import import_csv
 from discreet.engines.footers import misfit
 from discreet.engines.schema import Type
+from discreet.engines.total import total
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -178,8 +179,12 @@ def _parquet(connection: duckdb.DuckDBPyConnection, path: str) -> Origin:
         )
     # The list is fixed here; DuckDB reads each name as a pattern, and asks for permission of both forms.
     patterns = [escape(file) for file in files]
-    listed = ", ".join(map(literal, patterns))
-    return Origin(f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}), files=files)
+    return Origin(parquet_relation(files), partial(file_version, files), sorted({*files, *patterns}), files=files)
+
+
+def parquet_relation(files: Sequence[str]) -> str:
+    """What to write after FROM for Parquet files that are one table."""
+    return f"read_parquet([{', '.join(literal(escape(file)) for file in files)}])"
 
 
 def _csv(connection: duckdb.DuckDBPyConnection, path: str, types: Mapping[str, Type] | None) -> Origin:
@@ -286,9 +291,20 @@ def attach_guest(
 
 
 def _frame(connection: duckdb.DuckDBPyConnection, name: str, source: object) -> Origin:
-    table = to_arrow(name, source)
+    import duckdb
+
+    table = total(to_arrow(name, source))
     store = f"frame_{secrets.token_hex(8)}"
-    connection.register(store, table)
+    try:
+        connection.register(store, table)
+        known = True
+    except duckdb.Error:
+        known = False
+    if not known:
+        raise SourceError(
+            f"The source {name} has a column of a type that DuckDB cannot read.",
+            "Turn it into a number, a text or a date first, such as by astype or cast, or leave it out.",
+        )
     return Origin(store, frozen_version(), keep=(table,))
 
 

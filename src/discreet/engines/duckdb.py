@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 import shutil
 import tempfile
 import threading
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,9 +21,10 @@ from discreet import arrow
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
+from discreet.engines.copies import Copies, unread
 from discreet.engines.footers import misfit, readable
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
-from discreet.errors import SourceError
+from discreet.errors import EngineError, SourceError
 
 if TYPE_CHECKING:
     import duckdb
@@ -86,7 +88,10 @@ class DuckDBEngine:
 
     dialect: str = "duckdb"
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, origins: Mapping[str, Origin]) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, origins: Mapping[str, Origin], folder: str = ""
+    ) -> None:
+        self._copies: Final = Copies(folder, partial(_make_view, connection))
         self._connection: Final = connection
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
@@ -148,8 +153,9 @@ class DuckDBEngine:
                     origins[table] = origin
             # The views are made behind the seal, so that one that would reach outside is refused here
             # and not after a charge.
-            seal(connection, [path for origin in origins.values() for path in origin.paths])
-            engine = cls(connection, origins)
+            mended = os.path.join(folder, "mended")
+            seal(connection, [path for origin in origins.values() for path in origin.paths], mended)
+            engine = cls(connection, origins, mended)
         except BaseException:
             connection.close()
             shutil.rmtree(folder, ignore_errors=True)
@@ -204,9 +210,10 @@ class DuckDBEngine:
             registered: list[str] = []
             reader = None
             try:
-                reader = _reader(self._connection, sql, tables, rows, registered)
-                while (piece := _next(reader)) is not None:
+                reader, piece = self._started(sql, tables, rows, registered)
+                while piece is not None:
                     yield only_integers(piece)
+                    piece = _next(reader)
             finally:
                 if reader is not None:
                     reader.close()  # DuckDB runs nothing else before
@@ -227,7 +234,7 @@ class DuckDBEngine:
         made = f"SELECT row_number() OVER () - 1 AS __at, * FROM ({sql}) AS g"
         with self._lock:
             try:
-                counts = _quietly(self._connection, made, tables, into=groups)
+                counts = self._surely(made, tables, into=groups)
                 if counts is None:
                     raise failed()
                 at = np.asarray(choose(arrow.numbers(counts.column("n"))), np.int64)
@@ -261,6 +268,8 @@ class DuckDBEngine:
 
     def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
+        with self._lock:
+            self._copies.drop({table: self._versions[table.lower()]() for table in self._schema})
         used = {name for name, (quoted, _) in self._files.items() if quoted.lower() in sql.lower()}
         if not all(readable(self._files[name][1]) for name in used):
             return False
@@ -303,10 +312,43 @@ class DuckDBEngine:
     def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
         see_no_clash(tables, self._versions)
         with self._lock:
-            result = _quietly(self._connection, sql, tables, numbers=numbers)
+            result = self._surely(sql, tables, numbers=numbers)
         if result is None:
             raise failed()
         return result
+
+    def _surely(
+        self, sql: str, tables: Mapping[str, pa.Table], into: str = "", numbers: bool = False
+    ) -> pa.Table | None:
+        """Run one SELECT, once more where a value of a file could not be read; None when it fails."""
+        why: list[type[Exception]] = []
+        result = _quietly(self._connection, sql, tables, into, numbers, why)
+        if result is None and unread(why) and self._mend(sql):
+            result = _quietly(self._connection, sql, tables, into, numbers)
+        return result
+
+    def _started(
+        self, sql: str, tables: Mapping[str, pa.Table], rows: int, registered: list[str]
+    ) -> tuple[pa.RecordBatchReader, pa.Table | None]:
+        """A reader and its first piece; by then every value was read."""
+        why: list[type[Exception]] = []
+        for again in (True, False):
+            try:
+                reader = _reader(self._connection, sql, tables, rows, registered, why)
+                return reader, _next(reader, why)
+            except EngineError:
+                if not (again and unread(why) and self._mend(sql)):
+                    raise
+        raise failed()
+
+    def _mend(self, sql: str) -> bool:
+        """Read copies of the files of a query that hold what DuckDB cannot read; whether there are such."""
+        mended = False
+        for table, schema in self._schema.items():
+            files = self._files[table.lower()][1]
+            if files and quote(table).lower() in sql.lower():
+                mended |= self._copies.take(table, files, self._versions[table.lower()](), schema)
+        return mended
 
 
 def _rows_at_once(connection: duckdb.DuckDBPyConnection) -> int:
@@ -323,11 +365,12 @@ def _quietly(
     tables: Mapping[str, pa.Table],
     into: str = "",
     numbers: bool = False,
+    why: list[type[Exception]] | None = None,
 ) -> pa.Table | None:
     """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another.
 
     With `into` its result stays inside, in a temporary table of this name, and only the column `n` is returned. With
-    `numbers` only numbers of 64 bits are read, which takes a few milliseconds less.
+    `numbers` only numbers of 64 bits are read, which takes a few milliseconds less. Of a failure, `why` gets the kind.
     """
     import duckdb
 
@@ -345,7 +388,9 @@ def _quietly(
         if numbers:  # a relation would be planned twice
             return _numbers(connection.execute(statement).fetchnumpy())
         return connection.sql(statement).to_arrow_table()
-    except Exception:
+    except Exception as error:
+        if why is not None:
+            why.append(type(error))
         return None
     finally:
         for name in registered:
@@ -369,24 +414,27 @@ def _reader(
     tables: Mapping[str, pa.Table],
     rows: int,
     registered: list[str],
+    why: list[type[Exception]],
 ) -> pa.RecordBatchReader:
     """Start one SELECT; whoever calls unregisters the tables. What DuckDB says of a failure stays in here."""
     import duckdb
 
     reader = None
-    with contextlib.suppress(Exception):
+    try:
         for name, table in tables.items():
             connection.register(name, table)
             registered.append(name)
         (statement,) = connection.extract_statements(sql)
         if statement.type == duckdb.StatementType.SELECT:
             reader = connection.sql(statement).to_arrow_reader(rows)
+    except Exception as error:
+        why.append(type(error))
     if reader is None:
         raise failed()
     return reader
 
 
-def _next(reader: pa.RecordBatchReader) -> pa.Table | None:
+def _next(reader: pa.RecordBatchReader, why: list[type[Exception]] | None = None) -> pa.Table | None:
     """The next piece of a result; None at its end."""
     import pyarrow as pa
 
@@ -395,8 +443,10 @@ def _next(reader: pa.RecordBatchReader) -> pa.Table | None:
         piece = pa.Table.from_batches([reader.read_next_batch()])
     except StopIteration:
         ended = True
-    except Exception:
+    except Exception as error:
         ended = False
+        if why is not None:
+            why.append(type(error))
     if piece is None and not ended:
         raise failed()
     return piece
@@ -431,7 +481,7 @@ def _make_view(connection: duckdb.DuckDBPyConnection, table: str, relation: str)
         source = connection.sql(f"FROM {relation}")
         columns = dict(zip(source.columns, source.types, strict=True))
         shown = ", ".join(_shown(name, kind) for name, kind in columns.items())
-        connection.execute(f"CREATE TEMP VIEW {quote(table)} AS SELECT {shown} FROM {relation}")
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote(table)} AS SELECT {shown} FROM {relation}")
     except duckdb.Error:
         columns = {}
     if not columns:

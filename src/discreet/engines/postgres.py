@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from discreet import far
 from discreet.engines.connection import literal, quote
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_integers, no_table, see_no_clash
-from discreet.engines.postgres_tables import Table, base, connect, find, fragment
+from discreet.engines.postgres_tables import Table, base, connect, find, fragment, in_utf8
 from discreet.engines.schema import TableSchema, Type
 from discreet.errors import EngineError, SourceError
 
@@ -316,6 +316,7 @@ def _together(
 
     try:
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            in_utf8(connection)
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             cursor.execute(_SET)
             return ask(run)
@@ -331,6 +332,7 @@ def _quietly(
 
     try:
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            in_utf8(connection)
             cursor.execute("SET TRANSACTION READ ONLY")
             cursor.execute(_SET)
             cursor.execute(sql, values, binary=False)
@@ -348,6 +350,7 @@ def _pieces(
 
     try:
         with connection.transaction():
+            in_utf8(connection)
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION READ ONLY")
                 cursor.execute(_SET)
