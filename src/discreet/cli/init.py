@@ -79,8 +79,8 @@ def read_schema(source: str) -> tuple[str, dict[str, Columns]]:
     Raises:
         SourceError: the source cannot be opened.
     """
-    from discreet.engines.csv_text import header
     from discreet.engines.attach import _identifier, _kind, _read_url
+    from discreet.engines.csv_text import header
     from discreet.engines.registry import opener, without_password
     from discreet.engines.sources import open_source
 
@@ -153,8 +153,8 @@ def _table(name: str, columns: Columns, several: bool) -> str:
     ]
     if any(not kind for _, kind in columns):
         lines += [
-            "# A CSV file has no types, and no value decides one: bounds make a number or a date, keys what they are, and",
-            "# all else is a text, unless type says integer, float, boolean, date, timestamp or text. Take those that fit.",
+            "# A CSV file has no types, and no value decides one: bounds make a number or a date, keys what they are,",
+            "# and all else is a text, unless type says integer, float, boolean, date, timestamp or text.",
         ]
     lines.append("# Nobody can sum or group by a column that is left as it is.")
     rules = [_rule(*column) for column in columns]

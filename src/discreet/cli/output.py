@@ -35,7 +35,10 @@ def dump(document: object) -> str:
 
 def rows(release: Release) -> list[dict[str, Any]]:
     """The rows of an answer with their intervals, ready for JSON."""
-    return [{name: _plain(value) for name, value in row.items()} for row in far.shown(release.to_arrow()).to_pylist()]
+    return [
+        {name: _plain(value) for name, value in row.items()}
+        for row in far.shown(release.to_arrow()).to_pylist()
+    ]
 
 
 def document(release: Release, budget: BudgetState) -> dict[str, Any]:

@@ -179,7 +179,9 @@ def _parquet(connection: duckdb.DuckDBPyConnection, path: str) -> Origin:
         )
     # The list is fixed here; DuckDB reads each name as a pattern, and asks for permission of both forms.
     patterns = [escape(file) for file in files]
-    return Origin(parquet_relation(files), partial(file_version, files), sorted({*files, *patterns}), files=files)
+    return Origin(
+        parquet_relation(files), partial(file_version, files), sorted({*files, *patterns}), files=files
+    )
 
 
 def parquet_relation(files: Sequence[str]) -> str:
@@ -236,20 +238,47 @@ def _tables(
     name: str | None,
     version: Callable[[], str],
 ) -> dict[str, Origin]:
-    """Return the tables and views of the main schema of a database, or only `inner`, under `name`."""
+    """Return the tables and views of a database, or only `inner`, under `name`.
+
+    All are those of the schema main, or of the others where it is empty; `inner` may be `schema.table`.
+    """
     rows = connection.execute(
-        "SELECT table_name FROM information_schema.tables "
-        "WHERE table_catalog = ? AND table_schema = 'main' ORDER BY table_name",
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = ? "
+        "AND table_schema NOT IN ('information_schema', 'pg_catalog') "
+        "ORDER BY table_schema <> 'main', table_schema, table_name",
         [database],
     ).fetchall()
-    found = [row[0] for row in rows if inner is None or row[0].lower() == inner.lower()]
+    main = [row for row in rows if row[0] == "main"]
+    found = (main or rows) if inner is None else _named(rows, inner)
     if not found:
         what = "no table" if inner is None else f"no table {inner}"
-        raise SourceError(f"The database has {what} in its schema main.", "Check the name of the table.")
-    relations = {table: f"{quote(database)}.main.{quote(table)}" for table in found}
+        raise SourceError(
+            f"The database has {what}.", "Check the name of the table; schema.table names its schema."
+        )
+    origins: dict[str, Origin] = {}
+    for schema, table in found:
+        relation = f"{quote(database)}.{quote(schema)}.{quote(table)}"
+        if table.lower() not in map(str.lower, origins):
+            origins[table] = Origin(relation, version)
     if inner is not None and name is not None:
-        return {name: Origin(relations[found[0]], version)}
-    return {table: Origin(relation, version) for table, relation in relations.items()}
+        (origin,) = origins.values()
+        return {found[0][1] if name == inner and name != found[0][1] and "." in name else name: origin}
+    return origins
+
+
+def _named(rows: Sequence[tuple[str, str]], wanted: str) -> list[tuple[str, str]]:
+    """The one table that a name means: spelled exactly if there is one, else whatever its case; main comes first."""
+    for fold in (str, str.lower):
+        whole = [row for row in rows if fold(row[1]) == fold(wanted)]
+        space, _, table = wanted.rpartition(".")
+        parts = (
+            [row for row in rows if fold(row[0]) == fold(space) and fold(row[1]) == fold(table)]
+            if space
+            else []
+        )
+        if whole or parts:
+            return [*whole, *parts][:1]
+    return []
 
 
 def is_connection(source: object) -> bool:

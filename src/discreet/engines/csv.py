@@ -25,8 +25,8 @@ _SQL = {
     Type.TIMESTAMP: "TIMESTAMP",
 }
 
-# A column of a public file has the first of these types that all its values are written in, else it is TEXT. 1.00E+05 is an
-# integer that a spreadsheet has spoiled, 100.0 is none. A leading zero marks a code such as 01234, not a
+# A column of a public file has the first of these types that all its values are written in, else it is TEXT.
+# 1.00E+05 is an integer that a spreadsheet has spoiled, 100.0 is none. A leading zero marks a code such as 01234, not a
 # number.
 _WRITTEN = {
     Type.INTEGER: r"[+-]?(0|[1-9]\d*)|[+-]?[1-9]([.]\d+)?e[+]?\d+",

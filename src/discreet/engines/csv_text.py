@@ -67,7 +67,7 @@ def header(path: str) -> Header:
 
 @contextlib.contextmanager
 def in_utf8(path: str) -> Iterator[str]:
-    """The path of a file with the same rows in UTF-8: the file itself where it is, else a private copy, gone afterwards.
+    """The path of a file with the same rows in UTF-8: the file itself where it is that, else a copy, gone afterwards.
 
     Raises:
         OSError, EOFError: the file cannot be read.

@@ -20,8 +20,8 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
-from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.copies import Copies, unread
+from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.footers import misfit, readable
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import EngineError, SourceError
@@ -60,7 +60,9 @@ _CAST = {
     "timestamp_ms": "timestamp",
     "timestamp_ns": "timestamp",
     "timestamp with time zone": "timestamp",
+    "timestamptz_ns": "timestamp",
 }
+NANOSECONDS_WITH_ZONE = "timestamptz_ns"
 
 MOST_SLICES = 64
 """Into how many slices the units are split at most: each reads the table once more."""
@@ -103,6 +105,7 @@ class DuckDBEngine:
             table.lower() for table, one in origins.items() if one.csv
         )
         self._files: Final = {table.lower(): (quote(table), one.files) for table, one in origins.items()}
+        self._shapes: Final = {name: _shape(connection, quoted) for name, (quoted, _) in self._files.items()}
         self._probed: dict[str, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
 
@@ -270,7 +273,7 @@ class DuckDBEngine:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
         with self._lock:
             self._copies.drop({table: self._versions[table.lower()]() for table in self._schema})
-        used = {name for name, (quoted, _) in self._files.items() if quoted.lower() in sql.lower()}
+        used = {name for name in self._files if name in sql.lower()}
         if not all(readable(self._files[name][1]) for name in used):
             return False
         state = repr(sorted((name, self._versions[name]()) for name in used))
@@ -284,8 +287,8 @@ class DuckDBEngine:
         return whole
 
     def _bound(self, used: Collection[str]) -> bool:
-        """Whether the views still show what they showed: in a database of the caller's a table may have gone."""
-        return all(_binds(self._connection, f"SELECT 1 FROM {self._files[name][0]}", NO_TABLES) for name in used)
+        """Whether the views still show what they showed: a file may be another one, and a table of the caller's gone."""
+        return all(_shape(self._connection, self._files[name][0]) == self._shapes[name] for name in used)
 
     def _fitting(self, used: Collection[str]) -> bool:
         """Whether the files of each table have one schema; asked again only when one of them has changed."""
@@ -346,7 +349,7 @@ class DuckDBEngine:
         mended = False
         for table, schema in self._schema.items():
             files = self._files[table.lower()][1]
-            if files and quote(table).lower() in sql.lower():
+            if files and table.lower() in sql.lower():
                 mended |= self._copies.take(table, files, self._versions[table.lower()](), schema)
         return mended
 
@@ -452,6 +455,17 @@ def _next(reader: pa.RecordBatchReader, why: list[type[Exception]] | None = None
     return piece
 
 
+def _shape(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]] | None:
+    """The columns of a view and their types, as they are now; None when there are none."""
+    import duckdb
+
+    try:
+        found = connection.sql(f"FROM temp.main.{table}")
+        return list(zip(found.columns, map(str, found.types), strict=True))
+    except duckdb.Error:
+        return None
+
+
 def _binds(connection: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, pa.Table]) -> bool:
     """Whether a SELECT can be planned, over tables without rows in place of those that stand beside it."""
     registered = []
@@ -502,6 +516,8 @@ def _shown(name: str, kind: DuckDBPyType) -> str:
     seen = _seen(kind)
     if kind.id in _CAST:
         # TRY_CAST, for a time in seconds may lie beyond what microseconds can hold.
+        if kind.id == NANOSECONDS_WITH_ZONE:  # DuckDB has no way from it to microseconds but this
+            column = f"TRY_CAST({column} AS TIMESTAMP_NS)"
         column = f"TRY_CAST({column} AS {seen.upper()})"
     if _LOGICAL.get(seen) is Type.TEXT:
         # Under NOCASE one row would match two keys, and count twice.

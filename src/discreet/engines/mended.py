@@ -30,7 +30,9 @@ def mended(files: Sequence[str], folder: str) -> list[str]:
     Raises:
         OSError, ArrowException: a file cannot be read, or a copy not written.
     """
-    return [_copied(file, os.path.join(folder, str(at))) if _bad(file) else file for at, file in enumerate(files)]
+    return [
+        _copied(file, os.path.join(folder, str(at))) if _bad(file) else file for at, file in enumerate(files)
+    ]
 
 
 def _bad(file: str) -> bool:
@@ -81,6 +83,8 @@ def _suspect(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_nested(kind):
+        return True
     if pa.types.is_timestamp(kind):
         return bool(kind.unit == "ms")
     return bool(

@@ -285,9 +285,7 @@ def _exactly(column: str, oid: int) -> str:
         count = f"CAST(LEAST(trunc(extract(epoch FROM {column}) * 1000000), {ends - 1}) AS bigint)"
     else:
         return column
-    return (
-        f"CASE WHEN {column} = 'infinity' THEN {ends} WHEN {column} = '-infinity' THEN -{ends} ELSE {count} END"
-    )
+    return f"CASE WHEN {column} = 'infinity' THEN {ends} WHEN {column} = '-infinity' THEN -{ends} ELSE {count} END"
 
 
 def _as_arrow(keys: list[tuple[str, int]], rows: list[tuple[Any, ...]]) -> pa.Table:

@@ -123,7 +123,7 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
             fields[column] = field
         if shown:
             view = f"SELECT {', '.join(shown)} FROM {quote(space)}.{quote(relation)}"
-            key = name if table and name else relation
+            key = name if table and name and (wanted or "." not in name) else relation
             tables.setdefault(key, Table(view, MappingProxyType(fields), oid, foreign))
     return tables
 

@@ -22,7 +22,8 @@ def open_source(
 
     Parquet files and databases are not read here, only their metadata. CSV files are imported and frames are
     turned into Arrow: for frames, what may be shown or raised depends on the data through the types of the
-    columns alone, and for CSV files through the header line alone. A frame must not be changed in place while it is open.
+    columns alone, and for CSV files through the header line alone. A frame must not be changed in place while it
+    is open.
 
     Args:
         source: a path or url (`visits.parquet`, a folder or glob of such, `csv:visits.txt`,

@@ -43,6 +43,8 @@ def readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column if _sound(column) else readable(column.cast(kind.value_type))
     if _is_text(kind):
         return column if _sound(column) else _decoded(column)
+    if pa.types.is_nested(kind):
+        return column if _sound(column) else _whole(column)
     if pa.types.is_float16(kind):
         return column.cast(pa.float32())
     if pa.types.is_decimal256(kind):
@@ -94,6 +96,22 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
         raw = pa.binary_view()
     chunks = [pa.array(map(_text, chunk.view(raw).to_pylist()), column.type) for chunk in column.chunks]
     return pa.chunked_array(chunks, column.type)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Lists and structs without those that hold a text that is not valid."""
+    import pyarrow as pa
+
+    def place(at: int) -> int | None:
+        try:
+            column[at].as_py()
+        except UnicodeDecodeError:
+            return None
+        except (ValueError, OverflowError):  # a date that Python cannot hold is none of ours
+            pass
+        return at
+
+    return column.take(pa.array(map(place, range(len(column))), pa.int64()))
 
 
 def _text(value: bytes | None) -> str | None:

@@ -80,7 +80,7 @@ class ColumnPolicy(Model):
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, bounds: object = None, keys: object = None, type: object = None) -> None: ...
+        def __init__(self, *, bounds: object = None, keys: object = None, type: object = None) -> None: ...  # noqa: A002
 
 
 class TablePolicy(Model):

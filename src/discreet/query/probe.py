@@ -1,7 +1,8 @@
 """Asks the engine, before the charge, whether it could run the queries of a plan; no row is read.
 
 So a table that was dropped, a column or a file that is gone, a permission that was taken back and a limit of the engine
-are found while the question is still free. Metadata alone decide: names, types, permissions and whether files are there.
+are found while the question is still free. Metadata alone decide: names, types, permissions, and whether files are
+there.
 """
 
 from __future__ import annotations

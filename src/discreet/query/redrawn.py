@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from discreet import far
-from discreet import arrow
+from discreet import arrow, far
 from discreet.query.answer import is_number
 
 if TYPE_CHECKING:

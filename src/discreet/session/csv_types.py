@@ -60,7 +60,7 @@ def _types(rules: Rules, sources: Mapping[str, object], public: Iterable[str]) -
         if kind is None and isinstance(rule.keys, KeyReference):
             kind = _of_reference(rule.keys, sources, public)
         elif kind is None:
-            kind = type_of_values(rule.bounds, rule.keys)
+            kind = type_of_values(rule.bounds, None if isinstance(rule.keys, KeyReference) else rule.keys)
         if kind is not None:
             found[name] = kind
     return found

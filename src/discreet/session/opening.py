@@ -105,6 +105,8 @@ def protect(
     engine = open_source(
         source, table, csv_types.of_arguments(source, table, bounds, keys, types, hidden), hidden
     )
+    if table is not None and "." in table and table not in engine.schema():
+        table = table.rpartition(".")[2]  # schema.table is called table
     private = [name for name in engine.schema() if name not in hidden]
     if table is None and len(private) != 1:
         raise PolicyError(f"Which of the tables {', '.join(private)} is private is not said.",
