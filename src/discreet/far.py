@@ -40,7 +40,8 @@ class Far:
     day: bool
 
     def __str__(self) -> str:
-        return self._text(" (BC)")
+        date, time, before = self._parts()
+        return f"{date}{' (BC)' if before else ''}{time}"  # as DuckDB writes it
 
     def isoformat(self) -> str:
         """The same as text, for where a date is asked for its own."""
@@ -48,21 +49,22 @@ class Far:
 
     def sql(self) -> str:
         """As PostgreSQL reads it."""
-        return self._text(" BC")
+        date, time, before = self._parts()
+        return f"{date}{time}{' BC' if before else ''}"
 
-    def _text(self, before: str) -> str:
+    def _parts(self) -> tuple[str, str, bool]:
+        """The date, the time of day, and whether it is before the year 1."""
         end = INFINITE_DAY if self.day else INFINITE_MOMENT
         if abs(self.at) == end:
-            return "infinity" if self.at > 0 else "-infinity"
+            return "infinity" if self.at > 0 else "-infinity", "", False
         days, rest = (self.at, 0) if self.day else divmod(self.at, DAY)
         year, month, day = _civil(days)
-        text = f"{year if year > 0 else 1 - year:04}-{month:02}-{day:02}"
+        date, time = f"{year if year > 0 else 1 - year:04}-{month:02}-{day:02}", ""
         if not self.day:
             seconds, micros = divmod(rest, 1_000_000)
-            text += f" {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}" + (
-                f".{micros:06}" if micros else ""
-            )
-        return text + (before if year <= 0 else "")
+            time = f" {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+            time += f".{micros:06}" if micros else ""
+        return date, time, year <= 0
 
 
 def _civil(days: int) -> tuple[int, int, int]:

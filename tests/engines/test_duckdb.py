@@ -457,7 +457,7 @@ def test_schemas_other_than_main(database: Path) -> None:
     """`schema.table` behind #, in a connection, and alone where main is empty; an exact name comes first."""
     assert list(open_source(f"duckdb:{database}#other.hidden").schema()) == ["hidden"]
     assert list(open_source(f"duckdb:{database}#OTHER.Hidden", "visits").schema()) == ["visits"]
-    with pytest.raises(SourceError, match="no table elsewhere.hidden"):
+    with pytest.raises(SourceError, match=r"no table elsewhere\.hidden"):
         open_source(f"duckdb:{database}#elsewhere.hidden")
     connection = duckdb.connect()
     connection.execute("CREATE SCHEMA ward; CREATE TABLE ward.t AS SELECT 1 AS x")

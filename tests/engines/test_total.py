@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines import duckdb as engine_module
+from discreet.engines.copies import Copies
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import in_batches
 from discreet.errors import EngineError, SourceError
@@ -134,7 +134,7 @@ def test_copies_go_when_the_file_changes_and_with_the_engine(tmp_path: Path) -> 
 
 def test_without_copies_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: the file is read as it is."""
-    monkeypatch.setattr(engine_module.Copies, "take", lambda *_: False)
+    monkeypatch.setattr(Copies, "take", lambda *_: False)
     with pytest.raises(EngineError):
         DuckDBEngine.open({"t": written(tmp_path)}).integers(QUERY)
 

@@ -105,7 +105,8 @@ def test_a_table_of_the_callers_connection(change: str) -> None:
 
 
 @pytest.mark.parametrize("change", [
-    "DROP TABLE gone.t", "ALTER TABLE gone.t DROP v", "REVOKE SELECT ON gone.t FROM reader", "REVOKE USAGE ON SCHEMA gone FROM reader",
+    "DROP TABLE gone.t", "ALTER TABLE gone.t DROP v", "REVOKE SELECT ON gone.t FROM reader",
+    "REVOKE USAGE ON SCHEMA gone FROM reader",
 ])  # fmt: skip
 def test_a_table_of_postgresql(change: str) -> None:
     url = servers.postgres()

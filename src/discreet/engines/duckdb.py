@@ -287,7 +287,7 @@ class DuckDBEngine:
         return whole
 
     def _bound(self, used: Collection[str]) -> bool:
-        """Whether the views still show what they showed: a file may be another one, and a table of the caller's gone."""
+        """Whether the views still show what they showed: a file may be another one, a table of the caller's gone."""
         return all(_shape(self._connection, self._files[name][0]) == self._shapes[name] for name in used)
 
     def _fitting(self, used: Collection[str]) -> bool:
