@@ -30,7 +30,7 @@ _RULES = {
     "DATE": "bounds = [2024-01-01, 2024-12-31]",
     "TIMESTAMP": "bounds = [2024-01-01T00:00:00, 2024-12-31T23:59:59]",
     "OTHER": "",
-    "": 'bounds = [0, 100], keys = ["A", "B"], type = "integer"',
+    "": 'type = "text"',
 }
 """What can be declared about a column, by its type; the empty type is that of CSV."""
 
@@ -164,9 +164,9 @@ def _table(name: str, columns: Columns, several: bool) -> str:
 
 def _rule(name: str, kind: str) -> tuple[str, str]:
     """The line about a column, and the words beside it."""
-    words = f"# {kind.lower()}" if kind else ""
+    words = f"# {kind.lower()}" if kind else '# or bounds = [0, 100], keys = ["A", "B"], type = "integer"'
     if is_unit(name):
-        return f"{_key(name)} = {{}}", f"{words or '#'} tells people apart, perhaps"
+        return f"{_key(name)} = {{}}", f"{words if kind else '#'} tells people apart, perhaps"
     if kind == "OTHER":
         words = "# of a type that cannot be asked about"
     return f"{_key(name)} = {{ {_RULES[kind]} }}".replace("{  }", "{}"), words
