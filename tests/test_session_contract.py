@@ -35,6 +35,7 @@ from discreet.errors import (
     PolicyError,
     PostProcessingError,
     QueryRefused,
+    SourceError,
 )
 from discreet.ledger import Ledger, open_ledger
 from discreet.query.run import exact_integers
@@ -180,8 +181,9 @@ def test_a_preview_opens_no_data(file: Path, kind: str) -> None:
         assert session.preview(BY_WARD, epsilon=needed.epsilon * Fraction(9, 10)).errors["n"] > 50
         assert charges(session) == 0
         if kind == "parquet":
-            with pytest.raises(EngineError):  # so the file is gone indeed, and an answer would have needed it
+            with pytest.raises(SourceError):  # so the file is gone indeed, and an answer would have needed it
                 session.sql(BY_WARD, epsilon=0.5)
+            assert charges(session) == 0
 
 
 def test_a_preview_asks_neither_engine_nor_ledger_for_anything_private(
@@ -361,12 +363,12 @@ def test_a_failing_engine_keeps_the_charge_and_gives_no_answer(
         assert session.budget.spent == 2
 
 
-def test_an_engine_that_is_closed_keeps_the_charge() -> None:
+def test_an_engine_that_is_closed_is_found_before_the_charge() -> None:
     session = dp.protect({"visits": ROWS}, **POLICY)
     session._engine.close()
-    with pytest.raises(EngineError):
+    with pytest.raises(SourceError):
         session.sql(COUNT, epsilon=1)
-    assert session.budget.spent == 1
+    assert session.budget.spent == 0
 
 
 def test_a_failing_ledger_leaves_the_engine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
