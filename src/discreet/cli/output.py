@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from discreet import far
 from discreet.cli.options import Usage
 from discreet.sql.finish.answer_file import SUFFIXES as WRITTEN
-from discreet.sql.finish.answer_file import about
+from discreet.sql.finish.answer_file import about, flat
 from discreet.sql.finish.answer_file import exact as exact
 
 if TYPE_CHECKING:
@@ -34,7 +35,10 @@ def dump(document: object) -> str:
 
 def rows(release: Release) -> list[dict[str, Any]]:
     """The rows of an answer with their intervals, ready for JSON."""
-    return [{name: _plain(value) for name, value in row.items()} for row in release.to_arrow().to_pylist()]
+    return [
+        {name: _plain(value) for name, value in row.items()}
+        for row in far.shown(release.to_arrow()).to_pylist()
+    ]
 
 
 def document(release: Release, budget: BudgetState) -> dict[str, Any]:
@@ -66,7 +70,7 @@ def print_csv(release: Release) -> None:
     from pyarrow import csv
 
     sink = pa.BufferOutputStream()
-    csv.write_csv(release.to_arrow(), sink)
+    csv.write_csv(flat(release.to_arrow()), sink)
     typer.echo(sink.getvalue().to_pybytes().decode(), nl=False)
 
 
@@ -148,7 +152,7 @@ def cells(release: Release) -> tuple[list[list[str]], list[bool]]:
 
     columns = []
     for name in release.columns:
-        values = release.values.column(name).to_pylist()
+        values = far.values(release.values.column(name))
         ends = ([False] * len(values),) * 2
         if name in release.low:
             ends = (release.low[name].to_pylist(), release.high[name].to_pylist())

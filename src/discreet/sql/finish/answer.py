@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet import far
 from discreet.rational import show, small
 
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ class Release:
         return pa.table(columns, names=names)
 
     def to_pandas(self, intervals: bool = True) -> pd.DataFrame:
-        """The answer as a pandas DataFrame; intervals as in `to_arrow`."""
-        frame: pd.DataFrame = self.to_arrow(intervals).to_pandas()
+        """The answer as a pandas DataFrame; intervals as in `to_arrow`. Dates that Python cannot hold are texts."""
+        frame: pd.DataFrame = far.shown(self.to_arrow(intervals)).to_pandas()
         return frame
 
     def to_polars(self, intervals: bool = True) -> pl.DataFrame:
@@ -99,8 +100,8 @@ class Release:
 
     def to_dict(self, intervals: bool = True) -> dict[str, list[Any]]:
         """The answer as lists by column; intervals as in `to_arrow`."""
-        columns: dict[str, list[Any]] = self.to_arrow(intervals).to_pydict()
-        return columns
+        table = self.to_arrow(intervals)
+        return {name: far.values(table.column(name)) for name in table.column_names}
 
     def card(self) -> str:
         """What a reader of the numbers must know, as text: question, cost, confidence, and what is not covered."""
@@ -207,7 +208,7 @@ class Release:
         for at in range(min(len(self), SHOWN_ROWS)):
             row = []
             for name in self.columns:
-                value = self.values.column(name)[at].as_py()
+                (value,) = far.values(self.values.column(name).slice(at, 1))
                 row.append(with_interval(value, name in self.low and self.low[name][at].as_py(),
                                           name in self.high and self.high[name][at].as_py()))  # fmt: skip
             yield row

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet import far
 from discreet.engines.engine import Engine
 from discreet.sql.algebra import keys as ks
 from discreet.sql.analyze.aggregates import Choice
@@ -67,7 +68,7 @@ def discover(release: ReleasePlan, engine: Engine, salt: int) -> tuple[ReleasePl
     compiled = compile_discovery(release, engine.dialect, salt)
     table = engine.keys(compiled.sql, compiled.tables, choose)
     index = pc.sort_indices(table, [(name, "ascending") for name in table.column_names])
-    columns = (tuple(column.to_pylist()) for column in table.take(index).itercolumns())
+    columns = (tuple(far.values(column)) for column in table.take(index).itercolumns())
     return dataclasses.replace(release, keys=ks.found(release.keys, columns)), noisy[index.to_numpy()]
 
 
