@@ -217,16 +217,22 @@ FROM visits""",
 ]
 
 
+PEOPLE = {
+    "age": (18, 99), "income": (0, 200_000), "puma": (60_000, 69_999), "educ": (1, 16), "sex": (0, 1),
+    "married": (0, 1), "latino": (0, 1), "black": (0, 1), "asian": (0, 1),
+}  # fmt: skip
+VISIT = {"Time spent (minutes)": (0, 120), "Money spent (euros)": (0, 60), "Day": (1, 7)}
+
+
 def sessions(folder: Path) -> list[tuple[dp.Session, list[Question]]]:
     """Both files under their policies, each with its questions."""
     census = dp.protect(
         folder / "PUMS5extract10000.csv", table="census", privacy_unit="row", budget=10, ledger=":memory:",
-        bounds={"age": (18, 99), "income": (0, 200_000), "puma": (60_000, 69_999), "educ": (1, 16), "sex": (0, 1),
-                "married": (0, 1), "latino": (0, 1), "black": (0, 1), "asian": (0, 1)},
+        bounds=PEOPLE, types=dict.fromkeys(PEOPLE, "integer"),
     )  # fmt: skip
     visits = dp.protect(
         folder / "restaurants_week_data.csv", table="visits", privacy_unit="VisitorId", max_rows=4, budget=10,
-        bounds={"Time spent (minutes)": (0, 120), "Money spent (euros)": (0, 60), "Day": (1, 7)}, ledger=":memory:",
+        bounds=VISIT, types=dict.fromkeys(VISIT, "integer"), ledger=":memory:",
     )  # fmt: skip
     return [(census, CENSUS), (visits, VISITS)]
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet import far
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -55,6 +57,8 @@ def listed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """
     import pyarrow as pa
 
+    if any(isinstance(value, far.Far) for value in values):
+        return far.listed(values, kind)
     if kind == pa.timestamp("us"):  # rare, and full of corners
         return pa.array(values, kind)
     missing = np.fromiter((value is None for value in values), np.bool_, len(values))

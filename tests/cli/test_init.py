@@ -11,7 +11,8 @@ import pytest
 from pyarrow import parquet
 from tests.cli.conftest import Run, make_visits
 
-from discreet.cli.init import header, scaffold
+from discreet.cli.init import scaffold
+from discreet.engines.csv_text import header
 from discreet.errors import PolicyError
 from discreet.policy import Policy
 
@@ -122,9 +123,23 @@ def test_odd_names_are_quoted_so_that_toml_reads_them(folder: Path) -> None:
 def test_the_header_of_a_csv_file_is_read_however_it_is_written(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(raw)
-    assert header(str(path)) == ["a", "b c", "d"]
+    assert header(str(path)).names == ("a", "b c", "d")
 
 
 def test_a_file_that_is_not_there_is_exit_code_1(folder: Path, run: Run) -> None:
     for name in ("none.parquet", "none.csv", "none.duckdb"):
         assert run("init", name).exit_code == 1
+
+
+def test_a_type_is_given_on_the_command_line(folder: Path, run: Run) -> None:
+    """The refusal names the option, the option is enough, and a draft says how a type is written."""
+    (folder / "people.csv").write_text("age,sex\n" + "31,1\n47,0\n" * 50)
+    ask = ["query", "SELECT AVG(age) AS a FROM people WHERE sex = 1", "-e", "1", "--source", "people.csv",
+           "--unit", "row", "--budget", "5", "--bounds", "age=0:104", "--ledger", "types.db"]  # fmt: skip
+    refused = run(*ask)
+    assert refused.exit_code == 1 or refused.exit_code == 2
+    assert 'sex = { type = "integer" }' in refused.stderr
+    assert "--type sex=integer" in refused.stderr
+    assert run(*ask, "--type", "sex=integer").exit_code == 0
+    assert "write it like" in run(*ask, "--type", "sex").stderr
+    assert 'type = "integer"' in run("init", "people.csv").stdout

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Engine
 from discreet.engines.schema import Type, find
@@ -450,3 +451,21 @@ def test_columns_of_one_name() -> None:
     frame = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "A"])
     schema = open_source(frame).schema()["data"]
     assert len(schema) == len({name.lower() for name in schema}) == 2
+
+
+def test_schemas_other_than_main(database: Path) -> None:
+    """`schema.table` behind #, in a connection, and alone where main is empty; an exact name comes first."""
+    assert list(open_source(f"duckdb:{database}#other.hidden").schema()) == ["hidden"]
+    assert list(open_source(f"duckdb:{database}#OTHER.Hidden", "visits").schema()) == ["visits"]
+    with pytest.raises(SourceError, match=r"no table elsewhere\.hidden"):
+        open_source(f"duckdb:{database}#elsewhere.hidden")
+    connection = duckdb.connect()
+    connection.execute("CREATE SCHEMA ward; CREATE TABLE ward.t AS SELECT 1 AS x")
+    assert list(open_source(connection).schema()) == ["t"]
+    connection.execute('CREATE TABLE "ward.t" AS SELECT 2 AS y; CREATE TABLE t AS SELECT 3 AS z')
+    assert list(open_source(connection, "ward.t").schema()["ward.t"]) == ["y"]
+    assert list(open_source(connection).schema()) == ["t", "ward.t"]
+    connection.execute('DROP TABLE "ward.t"')
+    assert list(open_source(connection, "ward.t").schema()["t"]) == ["x"]
+    session = dp.protect(connection, table="ward.t", privacy_unit="row", budget=1)
+    assert session.sql("SELECT COUNT(*) AS n FROM t", epsilon=1).columns == ["n"]

@@ -312,3 +312,24 @@ def test_a_large_answer_is_written_block_by_block(url: str, tmp_path: Path) -> N
         assert written.rows == 121 * 901
         table = pq.read_table(tmp_path / "a.parquet")
         assert table.replace_schema_metadata(None).equals(session.sql(query, 1).to_arrow())
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII", "WIN1251"])
+def test_the_encoding_of_the_callers_connection(encoding: str) -> None:
+    """Found texts come back whole, and the connection speaks as it did before."""
+    import psycopg
+
+    url = servers.postgres()
+    names = ["\u017elu\u0165", "K\xf6ln", "\u65e5\u672c"]
+    servers.load(url, "spoken", {"t": pa.table({"id": list(range(900)), "c": names * 300})})
+    with psycopg.connect(url, autocommit=True, client_encoding=encoding) as connection:
+        before = connection.info.parameter_status("client_encoding")
+        with dp.protect(
+            connection, table="spoken.t", privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=50, delta="1e-3"),
+            ledger=":memory:",
+        ) as session:  # fmt: skip
+            found = session.sql(
+                "SELECT c, COUNT(id) AS n FROM t GROUP BY c", epsilon=20, delta="1e-4"
+            ).to_dict()
+        assert sorted(found["c"]) == sorted(names)
+        assert connection.info.parameter_status("client_encoding") == before

@@ -31,6 +31,7 @@ def command(
     max_groups: opt.MaxGroups = None,
     bounds: opt.Bounds = None,
     keys: opt.Keys = None,
+    types: opt.Types = None,
     budget: opt.BudgetEpsilon = None,
     ledger: opt.LedgerFile = None,
 ) -> None:
@@ -51,7 +52,7 @@ def command(
     if picture is not None and engine_sql:
         raise opt.Usage("--sql goes with text or --json, not with a picture")
     text = opt.question(sql, file)
-    place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
+    place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger, types)
     with Progress("looking at the question"), place.open() as session:
         if picture is not None:
             session.see_free(picture)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
-import gzip
-import io
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,14 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Usage
-from discreet.errors import SourceError
 from discreet.escaping import toml_text
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
-
-_HEAD = 1 << 20
-"""How many bytes of a CSV file may be its header line."""
 
 _PEOPLE = (
     "patient", "person", "people", "user", "visitor", "customer", "client", "member", "student", "pupil",
@@ -39,7 +30,7 @@ _RULES = {
     "DATE": "bounds = [2024-01-01, 2024-12-31]",
     "TIMESTAMP": "bounds = [2024-01-01T00:00:00, 2024-12-31T23:59:59]",
     "OTHER": "",
-    "": 'bounds = [0, 100], keys = ["A", "B"]',
+    "": 'type = "text"',
 }
 """What can be declared about a column, by its type; the empty type is that of CSV."""
 
@@ -89,6 +80,7 @@ def read_schema(source: str) -> tuple[str, dict[str, Columns]]:
         SourceError: the source cannot be opened.
     """
     from discreet.engines.attach import _identifier, _kind, _read_url
+    from discreet.engines.csv_text import header
     from discreet.engines.registry import opener, without_password
     from discreet.engines.sources import open_source
 
@@ -98,7 +90,7 @@ def read_schema(source: str) -> tuple[str, dict[str, Columns]]:
     kind = kind or _kind(path)
     url = f"{kind}:{path}" + (f"#{inner}" if inner else "")
     if kind == "csv":
-        return url, {_identifier(path): [(name, "") for name in header(path)]}
+        return url, {_identifier(path): [(name, "") for name in header(path).names]}
     return url, _columns(open_source(url))
 
 
@@ -107,24 +99,6 @@ def _columns(engine: Engine) -> dict[str, Columns]:
         return {t: [(c.name, c.type.name) for c in cs.values()] for t, cs in engine.schema().items()}
     finally:
         engine.close()
-
-
-def header(path: str) -> list[str]:
-    """The names in the header line of a CSV file, whatever its line ends and its delimiter."""
-    if not os.path.isfile(path):
-        raise SourceError(f"There is no file {path}.", "Check the path.")
-    with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
-        block = file.read(_HEAD)
-    wide = block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    text = block.decode("utf-16" if wide else "utf-8-sig", errors="replace")
-    line = re.split(r"\r\n|\r|\n", text, maxsplit=1)[0]
-    delimiter = max(",;\t|", key=line.count)
-    names = next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
-    if not any(names):
-        raise SourceError(
-            f"{path} has no header line.", "Write the names of the columns into the first line."
-        )
-    return names
 
 
 def scaffold(url: str, tables: Mapping[str, Columns]) -> str:
@@ -178,7 +152,10 @@ def _table(name: str, columns: Columns, several: bool) -> str:
         "# keys: the public groups, spelled as in the data. Needed to group by a text.",
     ]
     if any(not kind for _, kind in columns):
-        lines.append("# A CSV file has no types: take bounds for numbers and dates, keys for texts.")
+        lines += [
+            "# A CSV file has no types, and no value decides one: bounds make a number or a date, keys what they are,",
+            "# and all else is a text, unless type says integer, float, boolean, date, timestamp or text.",
+        ]
     lines.append("# Nobody can sum or group by a column that is left as it is.")
     rules = [_rule(*column) for column in columns]
     width = max(len(rule) for rule, _ in rules)
@@ -187,9 +164,9 @@ def _table(name: str, columns: Columns, several: bool) -> str:
 
 def _rule(name: str, kind: str) -> tuple[str, str]:
     """The line about a column, and the words beside it."""
-    words = f"# {kind.lower()}" if kind else ""
+    words = f"# {kind.lower()}" if kind else '# or bounds = [0, 100], keys = ["A", "B"], type = "integer"'
     if is_unit(name):
-        return f"{_key(name)} = {{}}", f"{words or '#'} tells people apart, perhaps"
+        return f"{_key(name)} = {{}}", f"{words if kind else '#'} tells people apart, perhaps"
     if kind == "OTHER":
         words = "# of a type that cannot be asked about"
     return f"{_key(name)} = {{ {_RULES[kind]} }}".replace("{  }", "{}"), words

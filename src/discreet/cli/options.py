@@ -73,6 +73,14 @@ Keys = Annotated[
     list[str] | None,
     typer.Option("--keys", metavar="COLUMN=A,B,…", help="The public groups, also 1..16; may be repeated."),
 ]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        metavar="COLUMN=TYPE",
+        help="How a column of a CSV file is read, such as age=integer; repeated.",
+    ),
+]
 BudgetEpsilon = Annotated[
     str | None, typer.Option("--budget", metavar="EPSILON", help="All that may ever be spent on the file.")
 ]
@@ -108,6 +116,7 @@ class Place:
     keys: list[str] | None = None
     budget: str | None = None
     ledger: Path | None = None
+    types: list[str] | None = None
 
     @property
     def question_rows(self) -> int | None:
@@ -132,16 +141,17 @@ class Place:
                 raise Usage(f"--source needs {option}, for there is no policy")
         bounds = dict(read_bounds(text) for text in self.bounds or ())
         keys = dict(read_keys(text) for text in self.keys or ())
+        types = dict(read_pair(text, "--type") for text in self.types or ())
         from discreet.session import protect
 
         return protect(
             self.source, table=self.table, privacy_unit=self.unit, max_rows=self.max_rows, bounds=bounds or None,
-            keys=keys or None, budget=self.budget, ledger=self.ledger,
+            keys=keys or None, types=types or None, budget=self.budget, ledger=self.ledger,
         )  # fmt: skip
 
     def _only_with_source(self) -> None:
         given = {"--table": self.table, "--unit": self.unit, "--bounds": self.bounds, "--keys": self.keys,
-                 "--budget": self.budget}  # fmt: skip
+                 "--type": self.types, "--budget": self.budget}  # fmt: skip
         for option, value in given.items():
             if value:
                 raise Usage(f"{option} goes with --source; a policy file says it itself")
@@ -194,7 +204,7 @@ def read_pair(text: str, option: str) -> tuple[str, str]:
     """
     column, equals, number = text.rpartition("=")
     if not (column and equals and number):
-        raise Usage(f'{option} {text}: write it like "n=50"')
+        raise Usage(f'{option} {text}: write it like "{"age=integer" if option == "--type" else "n=50"}"')
     return column, number
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet import escaping
+from discreet import escaping, far
 from discreet.cli.options import Usage
 from discreet.sql.finish import shown
 from discreet.sql.finish.answer_file import SUFFIXES as WRITTEN
-from discreet.sql.finish.answer_file import about, without_formulas
+from discreet.sql.finish.answer_file import about, flat, without_formulas
 from discreet.sql.finish.answer_file import exact as exact
 
 if TYPE_CHECKING:
@@ -40,7 +40,10 @@ def dump(document: object) -> str:
 
 def rows(release: Release) -> list[dict[str, Any]]:
     """The rows of an answer with their intervals, ready for JSON."""
-    return [{name: _plain(value) for name, value in row.items()} for row in release.to_arrow().to_pylist()]
+    return [
+        {name: _plain(value) for name, value in row.items()}
+        for row in far.shown(release.to_arrow()).to_pylist()
+    ]
 
 
 def document(release: Release, budget: BudgetState) -> dict[str, Any]:
@@ -78,7 +81,7 @@ def print_csv(release: Release, formulas: bool = False) -> None:
 
     sink = pa.BufferOutputStream()
     table = release.to_arrow()
-    csv.write_csv(table if formulas else without_formulas(table), sink)
+    csv.write_csv(flat(table if formulas else without_formulas(table)), sink)
     text = sink.getvalue().to_pybytes().decode()
     typer.echo(escaping.prose(text) if sys.stdout.isatty() else text, nl=False)
 

@@ -36,6 +36,7 @@ def command(
     split: opt.Split = None,
     bounds: opt.Bounds = None,
     keys: opt.Keys = None,
+    types: opt.Types = None,
     budget: opt.BudgetEpsilon = None,
     ledger: opt.LedgerFile = None,
 ) -> None:
@@ -54,7 +55,7 @@ def command(
         raise opt.Usage("give either --epsilon 0.1 or --within n=50")
     text = opt.question(sql, file)
     errors = dict(opt.read_pair(one, "--within") for one in within or ())
-    place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
+    place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger, types)
     with Progress("looking at the question"), place.open() as session:
         seen = session.preview(
             text, epsilon, within=errors or None, confidence=confidence, simultaneous=simultaneous,

@@ -56,6 +56,7 @@ def command(
     split: opt.Split = None,
     bounds: opt.Bounds = None,
     keys: opt.Keys = None,
+    types: opt.Types = None,
     budget: opt.BudgetEpsilon = None,
     ledger: opt.LedgerFile = None,
 ) -> None:
@@ -86,7 +87,7 @@ def command(
         raise opt.Usage("give one of --json, --csv and --output")
     out.check_output(output)
     text = opt.question(sql, file)
-    place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
+    place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger, types)
     with Progress("opening the data") as progress, _opened(place, mock) as session:
         if output is not None:
             session.see_free(output)

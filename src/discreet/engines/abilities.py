@@ -72,7 +72,7 @@ DUCKDB: Mapping[str, Physical] = MappingProxyType({
     **_listed(Type.INTEGER, "tinyint smallint integer bigint utinyint usmallint uinteger"),
     **_listed(Type.FLOAT, "float double decimal hugeint uhugeint ubigint"),
     **_listed(Type.BOOLEAN, "boolean"), **_listed(Type.TEXT, "varchar enum uuid"), **_listed(Type.DATE, "date"),
-    **_listed(Type.TIMESTAMP, "timestamp timestamp_s timestamp_ms timestamp_ns"),
+    **_listed(Type.TIMESTAMP, "timestamp timestamp_s timestamp_ms timestamp_ns timestamptz_ns"),
     "timestamp with time zone": Physical(Type.TIMESTAMP),
     **_opaque(
         blob="hex({0})", bit="CAST({0} AS VARCHAR)", json="{0} ->> 'field'", time="extract(hour FROM {0})",

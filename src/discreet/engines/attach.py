@@ -1,6 +1,6 @@
 """Makes a source visible to a connection as one named relation per table, reading metadata only.
 
-CSV is the exception: it has no types of its own, so it is imported when it is opened.
+CSV is the exception: it has no types of its own, so it is imported when it is opened, in the types of the policy.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import escape, glob, has_magic
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.connection import literal, make_total, quote
-from discreet.engines.csv import _encoding as encoding_of
 from discreet.engines.csv import import_csv
+from discreet.engines.csv_text import header
 from discreet.engines.duckdb_units import BY_CODE_POINT
+from discreet.engines.footers import misfit
 from discreet.engines.schema import Type
-from discreet.engines.twins import folded, of_csv, of_parquet
+from discreet.engines.total import total
+from discreet.engines.twins import folded, of_parquet
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ _SUFFIXES = {
     "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
     "duckdb": (".duckdb", ".ddb", ".db"),
 }
+NO_TYPES: Mapping[str, Type] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class Origin:
         twins: names, in lower case, that several columns of the source have but for case.
         files: where the data lies on disk, also what a database keeps beside itself.
         pattern: what names the files when more would be read once they are there: a pattern, or a folder with `**`.
+        csv: whether it was a CSV file, whose types are the policy's.
+        parquet: the Parquet files that are the table.
     """
 
     relation: str
@@ -56,13 +62,15 @@ class Origin:
     twins: frozenset[str] = frozenset()
     files: tuple[str, ...] = ()
     pattern: str = ""
+    csv: bool = False
+    parquet: Sequence[str] = ()
 
 
 def attach(
     connection: duckdb.DuckDBPyConnection,
     table: str | None,
     source: object,
-    types: Mapping[str, Type] | None = None,
+    types: Mapping[str, Type] | None = NO_TYPES,
 ) -> dict[str, Origin]:
     """Attach one source and return its tables by name.
 
@@ -70,7 +78,8 @@ def attach(
         connection: where the tables are to be visible.
         table: the name of the table; None takes every table of a database, or the name of the file.
         source: a path, a url, or a frame.
-        types: the types of columns of a CSV file that the caller fixes.
+        types: the types of columns of a CSV file, whose other columns are texts; None looks at the values instead, as
+            is right for a public file only.
 
     Raises:
         SourceError: the source cannot be opened or is of no kind that is known.
@@ -82,7 +91,7 @@ def attach(
         name = table or _identifier(path)
         if kind == "parquet":
             return {name: _parquet(connection, path)}
-        return {name: _csv(connection, path, name, types or {})}
+        return {name: _csv(connection, path, types)}
     name = table or "data"
     return {name: _frame(connection, name, source)}
 
@@ -171,24 +180,46 @@ def _parquet(connection: duckdb.DuckDBPyConnection, path: str) -> Origin:
     files = _files(path)
     if not files:
         raise SourceError(f"There is no Parquet file at {path}.", "Check the path.")
+    odd = misfit(connection, files) if len(files) > 1 else None
+    if odd is not None:
+        raise SourceError(
+            f"The file {odd} has other columns than {files[0]}, or cannot be read.",
+            "Give all files of a table the same columns in the same types, or leave the file out.",
+        )
     # The list is fixed here; DuckDB reads each name as a pattern, and asks for permission of both forms.
     patterns = [escape(file) for file in files]
-    listed = ", ".join(map(literal, patterns))
     more = "" if os.path.isfile(path) else os.path.join(path, "**") if os.path.isdir(path) else path
     return Origin(
-        f"read_parquet([{listed}])", partial(file_version, files), sorted({*files, *patterns}), files=tuple(files),
-        pattern=more, twins=of_parquet(connection, patterns),
+        parquet_relation(files), partial(file_version, files), sorted({*files, *patterns}), files=tuple(files),
+        pattern=more, twins=of_parquet(connection, patterns), parquet=files,
     )  # fmt: skip
 
 
-def _csv(connection: duckdb.DuckDBPyConnection, path: str, name: str, types: Mapping[str, Type]) -> Origin:
+def parquet_relation(files: Sequence[str]) -> str:
+    """What to write after FROM for Parquet files that are one table."""
+    return f"read_parquet([{', '.join(literal(escape(file)) for file in files)}])"
+
+
+def _csv(connection: duckdb.DuckDBPyConnection, path: str, types: Mapping[str, Type] | None) -> Origin:
     if not os.path.isfile(path):
         raise SourceError(f"There is no file {path}.", "Check the path.")
-    version = file_version([path])
+    # Read in other types, the same file is other data.
+    known = sorted((name.lower(), type_.name) for name, type_ in (types or {}).items())
+    version = hashlib.sha256(repr((file_version([path]), types is None, known)).encode()).hexdigest()
     store = f"csv_{secrets.token_hex(8)}"
-    import_csv(connection, path, store, types)
-    twins = of_csv(path, encoding_of(path), connection.sql(f"FROM memory.main.{store}").columns)
-    return Origin(f"memory.main.{store}", lambda: version, files=(path,), twins=twins)
+    import_csv(connection, path, store, types or {}, look=types is None)
+    twins = header(path).twins
+    return Origin(f"memory.main.{store}", lambda: version, csv=True, files=(path,), twins=twins)
+
+
+def is_csv(source: object) -> bool:
+    """Tell whether a source is a CSV file, from its name alone."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    try:
+        return _read_url(os.fspath(source))[0] == "csv"
+    except SourceError:
+        return False
 
 
 def _database(
@@ -221,24 +252,54 @@ def _tables(
     name: str | None,
     version: Callable[[], str],
 ) -> dict[str, Origin]:
-    """Return the tables and views of the main schema of a database, or only `inner`, under `name`."""
+    """Return the tables and views of a database, or only `inner`, under `name`.
+
+    All are those of the schema main, or of the others where it is empty; `inner` may be `schema.table`.
+    """
     rows = connection.execute(
-        "SELECT table_name FROM information_schema.tables "
-        "WHERE table_catalog = ? AND table_schema = 'main' ORDER BY table_name",
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = ? "
+        "AND table_schema NOT IN ('information_schema', 'pg_catalog') "
+        "ORDER BY table_schema <> 'main', table_schema, table_name",
         [database],
     ).fetchall()
-    found = [row[0] for row in rows if inner is None or row[0].lower() == inner.lower()]
-    found = [inner] if inner in found else found
-    if inner is not None and len(found) > 1:
-        raise SourceError(f"{inner} may mean {' or '.join(found)}.",
-                          "Write the one that is meant exactly as it is in the database.")  # fmt: skip
+    main = [row for row in rows if row[0] == "main"]
+    found = (main or rows) if inner is None else _named(rows, inner)
     if not found:
         what = "no table" if inner is None else f"no table {inner}"
-        raise SourceError(f"The database has {what} in its schema main.", "Check the name of the table.")
-    relations = {table: f"{quote(database)}.main.{quote(table)}" for table in found}
+        raise SourceError(
+            f"The database has {what}.", "Check the name of the table; schema.table names its schema."
+        )
+    origins: dict[str, Origin] = {}
+    for schema, table in found:
+        relation = f"{quote(database)}.{quote(schema)}.{quote(table)}"
+        if table.lower() not in map(str.lower, origins):
+            origins[table] = Origin(relation, version)
     if inner is not None and name is not None:
-        return {name: Origin(relations[found[0]], version)}
-    return {table: Origin(relation, version) for table, relation in relations.items()}
+        (origin,) = origins.values()
+        return {found[0][1] if name == inner and name != found[0][1] and "." in name else name: origin}
+    return origins
+
+
+def _named(rows: Sequence[tuple[str, str]], wanted: str) -> list[tuple[str, str]]:
+    """The one table that a name means: spelled exactly if there is one, else whatever its case; main comes first."""
+    for fold in (str, str.lower):
+        whole = [row for row in rows if fold(row[1]) == fold(wanted)]
+        space, _, table = wanted.rpartition(".")
+        parts = (
+            [row for row in rows if fold(row[0]) == fold(space) and fold(row[1]) == fold(table)]
+            if space
+            else []
+        )
+        found = [*whole, *parts]
+        main = [row for row in found if row[0] == "main"]
+        if len(main or found) > 1:
+            meant = " or ".join(".".join(row) for row in found)
+            raise SourceError(
+                f"{wanted} may mean {meant}.", "Write the one that is meant exactly as it is in the database."
+            )
+        if found:
+            return main or found
+    return []
 
 
 def is_connection(source: object) -> bool:
@@ -286,9 +347,20 @@ def attach_guest(
 
 
 def _frame(connection: duckdb.DuckDBPyConnection, name: str, source: object) -> Origin:
-    table = to_arrow(name, source)
+    import duckdb
+
+    table = total(to_arrow(name, source))
     store = f"frame_{secrets.token_hex(8)}"
-    connection.register(store, table)
+    try:
+        connection.register(store, table)
+        known = True
+    except duckdb.Error:
+        known = False
+    if not known:
+        raise SourceError(
+            f"The source {name} has a column of a type that DuckDB cannot read.",
+            "Turn it into a number, a text or a date first, such as by astype or cast, or leave it out.",
+        )
     return Origin(store, frozen_version(), keep=(table,), twins=folded(table.column_names))
 
 

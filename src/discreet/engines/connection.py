@@ -90,8 +90,10 @@ def no_bar(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute("SET enable_progress_bar = false")
 
 
-def seal(connection: duckdb.DuckDBPyConnection, paths: Sequence[str] = ()) -> None:
-    """Close the connection to every file but `paths` and to the network, and lock its configuration."""
+def seal(connection: duckdb.DuckDBPyConnection, paths: Sequence[str] = (), folder: str = "") -> None:
+    """Close the connection to every file but `paths` and those in one folder, and to the network; lock its settings."""
+    if folder:
+        connection.execute(f"SET allowed_directories = [{literal(folder)}]")
     if paths:
         connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
     connection.execute("SET enable_external_access = false")

@@ -1,18 +1,16 @@
-"""Imports a CSV file, however untidy, into a typed table; no value of it can raise.
+"""Imports a CSV file, however untidy, into a typed table; no value of it can raise or change how another is read.
 
-What the caller sees of the data are the types of the columns alone. They are taken from the whole file, so
-a single value may change one: a steward who minds fixes them with `types`.
+Of a private file the names and the delimiter are taken from the header line, and the types from the caller, who has
+them from the policy. Only where a file is public are its types found by looking at its values.
 """
 
 from __future__ import annotations
 
-import codecs
-import gzip
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.engines.connection import literal, quote
+from discreet.engines.csv_text import Header, header, in_utf8
 from discreet.engines.schema import Type
 from discreet.errors import SourceError
 
@@ -27,8 +25,8 @@ _SQL = {
     Type.TIMESTAMP: "TIMESTAMP",
 }
 
-# A column has the first of these types that all its values are written in, else it is TEXT. 1.00E+05 is an
-# integer that a spreadsheet has spoiled, 100.0 is none. A leading zero marks a code such as 01234, not a
+# A column of a public file has the first of these types that all its values are written in, else it is TEXT.
+# 1.00E+05 is an integer that a spreadsheet has spoiled, 100.0 is none. A leading zero marks a code such as 01234, not a
 # number.
 _WRITTEN = {
     Type.INTEGER: r"[+-]?(0|[1-9]\d*)|[+-]?[1-9]([.]\d+)?e[+]?\d+",
@@ -43,71 +41,70 @@ _MISSING = "'', 'na', 'n/a', 'nan', 'null', 'none', '#n/a'"
 
 
 def import_csv(
-    connection: duckdb.DuckDBPyConnection, path: str, table: str, types: Mapping[str, Type]
+    connection: duckdb.DuckDBPyConnection,
+    path: str,
+    table: str,
+    types: Mapping[str, Type],
+    look: bool = False,
 ) -> None:
     """Import a file with a header line into a new table.
 
-    The delimiter and the line ends (of Unix, Windows or old Mac) are found out; quotes are doubled inside
+    The delimiter is found in the header line; lines end as on Unix, Windows or old Mac; quotes are doubled inside
     quotes. Short rows are filled with NULL. Empty fields are NULL, and so is NA in a column that is not text.
 
     Args:
         connection: one that may still read the file.
-        path: the file, plain or gzipped; UTF-8, UTF-16 with its mark, or else Latin-1.
+        path: the file, plain or gzipped; UTF-8 or Latin-1, line by line, or UTF-16 with its mark.
         table: the name of the new table.
-        types: the types of columns that the caller fixes; a value that is not of the type becomes NULL.
+        types: the types of columns; a value that is not of the type becomes NULL.
+        look: whether the types of the other columns are found in their values, as is right for a public file only;
+            else they are texts.
 
     Raises:
         SourceError: the file cannot be read as CSV, or `types` names a column that it does not have.
     """
-    import duckdb
-
+    found = header(path)
+    fixed = _fixed(found.names, types)
     raw = quote(f"{table}_raw")
-    try:
-        # Read on one thread: in parallel DuckDB cannot both fill short rows and let quotes span lines.
-        connection.execute(
-            f"CREATE TABLE {raw} AS FROM read_csv({literal(path)}, all_varchar = true, header = true, "
-            f"quote = '\"', escape = '\"', encoding = {literal(_encoding(path))}, null_padding = true, "
-            "parallel = false, strict_mode = false, ignore_errors = true, nullstr = '')"
-        )
-        read = os.path.getsize(path) > 0
-    except (duckdb.Error, OSError, EOFError):
-        read = False
-    if not read:
+    if not _read(connection, path, raw, found):
         raise SourceError(
             f"{path} cannot be read as a CSV file.",
             "Check that it is text with a header line and may be read.",
         )
-    names = connection.sql(f"FROM {raw}").columns
-    fixed = _fixed(names, types)
-    found = {**_infer(connection, raw, [name for name in names if name not in fixed]), **fixed}
+    rest = [name for name in found.names if name not in fixed]
+    looked = _infer(connection, raw, rest) if look else dict.fromkeys(rest, Type.TEXT)
+    kinds = {**looked, **fixed}
     # Of a type that was found by looking, every value is known to be of it: the plain cast is enough.
     casts = {
         name: _cast(quote(name), type_) if name in fixed or type_ is not Type.INTEGER else _plain(quote(name))
-        for name, type_ in found.items()
+        for name, type_ in kinds.items()
     }
-    columns = ", ".join(f"{casts[name]} AS {quote(name)}" for name in names)
+    columns = ", ".join(f"{casts[name]} AS {quote(name)}" for name in found.names)
     connection.execute(f"CREATE TABLE {quote(table)} AS SELECT {columns} FROM {raw}")
     connection.execute(f"DROP TABLE {raw}")
 
 
-def _encoding(path: str) -> str:
-    """Tell how the file is written; Latin-1 can read any bytes, so it is what is left when UTF-8 fails."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
-        block = file.read(1 << 20)
-        if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        try:
-            while block:
-                decoder.decode(block)
-                block = file.read(1 << 20)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return "latin-1"
-    return "utf-8"
+def _read(connection: duckdb.DuckDBPyConnection, path: str, raw: str, found: Header) -> bool:
+    """Read a file as it is written into a table of texts; whether that was possible."""
+    import duckdb
+
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in found.names)
+    try:
+        with in_utf8(path) as readable:
+            # Nothing is sniffed, for a row would decide it. On one thread: in parallel DuckDB cannot both fill short
+            # rows and let quotes span lines.
+            connection.execute(
+                f"CREATE TABLE {raw} AS FROM read_csv({literal(readable)}, auto_detect = false, "
+                f"columns = {{{columns}}}, delim = {literal(found.delimiter)}, header = true, quote = '\"', "
+                "escape = '\"', null_padding = true, parallel = false, strict_mode = false, ignore_errors = true, "
+                "nullstr = '')"
+            )
+    except (duckdb.Error, OSError, EOFError):
+        return False
+    return True
 
 
-def _fixed(names: list[str], types: Mapping[str, Type]) -> dict[str, Type]:
+def _fixed(names: Sequence[str], types: Mapping[str, Type]) -> dict[str, Type]:
     by_lower = {name.lower(): name for name in names}
     for name in types:
         if name.lower() not in by_lower:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
 import re
 import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -20,11 +22,13 @@ from discreet import arrow
 from discreet.engines.abilities import opaque
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
+from discreet.engines.copies import Copies, unread
 from discreet.engines.duckdb_units import collations, identity_of
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
+from discreet.engines.footers import misfit, readable
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.engines.twins import see_no_twin_tables
-from discreet.errors import SourceError
+from discreet.errors import EngineError, SourceError
 
 if TYPE_CHECKING:
     import duckdb
@@ -60,10 +64,14 @@ _CAST = {
     "timestamp_ms": "timestamp",
     "timestamp_ns": "timestamp",
     "timestamp with time zone": "timestamp",
+    "timestamptz_ns": "timestamp",
 }
+NANOSECONDS_WITH_ZONE = "timestamptz_ns"
 
 MOST_SLICES = 64
 """Into how many slices the units are split at most: each reads the table once more."""
+PROBED = 1000
+"""How many queries an engine remembers as sound."""
 ROW_BYTES = 300
 """What DuckDB needs for a row while it looks for the rows that are kept of each unit; measured, and rounded up."""
 
@@ -86,27 +94,38 @@ class DuckDBEngine:
 
     dialect: str = "duckdb"
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, origins: Mapping[str, Origin]) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, origins: Mapping[str, Origin], folder: str = ""
+    ) -> None:
+        self._copies: Final = Copies(folder, self._reread)
         self._connection: Final = connection
+        self._origins: Final = dict(origins)
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
         see_no_twin_tables(origins)
+        self._opened: Final = {table.lower(): origin.version() for table, origin in origins.items()}
         self._schema: Final = MappingProxyType(
             {table: _make_view(connection, table, origin) for table, origin in origins.items()}
         )
         self.files: Final = tuple(dict.fromkeys(file for one in origins.values() for file in one.files))
         self.patterns: Final = tuple(dict.fromkeys(one.pattern for one in origins.values() if one.pattern))
+        self.csv_tables: frozenset[str] = frozenset(
+            table.lower() for table, one in origins.items() if one.csv
+        )
+        self._files: Final = {table.lower(): (quote(table), one.parquet) for table, one in origins.items()}
+        self._shapes: Final = {name: _shape(connection, quoted) for name, (quoted, _) in self._files.items()}
+        self._probed: dict[str, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
 
     @classmethod
     def open(
-        cls, sources: Mapping[str, object], types: Mapping[str, Mapping[str, Type]] | None = None
+        cls, sources: Mapping[str, object], types: Mapping[str, Mapping[str, Type] | None] | None = None
     ) -> DuckDBEngine:
         """Open one table for each name; `sources.open_source` says what a source may be.
 
         Args:
             sources: table name -> path, url, frame or connection.
-            types: table name -> column -> type, for CSV files.
+            types: table name -> column -> type, for CSV files; None for a public one, whose types are looked up.
 
         Raises:
             SourceError: a source cannot be opened, or two of them cannot be opened together.
@@ -114,7 +133,9 @@ class DuckDBEngine:
         return cls.open_all([(name, source, (types or {}).get(name, {})) for name, source in sources.items()])
 
     @classmethod
-    def open_all(cls, sources: Iterable[tuple[str | None, object, Mapping[str, Type]]]) -> DuckDBEngine:
+    def open_all(
+        cls, sources: Iterable[tuple[str | None, object, Mapping[str, Type] | None]]
+    ) -> DuckDBEngine:
         """Open (name, source, types of a CSV file) each; a database without a name gives all its tables.
 
         Raises:
@@ -143,8 +164,9 @@ class DuckDBEngine:
                     origins[table] = origin
             # The views are made behind the seal, so that one that would reach outside is refused here
             # and not after a charge.
-            seal(connection, [path for origin in origins.values() for path in origin.paths])
-            engine = cls(connection, origins)
+            mended = os.path.join(folder, "mended")
+            seal(connection, [path for origin in origins.values() for path in origin.paths], mended)
+            engine = cls(connection, origins, mended)
         except BaseException:
             connection.close()
             shutil.rmtree(folder, ignore_errors=True)
@@ -199,9 +221,10 @@ class DuckDBEngine:
             registered: list[str] = []
             reader = None
             try:
-                reader = _reader(self._connection, sql, tables, rows, registered)
-                while (piece := _next(reader)) is not None:
+                reader, piece = self._started(sql, tables, rows, registered)
+                while piece is not None:
                     yield only_integers(piece)
+                    piece = _next(reader)
             finally:
                 if reader is not None:
                     reader.close()  # DuckDB runs nothing else before
@@ -222,7 +245,7 @@ class DuckDBEngine:
         made = f"SELECT row_number() OVER () - 1 AS __at, * FROM ({sql}) AS g"
         with self._lock:
             try:
-                counts = _quietly(self._connection, made, tables, into=groups)
+                counts = self._surely(made, tables, into=groups)
                 if counts is None:
                     raise failed()
                 at = np.asarray(choose(arrow.numbers(counts.column("n"))), np.int64)
@@ -257,6 +280,37 @@ class DuckDBEngine:
             raise no_table(table)
         return self._versions[table.lower()]()
 
+    def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
+        """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
+        with self._lock:
+            self._copies.drop({table: self._versions[table.lower()]() for table in self._schema})
+        used = {name for name in self._files if name in sql.lower()}
+        if not all(readable(self._files[name][1]) for name in used):
+            return False
+        state = repr(sorted((name, self._versions[name]()) for name in used))
+        key = hashlib.sha256(sql.encode()).hexdigest()
+        with self._lock:
+            whole = self._probed.get(key) == state and self._bound(used)
+            if not whole:
+                whole = self._fitting(used) and self._bound(used) and _binds(self._connection, sql, tables)
+                if whole and len(self._probed) < PROBED:
+                    self._probed[key] = state
+        return whole
+
+    def _bound(self, used: Collection[str]) -> bool:
+        """Whether the views still show what they showed: a file may be another one, a table of the caller's gone."""
+        return all(_shape(self._connection, self._files[name][0]) == self._shapes[name] for name in used)
+
+    def _fitting(self, used: Collection[str]) -> bool:
+        """Whether the files of each table have one schema; asked again only when one of them has changed."""
+        for name in used:
+            files, version = self._files[name][1], self._versions[name]()
+            if len(files) > 1 and version != self._opened[name]:
+                if misfit(self._connection, files) is not None:
+                    return False
+                self._opened[name] = version
+        return True
+
     def interrupt(self) -> None:
         """Stop the query that another thread is running, which then raises `EngineError`."""
         self._connection.interrupt()
@@ -272,10 +326,47 @@ class DuckDBEngine:
     def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
         see_no_clash(tables, self._versions)
         with self._lock:
-            result = _quietly(self._connection, sql, tables, numbers=numbers)
+            result = self._surely(sql, tables, numbers=numbers)
         if result is None:
             raise failed()
         return result
+
+    def _surely(
+        self, sql: str, tables: Mapping[str, pa.Table], into: str = "", numbers: bool = False
+    ) -> pa.Table | None:
+        """Run one SELECT, once more where a value of a file could not be read; None when it fails."""
+        why: list[type[Exception]] = []
+        result = _quietly(self._connection, sql, tables, into, numbers, why)
+        if result is None and unread(why) and self._mend(sql):
+            result = _quietly(self._connection, sql, tables, into, numbers)
+        return result
+
+    def _started(
+        self, sql: str, tables: Mapping[str, pa.Table], rows: int, registered: list[str]
+    ) -> tuple[pa.RecordBatchReader, pa.Table | None]:
+        """A reader and its first piece; by then every value was read."""
+        why: list[type[Exception]] = []
+        for again in (True, False):
+            try:
+                reader = _reader(self._connection, sql, tables, rows, registered, why)
+                return reader, _next(reader, why)
+            except EngineError:
+                if not (again and unread(why) and self._mend(sql)):
+                    raise
+        raise failed()
+
+    def _reread(self, table: str, relation: str) -> TableSchema:
+        """Let the view of a table read another relation."""
+        return _make_view(self._connection, table, replace(self._origins[table], relation=relation))
+
+    def _mend(self, sql: str) -> bool:
+        """Read copies of the files of a query that hold what DuckDB cannot read; whether there are such."""
+        mended = False
+        for table, schema in self._schema.items():
+            files = self._files[table.lower()][1]
+            if files and table.lower() in sql.lower():
+                mended |= self._copies.take(table, files, self._versions[table.lower()](), schema)
+        return mended
 
 
 def _rows_at_once(connection: duckdb.DuckDBPyConnection) -> int:
@@ -292,11 +383,12 @@ def _quietly(
     tables: Mapping[str, pa.Table],
     into: str = "",
     numbers: bool = False,
+    why: list[type[Exception]] | None = None,
 ) -> pa.Table | None:
     """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another.
 
     With `into` its result stays inside, in a temporary table of this name, and only the column `n` is returned. With
-    `numbers` only numbers of 64 bits are read, which takes a few milliseconds less.
+    `numbers` only numbers of 64 bits are read, which takes a few milliseconds less. Of a failure, `why` gets the kind.
     """
     import duckdb
 
@@ -314,7 +406,9 @@ def _quietly(
         if numbers:  # a relation would be planned twice
             return _numbers(connection.execute(statement).fetchnumpy())
         return connection.sql(statement).to_arrow_table()
-    except Exception:
+    except Exception as error:
+        if why is not None:
+            why.append(type(error))
         return None
     finally:
         for name in registered:
@@ -338,24 +432,27 @@ def _reader(
     tables: Mapping[str, pa.Table],
     rows: int,
     registered: list[str],
+    why: list[type[Exception]],
 ) -> pa.RecordBatchReader:
     """Start one SELECT; whoever calls unregisters the tables. What DuckDB says of a failure stays in here."""
     import duckdb
 
     reader = None
-    with contextlib.suppress(Exception):
+    try:
         for name, table in tables.items():
             connection.register(name, table)
             registered.append(name)
         (statement,) = connection.extract_statements(sql)
         if statement.type == duckdb.StatementType.SELECT:
             reader = connection.sql(statement).to_arrow_reader(rows)
+    except Exception as error:
+        why.append(type(error))
     if reader is None:
         raise failed()
     return reader
 
 
-def _next(reader: pa.RecordBatchReader) -> pa.Table | None:
+def _next(reader: pa.RecordBatchReader, why: list[type[Exception]] | None = None) -> pa.Table | None:
     """The next piece of a result; None at its end."""
     import pyarrow as pa
 
@@ -364,11 +461,39 @@ def _next(reader: pa.RecordBatchReader) -> pa.Table | None:
         piece = pa.Table.from_batches([reader.read_next_batch()])
     except StopIteration:
         ended = True
-    except Exception:
+    except Exception as error:
         ended = False
+        if why is not None:
+            why.append(type(error))
     if piece is None and not ended:
         raise failed()
     return piece
+
+
+def _shape(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]] | None:
+    """The columns of a view and their types, as they are now; None when there are none."""
+    import duckdb
+
+    try:
+        found = connection.sql(f"FROM temp.main.{table}")
+        return list(zip(found.columns, map(str, found.types), strict=True))
+    except duckdb.Error:
+        return None
+
+
+def _binds(connection: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, pa.Table]) -> bool:
+    """Whether a SELECT can be planned, over tables without rows in place of those that stand beside it."""
+    registered = []
+    try:
+        for name, table in tables.items():
+            connection.register(name, table.slice(0, 0))
+            registered.append(name)
+        return bool(connection.sql(sql).columns)
+    except Exception:
+        return False
+    finally:
+        for name in registered:
+            connection.unregister(name)
 
 
 def _clear(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
@@ -393,7 +518,8 @@ def _make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin
             identity, sql = identity_of(name, kind, columns, collated.get(name))
             fields[name] = replace(_column(name, kind), identity=identity, twin=name.lower() in origin.twins)
             shown += [sql] if sql else []
-        connection.execute(f"CREATE TEMP VIEW {quote(table)} AS SELECT {', '.join(shown)} FROM {relation}")
+        made = f"SELECT {', '.join(shown)} FROM {relation}"
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote(table)} AS {made}")
     except duckdb.Error:
         fields = {}
     if not fields:
@@ -414,6 +540,8 @@ def _shown(name: str, kind: DuckDBPyType) -> str:
     seen = _seen(kind)
     if kind.id in _CAST:
         # TRY_CAST, for a time in seconds may lie beyond what microseconds can hold.
+        if kind.id == NANOSECONDS_WITH_ZONE:  # DuckDB has no way from it to microseconds but this
+            column = f"TRY_CAST({column} AS TIMESTAMP_NS)"
         column = f"TRY_CAST({column} AS {seen.upper()})"
     if _LOGICAL.get(seen) is Type.TEXT:
         # Under NOCASE one row would match two keys, and count twice.

@@ -35,6 +35,9 @@ def identity_of(
     """
     if collation is not None:
         return collated(f"the collation {collation}"), ""
+    if kind.id == "timestamptz_ns":
+        cause = "The column holds nanoseconds with a zone, which DuckDB reads as microseconds only: people could merge."
+        return NoIdentity(cause, "Name another column, or store it as a text."), ""
     own = hidden(name, names)
     if kind.id in STORED:
         return Identity(own, str(kind)), f"{quote(name)} AS {quote(own)}"

@@ -100,10 +100,10 @@ def in_batches(
 class Engine(Protocol):
     """Runs aggregate queries over private tables and returns nothing but integers.
 
-    An engine may have four attributes more: `batches`, which runs a query like `integers` and yields its result in
+    An engine may have five attributes more: `batches`, which runs a query like `integers` and yields its result in
     pieces (see `in_batches`), `place`, a text that names the database without any credential (under it
     the ledger is found again; None when the data lives in memory), and `lacks`, the names of functions of the
-    function table that it cannot compute; a question with one of them is refused before anything is charged; and
+    function table that it cannot compute; a question with one of them is refused before anything is charged;
     `slices`, into how many slices the units of a large table are best split, each of which is asked by itself so that
     memory stays bounded (for the dialect duckdb only).
 

@@ -15,9 +15,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from discreet import far
 from discreet.engines.connection import literal, quote
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_integers, no_table, see_no_clash
-from discreet.engines.postgres_tables import Table, base, connect, find, fragment
+from discreet.engines.postgres_tables import Table, base, connect, find, fragment, in_utf8
 from discreet.engines.schema import TableSchema, Type
 from discreet.errors import EngineError, SourceError
 
@@ -140,7 +141,7 @@ class PostgresEngine:
             if counts is None or any(row[0] is None for row in counts):
                 return None
             chosen = choose(np.array([row[0] for row in counts], dtype=np.int64)).tolist()
-            shown = ", ".join(_safely(f"r.{quote(name)}", oid) for name, oid in keys)
+            shown = ", ".join(_exactly(f"r.{quote(name)}", oid) for name, oid in keys)
             numbered = f"SELECT g.*, row_number() OVER (ORDER BY {order}) - 1 AS __row FROM ({sql}) AS g"
             rows = run(
                 f"SELECT r.__row, {shown} FROM ({numbered}) AS r WHERE r.__row = ANY(\0ARRAY)", [chosen]
@@ -198,6 +199,12 @@ class PostgresEngine:
         except EngineError:
             _, _, rows = self._run("SELECT pg_current_snapshot()::text", NO_TABLES)
         return hashlib.sha256(f"{host} {found.oid} {rows[0][0]}".encode()).hexdigest()
+
+    def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
+        """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
+        text, values = self._text(tables, sql)
+        with self._lock:
+            return not self._closed and _quietly(self._connection, f"EXPLAIN {text}", values) is not None
 
     def interrupt(self) -> None:
         """Cancel the query that another thread is running, on the server; it then raises `EngineError`."""
@@ -273,16 +280,28 @@ def _safely(column: str, oid: int) -> str:
     return f"CASE WHEN {column} BETWEEN {ends} THEN {column} END"
 
 
+def _exactly(column: str, oid: int) -> str:
+    """A date or time stamp as days or microseconds since 1970, so that none is too far for Python; else the column."""
+    if oid == _OIDS[Type.DATE]:
+        ends, count = far.INFINITE_DAY, f"{column} - DATE '1970-01-01'"
+    elif oid == _OIDS[Type.TIMESTAMP]:
+        ends = far.INFINITE_MOMENT
+        count = f"CAST(LEAST(trunc(extract(epoch FROM {column}) * 1000000), {ends - 1}) AS bigint)"
+    else:
+        return column
+    return f"CASE WHEN {column} = 'infinity' THEN {ends} WHEN {column} = '-infinity' THEN -{ends} ELSE {count} END"
+
+
 def _as_arrow(keys: list[tuple[str, int]], rows: list[tuple[Any, ...]]) -> pa.Table:
     import pyarrow as pa
 
     kinds = {oid: _ARROW[kind]() for kind, oid in _OIDS.items()}
-    return pa.table(
-        {
-            name: pa.array([row[at] for row in rows], type=kinds.get(oid, pa.string()))
-            for at, (name, oid) in enumerate(keys)
-        }
-    )
+    days = {_OIDS[Type.DATE]: pa.int32(), _OIDS[Type.TIMESTAMP]: pa.int64()}
+    columns = {}
+    for at, (name, oid) in enumerate(keys):
+        kind = kinds.get(oid, pa.string())
+        columns[name] = pa.array([row[at] for row in rows], type=days.get(oid, kind)).view(kind)
+    return pa.table(columns)
 
 
 def _together(
@@ -299,6 +318,7 @@ def _together(
 
     try:
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            in_utf8(connection)
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             cursor.execute(_SET)
             return ask(run)
@@ -314,6 +334,7 @@ def _quietly(
 
     try:
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            in_utf8(connection)
             cursor.execute("SET TRANSACTION READ ONLY")
             cursor.execute(_SET)
             cursor.execute(sql, values, binary=False)
@@ -331,6 +352,7 @@ def _pieces(
 
     try:
         with connection.transaction():
+            in_utf8(connection)
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION READ ONLY")
                 cursor.execute(_SET)
@@ -359,7 +381,10 @@ def _listed(table: pa.Table) -> tuple[str, list[Any]]:
             column = column.cast(field.type.value_type)
         kind = _kind_of(column.type)
         columns.append((name, kind))
-        arrays.append(column.to_pylist())
+        values = far.values(column)
+        if any(isinstance(value, far.Far) for value in values):
+            values = [value.sql() if isinstance(value, far.Far) else value and str(value) for value in values]
+        arrays.append(values)
     listed = ", ".join(f"\0ARRAY::{kind}[]" for _, kind in columns)
     named = ", ".join(f"c{at}" for at in range(len(columns)))
     shown = ", ".join(

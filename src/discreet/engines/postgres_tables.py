@@ -135,9 +135,17 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
             shown += [own] if own else []
         if shown:
             view = f"SELECT {', '.join(shown)} FROM {quote(space)}.{quote(relation)}"
-            key = name if table and name else relation
+            key = name if table and name and (wanted or "." not in name) else relation
             tables.setdefault(key, Table(view, MappingProxyType(fields), oid, foreign))
     return tables
+
+
+def in_utf8(connection: psycopg.Connection[Any]) -> None:
+    """Let this transaction speak UTF-8, whatever a connection of the caller's does: it holds every text there is.
+
+    By a cursor of its own, since one remembers how it read its first answer.
+    """
+    connection.execute("SET LOCAL client_encoding = 'UTF8'")
 
 
 def _ask(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) -> list[Any] | None:
@@ -145,6 +153,7 @@ def _ask(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) 
 
     try:
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            in_utf8(connection)
             cursor.execute("SET TRANSACTION READ ONLY")
             cursor.execute("SET LOCAL search_path = pg_catalog")
             return cursor.execute(sql, values).fetchall()

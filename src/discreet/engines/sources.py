@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Engine
@@ -12,13 +13,17 @@ from discreet.errors import SourceError
 
 
 def open_source(
-    source: object, table: str | None = None, types: Mapping[str, Type | str] | None = None
+    source: object,
+    table: str | None = None,
+    types: Mapping[str, Any] | None = None,
+    public: Iterable[str] = (),
 ) -> Engine:
     """Open one source, or several as a mapping from table names to sources.
 
     Parquet files and databases are not read here, only their metadata. CSV files are imported and frames are
-    turned into Arrow: for these, what may be shown or raised depends on the data through the types of the
-    columns alone. A frame must not be changed in place while it is open.
+    turned into Arrow: for frames, what may be shown or raised depends on the data through the types of the
+    columns alone, and for CSV files through the header line alone. A frame must not be changed in place while it
+    is open.
 
     Args:
         source: a path or url (`visits.parquet`, a folder or glob of such, `csv:visits.txt`,
@@ -29,8 +34,9 @@ def open_source(
             mapping of table names to these.
         table: the name of the table; by default that of the file, or `data` for a frame, or every table
             of a database.
-        types: column -> type (a `Type` or its name) of a CSV file, where it shall not be taken from the data;
-            for a mapping of sources, write table -> column -> type with `DuckDBEngine.open`.
+        types: column -> type (a `Type` or its name) of a CSV file, whose other columns are texts; for a mapping of
+            sources, table -> column -> type.
+        public: the names of tables that hold nothing private: of their CSV files the types are found by looking.
 
     Raises:
         SourceError: the source cannot be opened.
@@ -48,9 +54,13 @@ def open_source(
         return openers[0].open_all(listed)
     if any(one is not None for one in openers):
         raise _mixed()
+    shown, given = {name.lower() for name in public}, types or {}
     if isinstance(source, Mapping):
-        return DuckDBEngine.open(source)
-    return DuckDBEngine.open_all([(table, source, _types(types or {}))])
+        folded = {name.lower(): columns for name, columns in given.items()}
+        return DuckDBEngine.open(source, {
+            name: None if name.lower() in shown else _types(folded.get(name.lower(), {})) for name in source
+        })  # fmt: skip
+    return DuckDBEngine.open_all([(table, source, _types(given))])
 
 
 def _mixed() -> SourceError:

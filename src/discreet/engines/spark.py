@@ -12,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +34,8 @@ _SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true", "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.datetime.java8API.enabled": "true", "spark.sql.legacy.sizeOfNull": "false",
 }  # fmt: skip
+LOOKED_AT = 1000
+"""How many files of a query are looked for before the charge."""
 _INTEGERS = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
 
 
@@ -156,6 +159,18 @@ class SparkEngine:
             raise no_table(table)
         return self._token
 
+    def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
+        """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
+        import pyarrow as pa
+
+        def ask(session: Any) -> pa.Table:
+            _there(session, session.sql(sql).inputFiles())
+            return pa.table({})
+
+        see_no_clash(tables, self._schema)
+        with self._lock:
+            return not self._closed and _quietly(self._session, ask, tables, self._group) is not None
+
     def interrupt(self) -> None:
         """Cancel the query that another thread is running, on the cluster; it then raises `EngineError`."""
         self._session.sparkContext.cancelJobGroup(self._group)
@@ -197,6 +212,19 @@ def _quietly(
     finally:
         for name in shown:
             session.catalog.dropTempView(name)
+
+
+def _there(session: Any, files: Iterable[str]) -> None:
+    """See that the first files of a query are there: Spark lists them when a table is opened, and reads them later.
+
+    Raises:
+        FileNotFoundError: one is not.
+    """
+    jvm, settings = session._jvm, session._jsparkSession.sessionState().newHadoopConf()
+    for file in islice(files, LOOKED_AT):
+        path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(file))
+        if not path.getFileSystem(settings).exists(path):
+            raise FileNotFoundError
 
 
 def _naive(table: pa.Table) -> pa.Table:

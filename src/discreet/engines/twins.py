@@ -6,10 +6,6 @@ taken from the source itself, and a column of such a name can be neither declare
 
 from __future__ import annotations
 
-import codecs
-import csv
-import gzip
-import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -19,9 +15,6 @@ from discreet.errors import SourceError
 
 if TYPE_CHECKING:
     import duckdb
-
-HEADER = 1 << 20
-"""A header line is shorter than this many bytes."""
 
 
 def see_no_twins(table: str, names: Iterable[str]) -> None:
@@ -91,30 +84,3 @@ def _top(nodes: Sequence[tuple[str, int]]) -> list[str]:
             names.append(name)
         inside += children
     return names
-
-
-def of_csv(path: str, encoding: str, names: Sequence[str]) -> frozenset[str]:
-    """Those of the header line of a CSV file, where DuckDB may have renamed one.
-
-    Args:
-        path: of the file, plain or gzipped.
-        encoding: how it is written.
-        names: as DuckDB calls the columns.
-    """
-    with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
-        text = codecs.getincrementaldecoder(encoding)("replace").decode(file.read(HEADER))
-    for delimiter in ",;\t|":
-        lines = csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""), delimiter=delimiter)
-        try:
-            header = [field.strip() for field in next(lines, [])]
-        except csv.Error:
-            continue
-        if 1 < len(header) <= len(names) and all(map(_renamed, header, names)):
-            return folded(field for field in header if field)
-    return frozenset()
-
-
-def _renamed(field: str, name: str) -> bool:
-    """Whether DuckDB may call a field of a header so."""
-    rest = name[len(field) :]
-    return not field or name == field or (name.startswith(field) and rest[:1] == "_" and rest[1:].isdigit())

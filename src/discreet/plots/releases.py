@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from discreet.errors import InvalidParameter
 from discreet.escaping import picture
+from discreet.far import values as values_of
 from discreet.plots.theme import BAND, COLOURS, INK, RULE, Picture, Size, altair, axis, data, finish, size_of
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _told(row: Mapping[str, Any], name: str) -> bool:
 
 def _rows(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[dict[str, Any]]:
     """Plain rows: `k <key>`, and for each measure `v`, `l` and `h` with its name; None where there is no number."""
-    columns: dict[str, list[Any]] = {f"k {key}": shown.values.column(key).to_pylist() for key in keys}
+    columns: dict[str, list[Any]] = {f"k {key}": values_of(shown.values.column(key)) for key in keys}
     for name in measures:
         columns[f"v {name}"] = [_number(value) for value in shown.values.column(name).to_pylist()]
         columns[f"l {name}"] = [_number(value) for value in shown.low[name].to_pylist()]

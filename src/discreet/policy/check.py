@@ -131,6 +131,9 @@ def _unfit(
 ) -> list[Problem]:
     """Say what of a column's bounds and keys does not fit its type."""
     problems: list[Problem] = []
+    if declared.type is not None and declared.type.upper() != kind:
+        fix = "Remove it: it says how a column of a CSV file is read, and other sources have types of their own."
+        problems.append((f"{place}.type", f"The column is of type {kind}.", fix))
     if declared.bounds is not None:
         wanted, given = _BOUND_KINDS.get(kind), _KINDS[type(declared.bounds[0])]
         if wanted is None:

@@ -75,14 +75,17 @@ class ColumnPolicy(Model):
             or date-times without zone, in UTC.
         keys: the public set of values to group by, or the column of a public table that holds them; a row
             with another value is dropped.
+        type: how the column of a CSV file is read: text, integer, float, boolean, date or timestamp. By default as
+            its keys or its bounds are written, and as a text where there are none. What does not fit is NULL.
     """
 
     bounds: Annotated[tuple[Bound, Bound] | None, PlainValidator(values.bounds)] = None
     keys: Annotated[tuple[Key, ...] | KeyReference | None, PlainValidator(values.keys)] = None
+    type: Annotated[str | None, PlainValidator(values.column_type)] = None
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, bounds: object = None, keys: object = None) -> None: ...
+        def __init__(self, *, bounds: object = None, keys: object = None, type: object = None) -> None: ...  # noqa: A002
 
     def words(self) -> str:
         """What is declared, in words.
@@ -259,6 +262,7 @@ class Policy(Model):
         max_rows: int | None = None,
         bounds: Mapping[str, object] | None = None,
         keys: Mapping[str, object] | None = None,
+        types: Mapping[str, object] | None = None,
         neighbours: str = "add_remove",
         public: Iterable[str] = (),
         source: str | None = None,
@@ -273,6 +277,7 @@ class Policy(Model):
             max_rows: rows kept of a unit; needed when the unit is a column.
             bounds: column -> (least, greatest).
             keys: column -> list, array, Series or Arrow column of keys, or "table.column" of a public table.
+            types: column of a CSV file -> how it is read.
             neighbours: "add_remove" or "replace_one".
             public: names of the public tables.
             source: the url of the data.
@@ -285,7 +290,7 @@ class Policy(Model):
         if table in tables:
             complain([(f"tables.{table}", "It is the private table.", "Remove it from public.")])
         columns: dict[str, dict[str, object]] = {}
-        for part, given in (("bounds", bounds or {}), ("keys", keys or {})):
+        for part, given in (("bounds", bounds or {}), ("keys", keys or {}), ("type", types or {})):
             for name, value in given.items():
                 alike = (
                     each for each in columns if each.lower() == name.lower() and part not in columns[each]
@@ -352,7 +357,11 @@ class Policy(Model):
                 (table.privacy_unit or "").lower(),
                 table.max_rows,
                 {
-                    column.lower(): [toml.value(declared.bounds), toml.value(declared.keys)]
+                    column.lower(): [
+                        toml.value(declared.bounds),
+                        toml.value(declared.keys),
+                        *([declared.type] if declared.type else []),
+                    ]
                     for column, declared in table.columns.items()
                 },
             ]

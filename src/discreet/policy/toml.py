@@ -46,7 +46,7 @@ def write(policy: Policy) -> str:
         if table.columns:
             lines += ["", f"[tables.{key(name)}.columns]"]
         for column, declared in table.columns.items():
-            both = {"bounds": declared.bounds, "keys": declared.keys}
+            both = {"bounds": declared.bounds, "keys": declared.keys, "type": declared.type}
             inside = ", ".join(
                 f"{part} = {value(given)}" for part, given in both.items() if given is not None
             )

@@ -17,6 +17,8 @@ Bound: TypeAlias = Fraction | dt.date | dt.datetime
 Key: TypeAlias = str | int | bool | dt.date
 
 MAX_KEYS = 10_000_000
+COLUMN_TYPES = ("text", "integer", "float", "boolean", "date", "timestamp")
+"""How a column of a CSV file may be read."""
 
 
 class KeyReference(Model):
@@ -119,6 +121,36 @@ def keys(value: object) -> tuple[Key, ...] | KeyReference | None:
     if isinstance(value, Mapping):
         return KeyReference(**value)
     return _distinct(_plain(value))
+
+
+def column_type(value: object) -> str | None:
+    """Read how a column of a CSV file is read; None stays."""
+    if value is None:
+        return None
+    name = str(getattr(value, "name", value)).lower()
+    if name not in COLUMN_TYPES:
+        raise wrong("There is no such type.", f"Write one of {', '.join(COLUMN_TYPES)}.")
+    return name
+
+
+def type_of_values(bounds: tuple[Bound, Bound] | None, keys: tuple[Key, ...] | None) -> str | None:
+    """How a column is read whose bounds or keys are declared, by the way they are written; None without both.
+
+    Bounds of numbers say nothing of whole numbers: [0, 1] may be those of shares. So they make it a float.
+
+    Example:
+        >>> type_of_values((Fraction(0), Fraction(104)), None), type_of_values(None, ("a", "b"))
+        ('float', 'text')
+    """
+    if keys:
+        kinds: dict[type, str] = {bool: "boolean", int: "integer", str: "text"}
+        return kinds.get(type(keys[0]), "date")
+    if bounds is None:
+        return None
+    return "float" if isinstance(bounds[0], Fraction) else _MOMENTS[type(bounds[0])]
+
+
+_MOMENTS: dict[type, str] = {dt.datetime: "timestamp", dt.date: "date"}
 
 
 def _plain(value: object) -> list[object]:

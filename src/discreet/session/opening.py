@@ -12,6 +12,7 @@ from discreet.errors import PolicyError
 from discreet.imports import loading
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
+from discreet.session import csv_types
 from discreet.session.session import Session
 
 
@@ -24,6 +25,7 @@ def protect(
     max_rows: int | None = None,
     bounds: Mapping[str, object] | None = None,
     keys: Mapping[str, object] | None = None,
+    types: Mapping[str, object] | None = None,
     budget: object = None,
     neighbours: str = "add_remove",
     public: Iterable[str] = (),
@@ -43,6 +45,8 @@ def protect(
         max_rows: how many rows of one unit count; needed when privacy_unit is a column.
         bounds: least and greatest value that counts, by column; values outside are clamped.
         keys: the public groups, by column: a list, a Series, or "table.column" of a public table.
+        types: how columns of a CSV file are read: text, integer, float, boolean, date or timestamp. By default as
+            their keys or bounds are written, and as texts where there are none; no value is looked at.
         budget: the epsilon that may ever be spent, or a `Budget`.
         neighbours: "add_remove" (one unit more or fewer) or "replace_one".
         public: the names of the tables that hold nothing private.
@@ -74,7 +78,7 @@ def protect(
         declared, home = None, None
     if declared is not None:
         given = {"table": table, "privacy_unit": privacy_unit, "max_rows": max_rows, "bounds": bounds, "keys": keys,
-                 "budget": budget}  # fmt: skip
+                 "types": types, "budget": budget}  # fmt: skip
         extra = [name for name, value in given.items() if value is not None]
         if extra:
             raise PolicyError(
@@ -82,7 +86,9 @@ def protect(
             )
         source = _sources(declared) if source is None else source
         named = [name for name, one in declared.tables.items() if not one.public]
-        engine = open_source(source, named[0] if len(declared.tables) == 1 else None)
+        shown = [name for name, one in declared.tables.items() if one.public]
+        name = named[0] if len(declared.tables) == 1 else None
+        engine = open_source(source, name, csv_types.of_policy(declared, source), shown)
         place = (
             ledger or declared.ledger or (home.with_suffix(".ledger.db") if home else _beside(source, engine))
         )
@@ -95,15 +101,19 @@ def protect(
         )
     if budget is None:
         raise PolicyError("budget is missing.", "Write budget=3, the epsilon that may ever be spent.")
-    engine = open_source(source, table)
     hidden = set(public)
+    engine = open_source(
+        source, table, csv_types.of_arguments(source, table, bounds, keys, types, hidden), hidden
+    )
+    if table is not None and "." in table and table not in engine.schema():
+        table = table.rpartition(".")[2]  # schema.table is called table
     private = [name for name in engine.schema() if name not in hidden]
     if table is None and len(private) != 1:
         raise PolicyError(f"Which of the tables {', '.join(private)} is private is not said.",
                           "Name it with table=, and the public ones with public=[…].")  # fmt: skip
     declared = Policy.for_table(
-        table or private[0], privacy_unit=privacy_unit, max_rows=max_rows, bounds=bounds, keys=keys, budget=budget,
-        neighbours=neighbours, public=tuple(hidden),
+        table or private[0], privacy_unit=privacy_unit, max_rows=max_rows, bounds=bounds, keys=keys, types=types,
+        budget=budget, neighbours=neighbours, public=tuple(hidden),
     )  # fmt: skip
     return _open(engine, declared, ledger or _beside(source, engine))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, QueryRefused
 from discreet.rational import Number, decimal, epsilon_of, exact
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.planner import Emphasis, Limits
@@ -21,6 +21,28 @@ def no_noise() -> InvalidParameter:
     return InvalidParameter(
         "This epsilon needs noise of a scale outside 2^-10 to 2^56.", "Choose an epsilon nearer to 1."
     )
+
+
+def see_text(query: object) -> None:
+    """Refuse a question that is no text that every engine can read.
+
+    Raises:
+        InvalidParameter: it is no text.
+        QueryRefused: it holds NUL, or half of a pair that stands for one character.
+    """
+    if not isinstance(query, str):
+        raise InvalidParameter("The question is not a text.", "Write a SELECT statement.")
+    try:
+        query.encode()
+    except UnicodeEncodeError as error:
+        at = error.start
+    else:
+        at = query.find("\0")
+    if at >= 0:
+        raise QueryRefused(
+            f"The character at place {at + 1} of the question is none that a database can read.",
+            "Remove it; it is NUL, or what is left of a file that was read in another encoding.",
+        )
 
 
 def delta_of(delta: object) -> Fraction:

@@ -20,6 +20,7 @@ from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.rational import Number, epsilon_of
 from discreet.session.budget import DATA_SET, BudgetState
+from discreet.session.csv_types import advised
 from discreet.session.held import held
 from discreet.session.notebook import told
 from discreet.session.notes import INVENTED, notes_of
@@ -32,6 +33,7 @@ from discreet.session.parameters import (
     level_of,
     limits_of,
     no_noise,
+    see_text,
     whole,
 )
 from discreet.sql.algebra.catalog import Catalog
@@ -119,6 +121,7 @@ class Session:
         Raises:
             InvalidParameter: epsilon, delta or confidence is out of range. Nothing was charged.
             QueryRefused: the question cannot be answered with a guarantee. Nothing was charged.
+            SourceError: a table, a column or a file has gone, or may no longer be read. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. Nothing was charged.
             LedgerError: the ledger cannot be written. No data was touched.
             EngineError: the engine failed; the charge stays.
@@ -215,12 +218,14 @@ class Session:
         from discreet.session.writing import in_memory, streamed
         from discreet.sql.finish.answer_file import Target
         from discreet.sql.finish.blockwise import in_groups, streams
+        from discreet.sql.finish.postprocess import rehearse
 
         target = Target(into, replace, formulas)
         self.see_free(into)
         level = level_of(confidence, simultaneous)
         limits = limits_of(max_rows, max_groups)
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
+        target.see(lambda: rehearse(plan, self._catalog.public))
         with told(progress) as say:
             if streams(plan):
                 if simultaneous and not in_groups(plan):
@@ -511,10 +516,13 @@ class Session:
             raise no_noise()
         from discreet.noise.parameters import LARGEST, SMALLEST
 
+        see_text(query)
         try:
             plan = make_plan(query, self._catalog, epsilon, limits, delta, emphasis, self._known)
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+        except QueryRefused as error:
+            raise advised(error, self._policy, self._engine) from None
         lacks: frozenset[str] = getattr(self._engine, "lacks", frozenset())
         missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
         if missing:
@@ -538,6 +546,7 @@ class Session:
         self._rehearse(plan)
         if not plan.releases:
             return self._finish(plan, [], *level)
+        self._probe(plan)
         from discreet.sql.finish.serialisation import pack
         from discreet.sql.intervals.row_mapping import follows
 
@@ -557,6 +566,12 @@ class Session:
             rehearse(plan, self._catalog.public)
             if len(self._rehearsed) < REHEARSED:
                 self._rehearsed.add(plan.statement)
+
+    def _probe(self, plan: Plan) -> None:
+        """See that the engine could run the question, so that what has gone is found before the charge."""
+        from discreet.sql.lower.probe import probe
+
+        probe(plan, self._engine)
 
     def _question(self, plan: Plan) -> str:
         """The canonical question on this version of the data."""

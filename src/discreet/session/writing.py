@@ -91,6 +91,7 @@ def streamed(session: Session, plan: Plan, target: Target, level: Level, say: Sa
         replayed = session._ledger.replay_into(question, kept)
         if not replayed:
             session._rehearse(plan)
+            session._probe(plan)
             charge = session._ledger.charge(question, Loss(plan.epsilon, plan.delta), session._accounts)
             say("reading the data")
             _draw(session, plan, kept, say)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from discreet import far
 from discreet.engines.identity import Identity
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import PolicyError
@@ -235,7 +236,10 @@ def _keys(
         near = difflib.get_close_matches(keys.column, table.column_names, n=1)
         hint = f"Did you mean {keys.table}.{near[0]}?" if near else f"It has {', '.join(table.column_names)}."
         raise PolicyError(f"The public table {keys.table} has no column {keys.column}.", hint, key=where)
-    values = table.column(column).unique().drop_null().to_pylist()
+    values = far.values(table.column(column).unique().drop_null())
+    if any(isinstance(value, far.Far) for value in values):
+        raise PolicyError(f"{keys.table}.{keys.column} holds a date outside the years 1 to 9999.",
+                          "Remove it from the public table.", key=where)  # fmt: skip
     if not values:
         raise PolicyError(f"{keys.table}.{keys.column} holds no key.", "Fill the public table.", key=where)
     return tuple(values)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet import far
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
@@ -296,6 +297,8 @@ def public_column(internal: str, values: pa.ChunkedArray) -> Column | None:
     kind = arrow_kind(values.type)
     if kind is None:
         return None
+    if far.is_far(values):  # a date that Python cannot hold: nothing is known of its span
+        return Column(internal, kind, Span(nullable=True))
     distinct = values.unique() if not pa.types.is_floating(values.type) else None
     domain = None
     span = Span(nullable=True)

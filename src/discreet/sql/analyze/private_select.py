@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet import far
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
@@ -183,6 +184,7 @@ class PrivateSelect:
         for inner in list(with_queries(node)):
             if isinstance(inner, exp.In) and inner.args.get("query"):
                 table = self._public(inner.args["query"])
+                self._see_dates(inner, table)
                 values = [v for v in table.column(0).unique().to_pylist() if v is not None]
                 if len(values) > MOST_VALUES or not values:
                     raise self.refuse(inner, f"This sub-query has {len(values):,} values; from 1 to {MOST_VALUES:,} "
@@ -200,7 +202,13 @@ class PrivateSelect:
                     raise self.refuse(
                         inner, "This sub-query is not a single value.", "Add LIMIT 1, or aggregate."
                     )
+                self._see_dates(inner, table)
                 inner.replace(exp.convert(table.column(0)[0].as_py()) if len(table) else exp.null())
+
+    def _see_dates(self, node: exp.Expr, table: pa.Table) -> None:
+        if any(far.is_far(column) for column in table.itercolumns()):
+            raise self.refuse(node, "This sub-query has a date outside the years 1 to 9999.",
+                              "Leave it out with a condition.")  # fmt: skip
 
     def _public(self, query: exp.Expr) -> pa.Table:
         scope = self.splitter.query(query.copy(), self.env)

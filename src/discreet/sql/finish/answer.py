@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from discreet import far
 from discreet.escaping import name as one_line
 from discreet.escaping import table
 from discreet.rational import show, small
@@ -114,8 +115,8 @@ class Release:
         return pa.table(columns, names=names)
 
     def to_pandas(self, intervals: bool = True) -> pd.DataFrame:
-        """The answer as a pandas DataFrame; intervals as in `to_arrow`."""
-        frame: pd.DataFrame = self.to_arrow(intervals).to_pandas()
+        """The answer as a pandas DataFrame; intervals as in `to_arrow`. Dates that Python cannot hold are texts."""
+        frame: pd.DataFrame = far.shown(self.to_arrow(intervals)).to_pandas()
         return frame
 
     def to_polars(self, intervals: bool = True) -> pl.DataFrame:
@@ -128,8 +129,8 @@ class Release:
 
     def to_dict(self, intervals: bool = True) -> dict[str, list[Any]]:
         """The answer as lists by column; intervals as in `to_arrow`."""
-        columns: dict[str, list[Any]] = self.to_arrow(intervals).to_pydict()
-        return columns
+        table = self.to_arrow(intervals)
+        return {name: far.values(table.column(name)) for name in table.column_names}
 
     def card(self) -> Card:
         """What a reader of the numbers must know, as text: question, cost, confidence, and what is not covered."""

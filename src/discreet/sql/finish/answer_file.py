@@ -7,12 +7,12 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet import escaping
+from discreet import escaping, far
 from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -56,6 +56,25 @@ class Target:
                 f"The folder of {self.path} is not there or cannot be written.", "Make the folder first."
             )
 
+    def see(self, columns: Callable[[], pa.Schema | None]) -> None:
+        """See that a file of this kind can hold the columns of an answer.
+
+        Args:
+            columns: gives them; None where they are plain.
+
+        Raises:
+            InvalidParameter: it cannot.
+        """
+        import pyarrow as pa
+
+        schema = columns() if self.path.suffix.lower() == ".csv" else None
+        odd = [field.name for field in schema or () if pa.types.is_nested(field.type)]
+        if odd:
+            raise InvalidParameter(
+                f"A CSV file cannot hold the column {odd[0]}, whose values are lists or have parts.",
+                "Write a .parquet file, or take the parts out in the question, as with to_json.",
+            )
+
     @contextlib.contextmanager
     def folder(self) -> Iterator[Path]:
         """A private folder beside the file, gone afterwards.
@@ -91,6 +110,8 @@ class Target:
                 table = piece.to_arrow()
                 if self._guarded:
                     table = without_formulas(table)
+                if self.path.suffix.lower() == ".csv":
+                    table = flat(table)
                 if writer is None:
                     first, schema = piece, table.schema
                     writer = _writer(unfinished, schema, piece)
@@ -133,6 +154,21 @@ def without_formulas(table: pa.Table) -> pa.Table:
             )
         columns.append(column)
     return pa.table(columns, names=list(map(escaping.formula, table.column_names)))
+
+
+def flat(table: pa.Table) -> pa.Table:
+    """The table as a CSV file can hold it: dates that Python cannot hold, lists and structs are texts."""
+    import pyarrow as pa
+
+    table = far.shown(table)
+    for at, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            values = [
+                None if v is None else json.dumps(v, ensure_ascii=False, default=str)
+                for v in table.column(at).to_pylist()
+            ]
+            table = table.set_column(at, field.name, pa.array(values, pa.string()))
+    return table
 
 
 def about(release: Release) -> dict[str, Any]:

@@ -159,10 +159,13 @@ def _carried(
     )
 
 
-def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
+def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> pa.Schema | None:
     """Run the post-processing on invented noisy tables: whatever is wrong with it shows before anything is charged.
 
     They have one row each, with a public key and ones, so that what fails on any row fails here.
+
+    Returns:
+        The columns of the answer; None where they are keys and aggregates as they are.
 
     Raises:
         QueryRefused: DuckDB cannot run the statement.
@@ -171,7 +174,7 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
 
     post, has_cell = with_cell(plan)
     if has_cell and picks_all(post) and _distinct([item.alias_or_name for item in post.selects]):
-        return  # DuckDB has nothing to do then
+        return None  # DuckDB has nothing to do then
     tables = {}
     for release in imagined(plan).releases:
         row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
@@ -187,6 +190,7 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> None:
         raise QueryRefused(error.cause, error.fix) from None
     if not _distinct(result.column_names):
         raise QueryRefused(*TWINS)
+    return result.schema
 
 
 def _distinct(names: list[str]) -> bool:

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from discreet import arrow
+from discreet import arrow, far
 from discreet.sql.algebra import keys as ks
 from discreet.sql.finish.answer import Release, table_bytes
 from discreet.sql.lower.run import Noisy
@@ -117,8 +117,8 @@ def unpack(data: bytes, plan: Plan) -> Kept:
         noisy = []
         for at, one in enumerate(plan.releases):
             if one.discovery is not None:
-                found = pa.ipc.open_stream(archive.read(f"keys{at}.arrow")).read_all().to_pydict().values()
-                one = replace(one, keys=ks.found(one.keys, map(tuple, found)))
+                found = pa.ipc.open_stream(archive.read(f"keys{at}.arrow")).read_all().itercolumns()
+                one = replace(one, keys=ks.found(one.keys, (tuple(far.values(column)) for column in found)))
             entries = np.empty((one.cells, sum(m.entries for m in one.measures)), np.int64, order="F")
             for block in blocks_of(archive, at, one):
                 entries[block.first : block.first + len(block.entries)] = block.entries

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from discreet import far
 from discreet.arrow import is_number
 from discreet.escaping import cell, markup, name, row
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from discreet.sql.finish.answer import Release
 
 ROWS = 40
@@ -35,7 +34,7 @@ def rows(release: Release, most: int | None = None) -> list[list[str]]:
     shown = len(release) if most is None else min(most, len(release))
     columns = []
     for one in release.columns:
-        values = _listed(release.values.column(one).slice(0, shown))
+        values = far.values(release.values.column(one).slice(0, shown))
         if one in release.low:
             ends = [
                 release.low[one].slice(0, shown).to_pylist(),
@@ -47,16 +46,6 @@ def rows(release: Release, most: int | None = None) -> list[list[str]]:
         else:
             columns.append([fixed(value) for value in values])
     return [list(row) for row in zip(*columns, strict=True)]
-
-
-def _listed(column: pa.ChunkedArray) -> list[Any]:
-    """The values of a column; as Arrow writes them where Python has none such, as for a date in the year 20,000."""
-    import pyarrow as pa
-
-    try:
-        return list(column.to_pylist())
-    except (OverflowError, ValueError):
-        return list(column.cast(pa.string()).to_pylist())
 
 
 def to_the_right(release: Release) -> list[bool]:

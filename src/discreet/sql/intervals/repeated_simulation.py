@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from discreet import arrow
+from discreet import arrow, far
 from discreet.arrow import is_number
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def _places(values: pa.Table, again: Sequence[pa.Table]) -> tuple[set[str], list
     """The columns that tell rows apart, and for each draw the row of the answer that each of its rows is, or -1."""
     if len(values) <= 1 and all(len(table) <= 1 for table in again):
         return set(), [np.zeros(len(table), np.int64) for table in again]
-    columns = {name: values.column(name).to_pylist() for name in values.column_names}
-    others = [{name: table.column(name).to_pylist() for name in columns} for table in again]
+    columns = {name: far.values(values.column(name)) for name in values.column_names}
+    others = [{name: far.values(table.column(name)) for name in columns} for table in again]
     same = [name for name in columns if _steady(columns[name], [other[name] for other in others])]
     same.sort(key=lambda name: is_number(values, name))  # stable: what is no number first
     for size in range(1, MOST_COLUMNS + 1):

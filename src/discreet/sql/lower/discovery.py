@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet import arrow
+from discreet import arrow, far
 from discreet.engines.engine import Engine
 from discreet.sql.algebra import keys as ks
 from discreet.sql.lower.compile import compile_discovery
@@ -54,5 +54,5 @@ def discover(release: ReleasePlan, engine: Engine, salt: int) -> tuple[ReleasePl
         # decide, not the order of the engine, in which groups that are not shown have a part.
         largest = np.sort(np.argsort(-noisy, kind="stable")[:most])
         table, noisy = table.take(arrow.column(largest)), noisy[largest]
-    columns = (tuple(column.to_pylist()) for column in table.itercolumns())
+    columns = (tuple(far.values(column)) for column in table.itercolumns())
     return dataclasses.replace(release, keys=ks.found(release.keys, columns)), noisy

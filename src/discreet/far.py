@@ -1,0 +1,167 @@
+"""Dates and time stamps that Python cannot hold: before the year 1, after 9999, and the infinities of databases.
+
+DuckDB and PostgreSQL have them, so a group that is found may have one for its key. Here they are integers that are
+shown as text; everything that Python can hold stays a date.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DAY = 86_400_000_000
+FIRST_DAY = dt.date.min.toordinal() - dt.date(1970, 1, 1).toordinal()
+LAST_DAY = dt.date.max.toordinal() - dt.date(1970, 1, 1).toordinal()
+INFINITE_DAY, INFINITE_MOMENT = 2**31 - 1, 2**63 - 1
+"""How Arrow tables of DuckDB hold `infinity`, as a date and as a time stamp; with a minus the other one."""
+
+
+@dataclass(frozen=True, order=True)
+class Far:
+    """A date, or a time stamp, beyond what Python can hold.
+
+    Attributes:
+        at: days or microseconds since 1970.
+        day: whether it is a date.
+
+    Example:
+        >>> str(Far(INFINITE_DAY, True)), str(Far(-800_000, True)), str(Far(72_328_972, True))
+        ('infinity', '0221-08-31 (BC)', '200000-01-01')
+        >>> str(Far(2**62, False))
+        '148108-07-06 14:00:27.387904'
+    """
+
+    at: int
+    day: bool
+
+    def __str__(self) -> str:
+        date, time, before = self._parts()
+        return f"{date}{' (BC)' if before else ''}{time}"  # as DuckDB writes it
+
+    def isoformat(self) -> str:
+        """The same as text, for where a date is asked for its own."""
+        return str(self)
+
+    def sql(self) -> str:
+        """As PostgreSQL reads it."""
+        date, time, before = self._parts()
+        return f"{date}{time}{' BC' if before else ''}"
+
+    def _parts(self) -> tuple[str, str, bool]:
+        """The date, the time of day, and whether it is before the year 1."""
+        end = INFINITE_DAY if self.day else INFINITE_MOMENT
+        if abs(self.at) == end:
+            return "infinity" if self.at > 0 else "-infinity", "", False
+        days, rest = (self.at, 0) if self.day else divmod(self.at, DAY)
+        year, month, day = _civil(days)
+        date, time = f"{year if year > 0 else 1 - year:04}-{month:02}-{day:02}", ""
+        if not self.day:
+            seconds, micros = divmod(rest, 1_000_000)
+            time = f" {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+            time += f".{micros:06}" if micros else ""
+        return date, time, year <= 0
+
+
+def _civil(days: int) -> tuple[int, int, int]:
+    """Year, month and day of the Gregorian calendar without end, the year 0 being 1 BC (H. Hinnant)."""
+    days += 719_468
+    era, of_era = divmod(days, 146_097)
+    year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
+    of_year = of_era - (365 * year + year // 4 - year // 100)
+    month = (5 * of_year + 2) // 153
+    day = of_year - (153 * month + 2) // 5 + 1
+    month += 3 if month < 10 else -9
+    return year + era * 400 + (month <= 2), month, day
+
+
+def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """The values of a column; what Python cannot hold is `Far`.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> [str(one) for one in values(pa.array([0, None, 2**31 - 1], pa.int32()).cast(pa.date32()))]
+        ['1970-01-01', 'None', 'infinity']
+    """
+    raw = _integers(column)
+    if raw is None or not any(map(_is_far, raw, [column.type] * len(raw))):
+        found: list[Any] = column.to_pylist()
+        return found
+    day = _is_day(column.type)
+    return [
+        None if at is None else Far(at, day) if _is_far(at, column.type) else _near(at, day) for at in raw
+    ]
+
+
+def integer(value: object) -> int:
+    """Days since 1970 of a date, or microseconds of a time stamp."""
+    if isinstance(value, Far):
+        return value.at
+    if isinstance(value, dt.datetime):
+        return (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+    assert isinstance(value, dt.date)
+    return value.toordinal() - dt.date(1970, 1, 1).toordinal()
+
+
+def is_far(column: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether a column holds a date or time stamp that Python cannot hold."""
+    return any(isinstance(value, Far) for value in values(column)) if _may_be_far(column) else False
+
+
+def shown(table: pa.Table) -> pa.Table:
+    """The table with text in place of the columns that hold what Python cannot."""
+    import pyarrow as pa
+
+    for at, name in enumerate(table.column_names):
+        column = table.column(at)
+        if is_far(column):
+            texts = [None if value is None else str(value) for value in values(column)]
+            table = table.set_column(at, name, pa.array(texts, pa.string()))
+    return table
+
+
+def listed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Dates or time stamps, some of them `Far`, as an Arrow array."""
+    import pyarrow as pa
+
+    raw = [None if value is None else integer(value) for value in values]
+    return pa.array(raw, pa.int32() if _is_day(kind) else pa.int64()).view(kind)
+
+
+def _is_day(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_date32(kind))
+
+
+def _integers(column: pa.Array | pa.ChunkedArray) -> list[int | None] | None:
+    """Days or microseconds; None for a column of another type."""
+    import pyarrow as pa
+
+    if not _may_be_far(column):
+        return None
+    wide = pa.int32() if _is_day(column.type) else pa.int64()
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return [value for chunk in chunks for value in chunk.view(wide).to_pylist()]
+
+
+def _may_be_far(column: pa.Array | pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+
+    return _is_day(column.type) or column.type == pa.timestamp("us")
+
+
+def _is_far(at: int | None, kind: pa.DataType) -> bool:
+    if at is None:
+        return False
+    return not FIRST_DAY <= (at if _is_day(kind) else at // DAY) <= LAST_DAY
+
+
+def _near(at: int, day: bool) -> dt.date:
+    if day:
+        return dt.date(1970, 1, 1) + dt.timedelta(days=at)
+    return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=at)

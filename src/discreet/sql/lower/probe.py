@@ -1,0 +1,63 @@
+"""Asks the engine, before the charge, whether it could run the queries of a plan; no row is read.
+
+So a table that was dropped, a column or a file that is gone, a permission that was taken back and a limit of the engine
+are found while the question is still free. Metadata alone decide: names, types, permissions, and whether files are
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from discreet.engines.engine import NO_TABLES, Engine
+from discreet.errors import QueryRefused, SourceError
+from discreet.sql.algebra.relation import scans
+from discreet.sql.expressions.dialect import quote
+from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
+from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.unknown_groups import imagined
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Look: TypeAlias = "Callable[[str, Mapping[str, pa.Table]], bool]"
+SALT = 0
+"""In place of the secret one: what an engine refuses may stand in its log."""
+
+
+def probe(plan: Plan, engine: Engine) -> None:
+    """See that the engine could run every query of a plan.
+
+    Raises:
+        SourceError: a table cannot be read, or is not what it was when it was opened.
+        QueryRefused: the tables are there, but the engine cannot run the question.
+    """
+    look: Look | None = getattr(engine, "probe", None)
+    if look is None or all(look(one.sql, one.tables) for one in _queries(plan, engine)):
+        return
+    tables = {
+        scan.table.name for release in plan.releases for part in release.parts for scan in scans(part.rows.relation)
+    }  # fmt: skip
+    for name in sorted(tables):
+        if not look(f"SELECT * FROM {quote(name, engine.dialect)}", NO_TABLES):
+            raise SourceError(
+                f"The table {name} cannot be read as it could when it was opened.",
+                "Check that it is still in place with the same columns and that it may be read, and open it again; "
+                "nothing was charged.",
+            )
+    raise QueryRefused(
+        "The engine cannot run this question.",
+        "It may have more columns than the engine takes at once, some 1,600 on PostgreSQL: ask for fewer in one "
+        "question.",
+    )
+
+
+def _queries(plan: Plan, engine: Engine) -> Iterator[Compiled]:
+    """The queries of a plan; where groups must be found first, with invented ones."""
+    for release, known in zip(plan.releases, imagined(plan).releases, strict=True):
+        if release.discovery is not None:
+            yield compile_discovery(release, engine.dialect, SALT)
+        if known.cells:
+            for number in range(len(known.parts)):
+                yield compile_part(known, number, engine.dialect, SALT)
