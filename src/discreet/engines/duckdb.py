@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import tempfile
@@ -142,7 +143,7 @@ class DuckDBEngine:
             connection.close()
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        engine._clear = weakref.finalize(engine, _clear, connection, folder)
+        engine._clear = weakref.finalize(engine, _clear, connection, folder, os.getpid())
         return engine
 
     @cached_property
@@ -361,7 +362,9 @@ def _next(reader: pa.RecordBatchReader) -> pa.Table | None:
     return piece
 
 
-def _clear(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+def _clear(connection: duckdb.DuckDBPyConnection, folder: str, process: int) -> None:
+    if os.getpid() != process:
+        return  # a forked child has neither the threads of the connection nor a right to the folder
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -205,6 +205,10 @@ class Ledger:
                     found.append(entry)
         return found
 
+    def newest(self, count: int) -> list[Entry]:
+        """List the last entries in order, at most so many, without answers."""
+        return self._store.read(lambda rows: rows.after(max(0, _head(rows).number - count), count))
+
     def head(self) -> Head:
         """Return number and hash of the last entry, to be noted elsewhere; number 0 when there is none."""
         return self._store.read(_head)

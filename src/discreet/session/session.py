@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, QueryRefused
-from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.query.answer import Release
 from discreet.query.catalog import Catalog
@@ -24,6 +24,7 @@ from discreet.query.planner import NO_LIMITS, Emphasis, Limits, Reading
 from discreet.query.planner import plan as make_plan
 from discreet.query.supported import lacking
 from discreet.rational import Number, epsilon_of
+from discreet.session.asking import asked, bill, no_pickle, see_process
 from discreet.session.budget import DATA_SET, BudgetState
 from discreet.session.notes import INVENTED, notes_of
 from discreet.session.parameters import (
@@ -60,10 +61,14 @@ def _silent(_: str) -> None:
 class Session:
     """Answers questions about one data set under one budget.
 
-    Made by `protect`. A session may be shared between threads; its ledger may be shared between processes.
+    Made by `protect`. A session may be shared between threads; its ledger may be shared between processes. It belongs
+    to the process that opened it: in a forked child, and when it is pickled, it raises `SessionError`, at once and
+    uncharged. Every error of a question has the attribute `charged`, the exact loss that stays charged or None, and
+    says it.
     """
 
     def __init__(self, engine: Engine, policy: Policy, ledger: Ledger) -> None:
+        self._process = os.getpid()
         self._engine = engine
         self._policy = policy
         self._ledger = ledger
@@ -77,6 +82,7 @@ class Session:
         limit = Loss(policy.budget.epsilon, policy.budget.delta)
         self._accounts = (Account(DATA_SET, limit, policy.budget.accountant),)
 
+    @asked
     def sql(
         self,
         query: str,
@@ -91,8 +97,9 @@ class Session:
     ) -> Release:
         """Answer a question.
 
-        The charge is durable before any data is read, and stays when anything fails afterwards. The same question
-        with the same epsilon on the same data is answered from the ledger again, for nothing.
+        The charge is durable before any private data is read, and stays when anything fails afterwards: then no answer
+        is given, and the error says what was charged. The same question with the same epsilon on the same data, as far
+        as its version tells, is answered from the ledger again, for nothing, once it was settled.
 
         Args:
             query: one SELECT in DuckDB's dialect over the tables of the policy.
@@ -115,8 +122,14 @@ class Session:
             InvalidParameter: epsilon, delta or confidence is out of range. Nothing was charged.
             QueryRefused: the question cannot be answered with a guarantee. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. Nothing was charged.
-            LedgerError: the ledger cannot be written. No data was touched.
-            EngineError: the engine failed; the charge stays.
+            LedgerError: the ledger cannot be read or written. Where that shows before the charge, nothing was charged
+                and no data was touched; where the answer cannot be settled, the charge stays and the answer is lost.
+            EngineError: the engine failed or was interrupted; the charge stays. Before the charge it means that the
+                source is gone, and nothing was charged.
+            PostProcessingError: what is done with the noisy tables failed; the charge stays.
+            SessionError: this is another process than the one that opened the session. Nothing was charged.
+
+        Every error, of ours or not, has `charged`: the exact loss that stays charged, or None.
 
         Privacy: epsilon-differentially private for the privacy unit of the policy, by the Laplace mechanism
         (Dwork, McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query; with
@@ -134,6 +147,7 @@ class Session:
         plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
         return self._answer(plan, level, progress or _silent)
 
+    @asked
     def write(
         self,
         query: str,
@@ -212,6 +226,7 @@ class Session:
             return streamed(self, plan, target, level, progress or _silent)
         return in_memory(self._answer(plan, level, progress or _silent), target)
 
+    @asked
     def release(
         self,
         compute: Callable[[], Any],
@@ -241,7 +256,8 @@ class Session:
             InvalidParameter: a parameter is out of range. Nothing was charged.
             PolicyError: a sampled sensitivity, which the policy does not allow. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. Nothing was charged.
-            LedgerError: the ledger cannot be written. Nothing was computed.
+            LedgerError: the ledger cannot be written; `charged` says whether that was before the charge, when nothing
+                was computed, or after it.
             EngineError: `compute` failed or gave no finite numbers; the charge stays.
 
         Privacy: epsilon-differentially private by the Laplace mechanism (Dwork, McSherry, Nissim and Smith 2006) if
@@ -264,11 +280,12 @@ class Session:
         noise = mechanism(size, epsilon_of(epsilon))
         parts = ["vouched", what, str(noise.epsilon), str(size)]
         question = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-        charge = self._ledger.charge(question, Loss(noise.epsilon), self._accounts)
+        charge = self._charge(question, Loss(noise.epsilon))
         release = answer(compute, noise, level, what, note)
         self._ledger.settle(charge, release.to_bytes())
         return release
 
+    @asked
     def preview(
         self,
         query: str,
@@ -323,6 +340,7 @@ class Session:
             cost = max(Fraction(0), after - budget.spent)
         return preview_of(plan, public, level, group_rows, cost, budget.left)
 
+    @asked
     def explain(
         self,
         query: str,
@@ -386,6 +404,7 @@ class Session:
 
         return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)
 
+    @asked
     def mock(self, rows: int = MOCK_ROWS) -> Session:
         """A session over invented tables, in which every question can be tried for nothing.
 
@@ -427,6 +446,7 @@ class Session:
     @property
     def budget(self) -> BudgetState:
         """What the data set may spend, has spent and has left."""
+        see_process(self._process)
         limit, spent = self._policy.budget, self._ledger.spent(self._accounts[0])
         return BudgetState(limit.epsilon, spent.epsilon, limit.delta, spent.delta)
 
@@ -441,7 +461,9 @@ class Session:
         return self._policy
 
     def close(self) -> None:
-        """Release the engine and the ledger."""
+        """Release the engine and the ledger. In a forked child it does nothing: both are the parent's."""
+        if os.getpid() != self._process:
+            return
         self._engine.close()
         self._ledger.close()
 
@@ -453,7 +475,12 @@ class Session:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> str:
+        raise no_pickle()
+
     def __repr__(self) -> str:
+        if os.getpid() != self._process:
+            return "<Session of another process>"
         tables = ", ".join(self._policy.tables)
         invented = "invented " if self._invented else ""
         return f"<Session over {invented}{tables}: {self.budget!r}>"
@@ -502,13 +529,19 @@ class Session:
         from discreet.query.picked import follows
         from discreet.query.settled import pack
 
-        charge = self._ledger.charge(question, Loss(plan.epsilon, plan.delta), self._accounts)
+        charge = self._charge(question, Loss(plan.epsilon, plan.delta))
         say("reading the data")
         noisy = self._run(plan)
         say("finishing the answer")
         release = self._finish(plan, noisy, level)
         self._ledger.settle(charge, pack(release, noisy, follows(plan)))
         return release
+
+    def _charge(self, question: str, loss: Loss) -> Charge:
+        """Charge the question that is being asked."""
+        return bill().charge(
+            self._ledger, question, loss, lambda: self._ledger.charge(question, loss, self._accounts)
+        )
 
     def _rehearse(self, plan: Plan) -> None:
         """Run the post-processing on empty tables, once for each statement, so that faults show before the charge."""

@@ -87,7 +87,7 @@ def streamed(session: Session, plan: Plan, target: Target, confidence: float, sa
         replayed = session._ledger.replay_into(question, kept)
         if not replayed:
             session._rehearse(plan)
-            charge = session._ledger.charge(question, Loss(plan.epsilon, plan.delta), session._accounts)
+            charge = session._charge(question, Loss(plan.epsilon, plan.delta))
             say("reading the data")
             _draw(session, plan, kept, say)
             session._ledger.settle(charge, kept)
