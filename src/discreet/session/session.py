@@ -37,6 +37,7 @@ from discreet.session.parameters import (
     no_noise,
     whole,
 )
+from discreet.session.prompt import promptly
 
 if TYPE_CHECKING:
     from discreet.query.explain import Explanation
@@ -577,7 +578,9 @@ class Session:
         from discreet.query.run import run_release
 
         salt = self._ledger.salt(DATA_SET)
-        return [run_release(release, self._engine, salt) for release in plan.releases]
+        return promptly(
+            self._engine, lambda: [run_release(release, self._engine, salt) for release in plan.releases]
+        )
 
     def _finish(self, plan: Plan, noisy: list[Noisy], confidence: float) -> Release:
         from discreet.query.postprocess import finish

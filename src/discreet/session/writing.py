@@ -19,6 +19,7 @@ from discreet.query.plan import Plan
 from discreet.query.settled import Packer, made_of
 from discreet.query.streamed import MOST_KEPT, answers, integers, noisy_blocks
 from discreet.session.budget import DATA_SET
+from discreet.session.prompt import promptly
 
 if TYPE_CHECKING:
     from discreet.session.session import Session
@@ -89,7 +90,7 @@ def streamed(session: Session, plan: Plan, target: Target, confidence: float, sa
             session._rehearse(plan)
             charge = session._charge(question, Loss(plan.epsilon, plan.delta))
             say("reading the data")
-            _draw(session, plan, kept, say)
+            promptly(session._engine, lambda: _draw(session, plan, kept, say))
             session._ledger.settle(charge, kept)
         with zipfile.ZipFile(kept) as archive:
             releases = _releases(session, plan, archive, confidence, replayed, folder)
