@@ -24,7 +24,15 @@ ACCOUNTS = (Account("data set visits", Loss(1)), Account("everyone", Loss(2)))
 
 
 class Unlocked(Ledger):
-    def charge(self, question: str, loss: Loss, accounts: Sequence[Account]) -> Charge:
+    def charge(
+        self,
+        question: str,
+        loss: Loss,
+        accounts: Sequence[Account],
+        *,
+        guarantee: str = "",
+        description: str = "",
+    ) -> Charge:
         postings = self._store.read(lambda rows: [_admit(rows, account, loss) for account in accounts])
 
         time.sleep(0.001)  # so that the fault cannot hide, however few cores there are

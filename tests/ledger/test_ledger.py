@@ -114,8 +114,30 @@ def test_entries_say_what_happened(ledger: Ledger) -> None:
     assert ledger.replay("é🙂" * 3000) == b""
 
 
+def test_a_charge_keeps_its_guarantee_and_its_description(ledger: Ledger) -> None:
+    guarantee, words = '{"max_rows":3,"unit":"patient_id"}', "ana: SELECT COUNT(*) FROM visits — é🙂"
+    charge = ledger.charge("q", Loss(0.1), [VISITS], guarantee=guarantee, description=words)
+    ledger.settle(charge, b"answer")
+    ledger.charge("q2", Loss(0.1), [VISITS])
+    first, second, third = ledger.entries()
+    assert (first.guarantee, first.description) == (guarantee, words)
+    assert {second.guarantee, second.description, third.guarantee, third.description} == {""}
+    assert ledger.verify() == 3
+    for name in ("guarantee", "description"):
+        for wrong in (3, "\ud800", "a\0b"):
+            with pytest.raises(InvalidParameter):
+                ledger.charge("q", Loss(0.1), [VISITS], **{name: wrong})  # type: ignore[arg-type]
+    assert ledger.verify() == 3
+
+
 def test_bad_charges_are_refused_before_anything_is_written(ledger: Ledger) -> None:
-    for question, accounts in (("", [VISITS]), ("\ud800", [VISITS]), ("q", []), ("q", [VISITS, VISITS])):
+    for question, accounts in (
+        ("", [VISITS]),
+        ("\ud800", [VISITS]),
+        ("a\0", [VISITS]),
+        ("q", []),
+        ("q", [VISITS, VISITS]),
+    ):
         with pytest.raises(InvalidParameter):
             ledger.charge(question, Loss(0.1), accounts)
     charge = ledger.charge("q", Loss(0.1), [VISITS])

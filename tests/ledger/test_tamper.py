@@ -59,6 +59,8 @@ ENTRY_COLUMNS = {
     "question_key": "'other'",
     "settles": "6",
     "digest": "'00'",
+    "guarantee": "'{}'",
+    "description": "'another'",
     "previous": "hash",
     "hash": "previous",
 }
@@ -127,7 +129,7 @@ def test_reordered(path: Path) -> None:
 
 
 def test_inserted(path: Path) -> None:
-    columns = "time, kind, question, question_key, digest, previous, hash"
+    columns = "time, kind, question, question_key, digest, guarantee, description, previous, hash"
     tamper(
         path,
         f"INSERT INTO discreet_entry (number, {columns}) "

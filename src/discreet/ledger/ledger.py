@@ -64,7 +64,15 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.where!r})"
 
-    def charge(self, question: str, loss: Loss, accounts: Sequence[Account]) -> Charge:
+    def charge(
+        self,
+        question: str,
+        loss: Loss,
+        accounts: Sequence[Account],
+        *,
+        guarantee: str = "",
+        description: str = "",
+    ) -> Charge:
         """Charge every account or none, durably, before any data is touched.
 
         Args:
@@ -72,13 +80,17 @@ class Ledger:
                 the policy as far as they matter.
             loss: what the answer costs; rounded up to a multiple of 1/UNIT.
             accounts: the budgets that it counts against, at least one; each name once.
+            guarantee: which guarantee is bought (the unit, the neighbours, the caps), as canonical JSON, so that
+                charges of different guarantees can be told apart. The ledger keeps it under the hash and reads
+                nothing in it.
+            description: who asked what, in words, for the steward who reads the ledger; kept under the hash too.
 
         Raises:
             BudgetExceeded: an account, the first such in the order given, has too little left. Nothing is
                 written.
             LedgerError: the ledger cannot be written, or is busy for too long. Give no answer.
             LedgerCorrupt: an entry that the charge builds on was altered.
-            InvalidParameter: no account, one name twice, or a question that is no text.
+            InvalidParameter: no account, one name twice, or a text that cannot be stored.
 
         Example:
             >>> ledger = open_ledger(None)
@@ -89,6 +101,8 @@ class Ledger:
             (b'1042', 'epsilon 1/2')
         """
         text("The question", question)
+        text("The guarantee of a charge", guarantee, empty=True)
+        text("The description of a charge", description, empty=True)
         names = [account.name for account in accounts]
         if not names or len(set(names)) < len(names):
             raise InvalidParameter(
@@ -98,7 +112,14 @@ class Ledger:
 
         def work(rows: Rows) -> Entry:
             postings = [_admit(rows, account, cost) for account in accounts]
-            entry = make_entry(_head(rows), "charge", question, postings=postings)
+            entry = make_entry(
+                _head(rows),
+                "charge",
+                question,
+                postings=postings,
+                guarantee=guarantee,
+                description=description,
+            )
             rows.append(entry)
             return entry
 

@@ -104,7 +104,7 @@ class SqlRows:
         kept = None if answer is None or large else b"".join(pieces(answer))
         time = entry.time.isoformat(timespec="microseconds")
         row = (entry.number, time, entry.kind, entry.question, _key(entry.question), entry.settles, entry.digest,
-               entry.previous, entry.hash, size if large else kept)  # fmt: skip
+               entry.guarantee, entry.description, entry.previous, entry.hash, size if large else kept)  # fmt: skip
         self._connection.execute(_ADD_LARGE if large else _ADD_ENTRY, row)
         if answer is not None and large:
             with self._blob(entry.number, readonly=False) as blob:
@@ -147,12 +147,13 @@ class SqlRows:
 
 
 def _entry(row: Row, lines: Iterable[Row]) -> Entry:
-    number, time, kind, question, key, settles, digest, previous, seal = row
+    number, time, kind, question, key, settles, digest, guarantee, description, previous, seal = row
     try:
         posted = tuple(map(_posting, lines))
         when = datetime.fromisoformat(time)
         if key == _key(question) and isinstance(number, int):
-            return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, previous, seal)
+            return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, guarantee, description,
+                         previous, seal)  # fmt: skip
     except (ValueError, TypeError, AttributeError):
         pass  # a field is not what we wrote; the database's text stays in here
     raise corrupt(number, "was altered")
