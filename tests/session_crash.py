@@ -53,7 +53,9 @@ def ask(session: dp.Session, number: int, show: int, fault: str) -> None:
         os.write(show, f"{name} {answer.to_dict(intervals=False)['n'][0]}\n".encode())
 
 
-def live(session: dp.Session, life: int, show: int, fault: str) -> None:
+def live(folder: Path, life: int, show: int, ready: int, fault: str) -> None:
+    session = start(folder)
+    os.write(ready, b"!")  # kills that fall into opening would find nothing
     number = life * 1000
     while True:
         number += 1
@@ -67,13 +69,17 @@ def main(folder: Path, kills: int, fault: str) -> None:
     session.preview("SELECT COUNT(*) AS n, AVG(a) AS a FROM visits", EPSILON)  # loads what questions need
     for life in range(kills):
         read, show = os.pipe()
+        waiting, ready = os.pipe()
         child = os.fork()
         if child == 0:
             try:
-                live(start(folder), life, show, fault)
+                live(folder, life, show, ready, fault)
             finally:
                 os._exit(1)
         os.close(show)
+        os.close(ready)
+        os.read(waiting, 1)
+        os.close(waiting)
         if life % 3:
             # Most lives are killed soon after an answer, when the next one is on its way; or is refused by now.
             select.select([read], [], [], PATIENCE)

@@ -10,12 +10,12 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import discreet.ledger.sql  # noqa: F401  # load before the forks, as a server would
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
-from discreet.ledger.entry import make_entry
+from discreet.ledger.entry import Entry, make_entry
 from discreet.ledger.ledger import _admit, _head
 from discreet.ledger.store import Rows
 
@@ -32,6 +32,7 @@ class Unlocked(Ledger):
         *,
         guarantee: str = "",
         description: str = "",
+        admit: Callable[[Entry | None], None] | None = None,
     ) -> Charge:
         postings = self._store.read(lambda rows: [_admit(rows, account, loss) for account in accounts])
 

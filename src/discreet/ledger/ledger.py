@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -72,6 +72,7 @@ class Ledger:
         *,
         guarantee: str = "",
         description: str = "",
+        admit: Callable[[Entry | None], None] | None = None,
     ) -> Charge:
         """Charge every account or none, durably, before any data is touched.
 
@@ -84,6 +85,8 @@ class Ledger:
                 charges of different guarantees can be told apart. The ledger keeps it under the hash and reads
                 nothing in it.
             description: who asked what, in words, for the steward who reads the ledger; kept under the hash too.
+            admit: called within the transaction, with the last charge of each account or None; what it raises
+                refuses the charge.
 
         Raises:
             BudgetExceeded: an account, the first such in the order given, has too little left. Nothing is
@@ -111,6 +114,9 @@ class Ledger:
         cost = loss.rounded_up()
 
         def work(rows: Rows) -> Entry:
+            if admit is not None:
+                for account in accounts:
+                    admit(_last_charge(rows, account.name))
             postings = [_admit(rows, account, cost) for account in accounts]
             entry = make_entry(
                 _head(rows),
@@ -226,6 +232,10 @@ class Ledger:
                     found.append(entry)
         return found
 
+    def latest(self, account: str) -> Entry | None:
+        """Return the last charge of an account; None before the first."""
+        return self._store.read(lambda rows: _last_charge(rows, account))
+
     def newest(self, count: int) -> list[Entry]:
         """List the last entries in order, at most so many, without answers."""
         return self._store.read(lambda rows: rows.after(max(0, _head(rows).number - count), count))
@@ -310,12 +320,16 @@ def _page(store: Store, number: int) -> list[Entry]:
     return store.read(lambda rows: rows.after(number, _PAGE))
 
 
-def _latest(rows: Rows, account: str) -> Posting | None:
+def _last_charge(rows: Rows, account: str) -> Entry | None:
     entry = rows.last_charge(account)
-    if entry is None:
-        return None
-    check(entry)
-    return next(line for line in entry.postings if line.account == account)
+    if entry is not None:
+        check(entry)
+    return entry
+
+
+def _latest(rows: Rows, account: str) -> Posting | None:
+    entry = _last_charge(rows, account)
+    return None if entry is None else next(line for line in entry.postings if line.account == account)
 
 
 def _head(rows: Rows) -> Head:

@@ -24,8 +24,10 @@ from discreet.query.planner import NO_LIMITS, Emphasis, Limits, Reading
 from discreet.query.planner import plan as make_plan
 from discreet.query.supported import lacking
 from discreet.rational import Number, epsilon_of
+from discreet.session.account import DataAccount
 from discreet.session.asking import asked, bill, no_pickle, see_process
 from discreet.session.budget import DATA_SET, BudgetState
+from discreet.session.guarantee import Guarantee
 from discreet.session.notes import INVENTED, notes_of
 from discreet.session.parameters import (
     GROUP_ROWS,
@@ -82,6 +84,7 @@ class Session:
         self._known: dict[tuple[str, bool], Reading] = {}
         limit = Loss(policy.budget.epsilon, policy.budget.delta)
         self._accounts = (Account(DATA_SET, limit, policy.budget.accountant),)
+        self._account = DataAccount(ledger, self._accounts[0], Guarantee.of(policy, self._catalog))
 
     @asked
     def sql(
@@ -281,7 +284,7 @@ class Session:
         noise = mechanism(size, epsilon_of(epsilon))
         parts = ["vouched", what, str(noise.epsilon), str(size)]
         question = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-        charge = self._charge(question, Loss(noise.epsilon))
+        charge = self._charge(question, Loss(noise.epsilon), what)
         release = answer(compute, noise, level, what, note)
         self._ledger.settle(charge, release.to_bytes())
         return release
@@ -337,7 +340,7 @@ class Session:
         plan = self._plan(query, loss, *rest)
         budget, cost = self.budget, Fraction(0)
         if plan.releases:
-            after = self._ledger.spent(self._accounts[0], Loss(plan.epsilon, plan.delta)).epsilon
+            after = self._account.spent(Loss(plan.epsilon, plan.delta)).epsilon
             cost = max(Fraction(0), after - budget.spent)
         return preview_of(plan, public, level, group_rows, cost, budget.left)
 
@@ -448,7 +451,7 @@ class Session:
     def budget(self) -> BudgetState:
         """What the data set may spend, has spent and has left."""
         see_process(self._process)
-        limit, spent = self._policy.budget, self._ledger.spent(self._accounts[0])
+        limit, spent = self._policy.budget, self._account.spent()
         return BudgetState(limit.epsilon, spent.epsilon, limit.delta, spent.delta)
 
     @property
@@ -530,7 +533,7 @@ class Session:
         from discreet.query.picked import follows
         from discreet.query.settled import pack
 
-        charge = self._charge(question, Loss(plan.epsilon, plan.delta))
+        charge = self._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
         say("reading the data")
         noisy = self._run(plan)
         say("finishing the answer")
@@ -538,10 +541,12 @@ class Session:
         self._ledger.settle(charge, pack(release, noisy, follows(plan)))
         return release
 
-    def _charge(self, question: str, loss: Loss) -> Charge:
+    def _charge(self, question: str, loss: Loss, words: str, plan: Plan | None = None) -> Charge:
         """Charge the question that is being asked."""
+        parts = [part for release in plan.releases for part in release.parts] if plan is not None else []
+        kept = [part.cap for part in parts if part.rows.per_unit]
         return bill().charge(
-            self._ledger, question, loss, lambda: self._ledger.charge(question, loss, self._accounts)
+            self._ledger, question, loss, lambda: self._account.charge(question, loss, kept, words)
         )
 
     def _rehearse(self, plan: Plan) -> None:

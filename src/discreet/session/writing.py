@@ -88,7 +88,7 @@ def streamed(session: Session, plan: Plan, target: Target, confidence: float, sa
         replayed = session._ledger.replay_into(question, kept)
         if not replayed:
             session._rehearse(plan)
-            charge = session._charge(question, Loss(plan.epsilon, plan.delta))
+            charge = session._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
             say("reading the data")
             promptly(session._engine, lambda: _draw(session, plan, kept, say))
             session._ledger.settle(charge, kept)
