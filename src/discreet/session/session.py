@@ -523,13 +523,13 @@ class Session:
 
     def _answer(self, plan: Plan, level: float, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger."""
+        self._rehearse(plan)
+        if not plan.releases:
+            return self._finish(plan, [], level)
         question = self._question(plan)
         kept = self._ledger.replay(question)
         if kept is not None:
             return self._settled(plan, kept, level)
-        self._rehearse(plan)
-        if not plan.releases:
-            return self._finish(plan, [], level)
         from discreet.query.picked import follows
         from discreet.query.settled import pack
 
@@ -559,10 +559,12 @@ class Session:
                 self._rehearsed.add(plan.statement)
 
     def _question(self, plan: Plan) -> str:
-        """The canonical question on this version of the data."""
+        """The canonical question on this version of the data: what is released, not how it is written or shown."""
+        from discreet.query.identity import identity
+
         tables = sorted(name for name, table in self._policy.tables.items() if not table.public)
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
-        parts = [plan.statement, loss, self._policy.digest(),
+        parts = [identity(plan, self._engine.dialect), loss, self._policy.digest(),
                  self._public_digest, *(f"{name} {self._engine.version(name)}" for name in tables)]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -617,12 +619,13 @@ class Session:
         )
 
     def _settled(self, plan: Plan, kept_bytes: bytes, confidence: float) -> Release:
-        """An earlier answer; at another confidence its intervals are made anew from the same noisy integers."""
+        """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
         from discreet.query.settled import unpack
 
         kept = unpack(kept_bytes, plan)
-        if kept.release is not None and kept.release.confidence == confidence:
-            return kept.release
+        release = kept.release
+        if release is not None and release.confidence == confidence and release.question == plan.text:
+            return release
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
         return replace(self._finish(plan, kept.noisy, confidence), made=kept.made, replayed=True)

@@ -83,11 +83,11 @@ def streamed(session: Session, plan: Plan, target: Target, confidence: float, sa
             f"The answer is made of {integers(plan):,} noisy integers; at most {MOST_KEPT:,} can be kept.",
             "Ask for fewer groups or fewer quantities at once.",
         )
+    session._rehearse(plan)
     question = session._question(plan)
     with target.folder() as folder, (folder / "settled").open("w+b") as kept:
         replayed = session._ledger.replay_into(question, kept)
         if not replayed:
-            session._rehearse(plan)
             charge = session._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
             say("reading the data")
             promptly(session._engine, lambda: _draw(session, plan, kept, say))
@@ -132,7 +132,7 @@ def _releases(
     """The answer as one release after the other, each with some of its rows."""
     if "answer.arrow" in archive.namelist():  # it was answered in memory before
         release = Release.from_bytes(archive.read("answer.arrow"))
-        if release.confidence == confidence:
+        if release.confidence == confidence and release.question == plan.text:
             yield release
             return
     made = made_of(archive)
