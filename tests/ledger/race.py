@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 import discreet.ledger.sql  # noqa: F401  # load before the forks, as a server would
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
+from discreet.ledger.book import after
 from discreet.ledger.entry import Entry, make_entry
-from discreet.ledger.ledger import _admit, _head
+from discreet.ledger.ledger import _admit
 from discreet.ledger.store import Rows
 
 PROCESSES, ATTEMPTS = 8, 50
@@ -39,7 +40,9 @@ class Unlocked(Ledger):
         time.sleep(0.001)  # so that the fault cannot hide, however few cores there are
 
         def work(rows: Rows) -> Charge:
-            entry = make_entry(_head(rows), "charge", question, postings=postings)
+            book = rows.book()
+            totals = after(book, {line.account: line.tally for line in postings})
+            entry = make_entry(book.head, "charge", question, totals=totals, postings=postings)
             rows.append(entry)
             return Charge(entry.number, entry.hash, question, loss)
 

@@ -11,12 +11,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import Rule, Tally, price, rule_of
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, LedgerCorrupt
 
 FORMAT = 3
 """The version of tables and hashes. A ledger of a later format is refused, never guessed at."""
 
-Kind: TypeAlias = Literal["charge", "settle"]
+Kind: TypeAlias = Literal["charge", "settle", "adopt"]
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,15 @@ class Entry:
     Attributes:
         number: 1, 2, 3, ... without a gap.
         time: when it was written, UTC, by this machine's clock.
-        kind: `charge`, or `settle` for the answer to an earlier charge.
+        kind: `charge`, `settle` for the answer to an earlier charge, or `adopt` where a steward took over a ledger
+            that had lost entries, for what those had charged.
         question: the canonical question.
         postings: the accounts of a charge; empty for a settlement.
         settles: the number of the charge that a settlement answers; None for a charge.
         digest: SHA-256 of the answer of a settlement, hexadecimal; empty for a charge.
         guarantee: which guarantee the charge bought, as canonical JSON; empty for a settlement, or when none was said.
         description: what was asked and by whom, in words; empty for a settlement, or when nothing was said.
+        totals: SHA-256 of the totals of all accounts with it (`discreet.ledger.book`), hexadecimal.
         previous: hash of the entry before it.
         hash: SHA-256 over all of the above, hexadecimal.
     """
@@ -112,6 +114,7 @@ class Entry:
     digest: str
     guarantee: str
     description: str
+    totals: str
     previous: str
     hash: str
 
@@ -145,6 +148,7 @@ def make_entry(
     kind: Kind,
     question: str,
     *,
+    totals: str,
     postings: Sequence[Posting] = (),
     settles: int | None = None,
     digest: str = "",
@@ -163,6 +167,7 @@ def make_entry(
         digest=digest,
         guarantee=guarantee,
         description=description,
+        totals=totals,
         previous=head.hash,
         hash="",
     )
@@ -172,6 +177,15 @@ def make_entry(
 def sealed(entry: Entry) -> bool:
     """Say whether the entry's hash is the hash of its fields."""
     return entry.hash == _seal(entry)
+
+
+def corrupt(number: int, what: str) -> LedgerCorrupt:
+    """Make the error that names an entry."""
+    return LedgerCorrupt(
+        f"Entry {number} of the ledger {what}.",
+        "Answer nothing more from it. Restore the ledger from a backup, and let `discreet budget adopt` "
+        "charge what the backup does not know.",
+    )
 
 
 def genesis(identity: str) -> Head:
@@ -217,6 +231,7 @@ def _seal(entry: Entry) -> str:
         entry.digest,
         entry.guarantee,
         entry.description,
+        entry.totals,
         entry.previous,
         str(len(entry.postings)),
     ]

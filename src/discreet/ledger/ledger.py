@@ -13,8 +13,19 @@ from typing import BinaryIO, Self
 from discreet.accounting.loss import Loss, at_least, at_most
 from discreet.accounting.tally import OWN, Tally, admits, price
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
-from discreet.ledger.chain import check, corrupt, verify
-from discreet.ledger.entry import Account, Charge, Entry, Head, Posting, digest_of, make_entry, text
+from discreet.ledger.book import after
+from discreet.ledger.chain import check, verify
+from discreet.ledger.entry import (
+    Account,
+    Charge,
+    Entry,
+    Head,
+    Posting,
+    corrupt,
+    digest_of,
+    make_entry,
+    text,
+)
 from discreet.ledger.store import MemoryStore, Rows, Store, pieces
 
 TIMEOUT = 30.0
@@ -118,10 +129,12 @@ class Ledger:
                 for account in accounts:
                     admit(_last_charge(rows, account.name))
             postings = [_admit(rows, account, cost) for account in accounts]
+            book = rows.book()
             entry = make_entry(
-                _head(rows),
+                book.head,
                 "charge",
                 question,
+                totals=after(book, {line.account: line.tally for line in postings}),
                 postings=postings,
                 guarantee=guarantee,
                 description=description,
@@ -151,13 +164,20 @@ class Ledger:
             raise InvalidParameter("The answer to settle is not bytes.", "Serialise it first.")
 
         def work(rows: Rows) -> None:
-            entry = rows.entry(charge.number)
-            if entry is None or entry.kind != "charge" or entry.hash != charge.hash:
+            found = rows.charged(charge.number)
+            if found is None or (found.hash, found.question) != (charge.hash, charge.question):
                 raise LedgerError("This charge is not in this ledger.", "Settle where you charged.")
-            if rows.settlement(charge.number) is not None:
+            if found.settled:
                 raise LedgerError("This charge is settled already.", "Charge again for a new answer.")
-            digest = digest_of(pieces(file))
-            settled = make_entry(_head(rows), "settle", entry.question, settles=entry.number, digest=digest)
+            book = rows.book()
+            settled = make_entry(
+                book.head,
+                "settle",
+                found.question,
+                totals=book.digest,
+                settles=charge.number,
+                digest=digest_of(pieces(file)),
+            )
             rows.append(settled, file)
 
         self._store.write(work)
@@ -191,6 +211,8 @@ class Ledger:
         text("The question", question)
 
         def work(rows: Rows) -> bool:
+            into.seek(0)
+            into.truncate()
             entry = rows.first_settlement(question)
             if entry is None:
                 return False
@@ -211,7 +233,7 @@ class Ledger:
             extra: a loss that is not charged yet, to see what would be spent with it.
         """
         name = account if isinstance(account, str) else account.name
-        line = self._store.read(lambda rows: _latest(rows, name))
+        line = self._store.read(lambda rows: rows.tally(name))
         tally = line.tally if line else Tally()
         if extra is not None:
             tally = tally.plus(extra.rounded_up())
@@ -233,16 +255,16 @@ class Ledger:
         return found
 
     def latest(self, account: str) -> Entry | None:
-        """Return the last charge of an account; None before the first."""
+        """Return the last charge of an account that says what it guarantees; None before the first."""
         return self._store.read(lambda rows: _last_charge(rows, account))
 
     def newest(self, count: int) -> list[Entry]:
         """List the last entries in order, at most so many, without answers."""
-        return self._store.read(lambda rows: rows.after(max(0, _head(rows).number - count), count))
+        return self._store.read(lambda rows: rows.after(max(0, rows.book().head.number - count), count))
 
     def head(self) -> Head:
         """Return number and hash of the last entry, to be noted elsewhere; number 0 when there is none."""
-        return self._store.read(_head)
+        return self._store.read(lambda rows: rows.book().head)
 
     def verify(self, noted: Head | None = None) -> int:
         """Recompute every hash, total and answer digest, and return the number of entries.
@@ -321,28 +343,21 @@ def _page(store: Store, number: int) -> list[Entry]:
 
 
 def _last_charge(rows: Rows, account: str) -> Entry | None:
-    entry = rows.last_charge(account)
-    if entry is not None:
-        check(entry)
-    return entry
-
-
-def _latest(rows: Rows, account: str) -> Posting | None:
-    entry = _last_charge(rows, account)
-    return None if entry is None else next(line for line in entry.postings if line.account == account)
-
-
-def _head(rows: Rows) -> Head:
-    last = rows.last()
-    if last is None:
-        return rows.genesis()
-    check(last)
-    return Head(last.number, last.hash)
+    """The last charge of an account that says what it guarantees; it is almost always among the last entries."""
+    last, count = rows.book().head.number, 4
+    while last > 0:
+        first = max(0, last - count)
+        for entry in reversed(rows.after(first, last - first)):
+            if entry.guarantee and any(line.account == account for line in entry.postings):
+                check(entry)
+                return entry
+        last, count = first, min(2 * count, _PAGE)
+    return None
 
 
 def _admit(rows: Rows, account: Account, cost: Loss) -> Posting:
     # Rounding the limit down changes no decision: totals are multiples of 1/UNIT themselves.
-    latest, limit = _latest(rows, account.name), account.limit.rounded_down()
+    latest, limit = rows.tally(account.name), account.limit.rounded_down()
     before = latest.tally if latest else Tally()
     after = before.plus(cost)
     if not admits(account.rule, after, limit):

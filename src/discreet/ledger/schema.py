@@ -18,6 +18,7 @@ ENTRY = (
     "digest",
     "guarantee",
     "description",
+    "totals",
     "previous",
     "hash",
 )
@@ -30,7 +31,7 @@ _TABLES = (
     "CREATE TABLE discreet_entry (number INTEGER NOT NULL PRIMARY KEY, time VARCHAR(32) NOT NULL, "
     "kind VARCHAR(16) NOT NULL, question TEXT NOT NULL, question_key VARCHAR(64) NOT NULL, "
     "settles INTEGER UNIQUE, digest VARCHAR(64) NOT NULL, guarantee TEXT NOT NULL, description TEXT NOT NULL, "
-    "previous VARCHAR(64) NOT NULL, "
+    "totals VARCHAR(64) NOT NULL, previous VARCHAR(64) NOT NULL, "
     "hash VARCHAR(64) NOT NULL, answer BLOB)",
     "CREATE INDEX ix_discreet_entry_question_key ON discreet_entry (question_key)",
     "CREATE TABLE discreet_posting (account VARCHAR(200) NOT NULL, number INTEGER NOT NULL, "
