@@ -205,7 +205,7 @@ def test_a_policy_that_changes_under_a_running_process_is_seen(tmp_path: Path) -
     def asks(session: dp.Session, name: str) -> None:
         for at in range(10):
             try:
-                session.sql(f"SELECT COUNT(*) + {at} AS n FROM visits", Fraction(1, 100))
+                session.sql(f"SELECT COUNT(*) AS n FROM visits WHERE {at} >= 0", Fraction(1, 100))
             except PolicyError:
                 refused.append(name)
 

@@ -125,7 +125,9 @@ def _ledger(policy: Path | None, ledger: Path | None) -> tuple[Path, Loss | None
 
     path = opt.policy_file(policy)
     declared = Policy.from_toml(path)
-    where = ledger or Path(declared.ledger or path.with_suffix(".ledger.db"))
+    from discreet.session.place import beside_policy
+
+    where = ledger or Path(declared.ledger or beside_policy(path))
     return where, Loss(declared.budget.epsilon, declared.budget.delta)
 
 

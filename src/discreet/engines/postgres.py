@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from discreet.engines.connection import literal, quote
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_integers, no_table, see_no_clash
-from discreet.engines.postgres_tables import Table, base, connect, find, fragment
+from discreet.engines.postgres_tables import Table, base, connect, find, fragment, place_of
 from discreet.engines.schema import TableSchema, Type
 from discreet.errors import EngineError, SourceError
 
@@ -52,8 +52,7 @@ class PostgresEngine:
         self._lock: Final = threading.Lock()
         self._clear = weakref.finalize(self, connection.close) if own else None
         self._closed = False
-        info = connection.info
-        self.place: str | None = f"postgresql://{info.host}:{info.port}/{info.dbname}"
+        self.place: str | None = place_of(connection)
         self._token: Final = hashlib.sha256(
             repr((id(self), connection.info.backend_pid)).encode()
         ).hexdigest()
