@@ -158,7 +158,7 @@ class SqlRows:
 
     def _entries(self, which: str, *values: object) -> list[Entry]:
         rows = self._connection.execute(f"{_ENTRIES} {which}", values).fetchall()
-        charges = [row[0] for row in rows if row[2] == "charge"]
+        charges = [row[0] for row in rows if row[2] != "settle"]
         lines: dict[int, list[Row]] = {}
         if charges:
             between = "WHERE number BETWEEN ? AND ? ORDER BY number, position"
