@@ -84,13 +84,14 @@ def streamed(session: Session, plan: Plan, target: Target, confidence: float, sa
         )
     question = session._question(plan)
     with target.folder() as folder, (folder / "settled").open("w+b") as kept:
-        replayed = session._ledger.replay_into(question, kept)
-        if not replayed:
-            session._rehearse(plan)
-            charge = session._ledger.charge(question, Loss(plan.epsilon, plan.delta), session._accounts)
-            say("reading the data")
-            _draw(session, plan, kept, say)
-            session._ledger.settle(charge, kept)
+        with session._ledger.turn(question):
+            replayed = session._ledger.replay_into(question, kept)
+            if not replayed:
+                session._rehearse(plan)
+                charge = session._ledger.charge(question, Loss(plan.epsilon, plan.delta), session._accounts)
+                say("reading the data")
+                _draw(session, plan, kept, say)
+                session._ledger.settle(charge, kept)
         with zipfile.ZipFile(kept) as archive:
             releases = _releases(session, plan, archive, confidence, replayed, folder)
             first, rows = _kept(target, _told(releases, say), folder)
