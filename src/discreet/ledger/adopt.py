@@ -68,7 +68,7 @@ def adopt(
     problem: LedgerError | None = None
     try:
         return _adopted(where, lost, set(accounts), timeout)
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         problem = explain(error, where)
     raise problem
 
