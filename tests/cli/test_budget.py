@@ -42,15 +42,17 @@ def test_a_ledger_can_be_looked_at_alone(folder: Path, run: Run) -> None:
 
 def test_verify_gives_a_head_that_shows_what_is_cut_off_later(folder: Path, run: Run) -> None:
     _ask(run, 1)
-    early = (folder / "policy.ledger.db").read_bytes()
-    assert not (folder / "policy.ledger.db-wal").exists()
+    ledger, file = folder / "policy.ledger.db", folder / "policy.ledger.db-head"
+    early, early_head = ledger.read_bytes(), file.read_bytes()
     _ask(run)
     said = json.loads(run("budget", "verify", "--json").stdout)
     assert said["entries"] == 4
     head = run("budget", "verify").stdout.splitlines()[1].removeprefix("head ")
     assert head == said["head"]
     assert run("budget", "verify", "--noted", head).exit_code == 0
-    (folder / "policy.ledger.db").write_bytes(early)
+    ledger.write_bytes(early)
+    assert run("budget", "verify").exit_code == 1, "the second place knows of more"
+    file.write_bytes(early_head)
     assert run("budget", "verify").exit_code == 0
     result = run("budget", "verify", "--noted", head)
     assert (result.exit_code, result.stdout) == (1, "")
@@ -83,8 +85,8 @@ def test_verify_finds_a_tampered_entry(folder: Path, run: Run) -> None:
 def test_the_policy_may_stand_before_or_after_verify(folder: Path, run: Run, at: str) -> None:
     _ask(run, 1)
     (folder / "policy.toml").rename(folder / "p.toml")
-    for name in ("policy.ledger.db", "policy.ledger.db-head"):
-        (folder / name).rename(folder / name.replace("policy", "p"))
+    for end in ("", "-head"):
+        (folder / f"policy.ledger.db{end}").rename(folder / f"p.ledger.db{end}")
     given = ["budget", "-p", "p.toml", "verify"] if at == "before" else ["budget", "verify", "-p", "p.toml"]
     assert run(*given).exit_code == 0
 
@@ -104,3 +106,18 @@ def test_a_budget_that_composes_by_another_rule(folder: Path, run: Run) -> None:
     assert f"of 1 ({float(seen['spent']):.6g} spent), delta " in state
     assert state.endswith("left of 1e-06")
     assert run("budget", "verify").exit_code == 0
+
+
+def test_a_ledger_that_lost_its_head_is_adopted_with_what_was_spent(folder: Path, run: Run) -> None:
+    _ask(run)
+    (folder / "policy.ledger.db-head").unlink()
+    refused = run("budget")
+    assert refused.exit_code == 1
+    assert "discreet budget adopt --lost EPSILON" in refused.stderr
+    assert run("budget", "adopt").exit_code == 1
+    said = run("budget", "adopt", "--lost", "0.25")
+    assert said.stdout.startswith("epsilon 0.25 was charged for what is lost\nhead 5:")
+    assert run("budget").stdout.startswith("epsilon 0.25 left of 1 (0.75 spent)")
+    assert json.loads(run("budget", "adopt", "--json").stdout)["charged"] == "0"
+    assert run("budget", "verify").exit_code == 0
+    assert run("budget", "adopt", "--lost", "much").exit_code != 0

@@ -85,8 +85,8 @@ def verify(
 ) -> None:
     """Recompute every hash and total of the ledger.
 
-    The chain shows an entry that was altered, removed or moved. Entries cut off at the end it shows only
-    beside a head that was noted elsewhere.
+    The chain shows an entry that was altered, removed or moved; the head file beside the ledger, entries cut
+    off at the end. An old copy of both files is seen only beside a head that was noted elsewhere.
 
     \b
     Examples:
@@ -112,6 +112,50 @@ def verify(
         return
     entries = "1 entry" if count == 1 else f"{count:,} entries"
     typer.echo(f"{entries}, each as it was written\nhead {head.number}:{head.hash}")
+
+
+@app.command("adopt")
+def adopt(
+    ctx: typer.Context,
+    policy: opt.PolicyFile = None,
+    ledger: OnlyLedger = None,
+    lost: Annotated[
+        str | None,
+        typer.Option(
+            "--lost", metavar="EPSILON[:DELTA]", help="What may have been spent and is not recorded."
+        ),
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Take over a ledger that was refused: a backup that was put back, or one without its head.
+
+    Nothing that was spent comes back. Where the head beside the ledger knows of more, that is charged. Where
+    the head is lost, say with --lost what may have been spent since; it is charged too.
+
+    \b
+    Examples:
+      discreet budget adopt
+      discreet budget adopt --lost 0.5
+    """  # noqa: D301
+    from discreet.cli.output import dump, exact
+    from discreet.ledger import Loss
+    from discreet.ledger.adopt import adopt as take_over
+    from discreet.rational import show as short
+    from discreet.session import DATA_SET
+
+    outer = ctx.obj or (None, None)
+    where, _ = _ledger(policy or outer[0], ledger or outer[1])
+    epsilon, _, delta = (lost or "").partition(":")
+    spent = None if lost is None else Loss(epsilon, delta or 0)
+    done = take_over(where, lost=spent, accounts=[DATA_SET])
+    charged = done.charged.get(DATA_SET, Loss(0))
+    if as_json:
+        document = {"ledger": str(where), "charged": exact(charged.epsilon), "delta": exact(charged.delta),
+                    "head": f"{done.head.number}:{done.head.hash}"}  # fmt: skip
+        typer.echo(dump(document))
+        return
+    words = f"epsilon {short(charged.epsilon)} was charged for what is lost"
+    typer.echo(f"{words if done.charged else 'nothing was lost'}\nhead {done.head.number}:{done.head.hash}")
 
 
 def _ledger(policy: Path | None, ledger: Path | None) -> tuple[Path, Loss | None]:

@@ -6,6 +6,7 @@ import io
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -27,6 +28,7 @@ from discreet.ledger.entry import (
     text,
 )
 from discreet.ledger.store import MemoryStore, Rows, Store, pieces
+from discreet.ledger.turn import WAIT, turn
 
 TIMEOUT = 30.0
 """Seconds to wait for other writers. A charge takes milliseconds, so this is thousands of them."""
@@ -43,12 +45,14 @@ class Ledger:
     limit: the check and the charge are one transaction, and no other writer comes in between. Sums are exact, of losses
     that are kept as multiples of 1/UNIT (see `Loss`), rounded up.
 
-    Two askers of the same question at the same time are both charged; an answer is free only once it is
-    settled. A crash between charge and settlement stays charged.
+    An answer is free only once it is settled: of two askers of the same question at the same time the second
+    waits for the first, if both use `turn`. A crash between charge and settlement stays charged.
 
-    What the chain shows: an entry that was altered, removed, inserted or moved. What it cannot show: entries
-    cut off at the end, or a whole chain written anew, by someone who may write the file. Note `head()`
-    elsewhere, and `verify(noted)` will show that too. Whoever may write the file is trusted with the budget.
+    What the chain shows: an entry that was altered, removed, inserted or moved. What the second place shows, a
+    small file beside the ledger: entries that were cut off or lost, and an old copy. The two are compared when
+    the ledger is opened and at each charge, with the totals that the postings say, and nothing is charged where
+    they do not agree. What neither can show: an old copy of both files, or both written anew. Note `head()`
+    elsewhere, and `verify(noted)` will show that too. Whoever may write the files is trusted with the budget.
 
     A ledger may be shared by threads. After a fork, a ledger in a file works in parent and child (no
     connection is carried across); one in memory works in the parent only.
@@ -224,6 +228,24 @@ class Ledger:
 
         return self._store.read(work)
 
+    def turn(self, question: str, wait: float = WAIT) -> AbstractContextManager[bool]:
+        """Be the only one to ask a question, across threads and processes, or wait for whoever does.
+
+        Look for a settled answer once inside: whoever had the turn before may have left one. When the holder ends,
+        in whatever way, the next has the turn.
+
+        Args:
+            question: the canonical question.
+            wait: seconds to wait at most; then go on without, and pay again.
+
+        Example:
+            >>> ledger = open_ledger(None)
+            >>> with ledger.turn("count of visits"):
+            ...     ledger.replay("count of visits")
+        """
+        place = f"{os.path.realpath(self.where)}-turns" if self.durable else f"memory {id(self._store)}"
+        return turn(place, question, wait)
+
     def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
         """Return what was spent from an account; zero before the first charge.
 
@@ -312,11 +334,13 @@ def open_ledger(url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT)
 
     Args:
         url: a path or `sqlite:///path` for a SQLite file; None for a private ledger in memory, which ends
-            with the process. The file's folder must exist, be writable, and be on a local disk.
+            with the process. The file's folder must exist, be writable, and be on a local disk; the head file
+            beside it, `…-head`, belongs to it and goes where it goes.
         timeout: seconds to wait for other writers before `LedgerError`.
 
     Raises:
-        LedgerError: the file cannot be opened for writing or is no ledger.
+        LedgerError: the file cannot be opened for writing or is no ledger; or its head is missing.
+        LedgerCorrupt: the end of the ledger was altered, or it reaches less far than its head.
         InvalidParameter: an URL of another kind.
 
     Example:

@@ -33,7 +33,7 @@ def opened(where: str, timeout: float) -> tuple[sqlite3.Connection, HeadFile, st
     try:
         if _size(where):
             connection = connected(where, timeout)
-            if _format(connection, where) is None and not os.path.exists(place):
+            if format_of(connection, where) is None and not os.path.exists(place):
                 raise LedgerError(
                     f"The ledger at {where} is a file of another kind.",
                     "Give the path of a ledger or of a new file.",
@@ -43,7 +43,7 @@ def opened(where: str, timeout: float) -> tuple[sqlite3.Connection, HeadFile, st
             connection.execute(
                 "BEGIN IMMEDIATE"
             )  # says so when the file is read-only, before the head is touched
-            connection.execute("DELETE FROM discreet_salt WHERE FALSE") if _format(
+            connection.execute("DELETE FROM discreet_salt WHERE FALSE") if format_of(
                 connection, where
             ) else None
             connection.execute("COMMIT")
@@ -52,7 +52,7 @@ def opened(where: str, timeout: float) -> tuple[sqlite3.Connection, HeadFile, st
             raise busy(where)
         if connection is None:
             connection = _made(where, timeout, head)
-        elif _format(connection, where) is None:
+        elif format_of(connection, where) is None:
             _fill(connection, head, where)
         identity = str(connection.execute("SELECT identity FROM discreet_ledger").fetchone()[0])
     except BaseException:
@@ -93,7 +93,7 @@ def _made(where: str, timeout: float, head: HeadFile) -> sqlite3.Connection:
             os.close(os.open(where, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     connection = connected(where, timeout)
     try:
-        if _format(connection, where) is None:
+        if format_of(connection, where) is None:
             _fill(connection, head, where)
         elif head.empty():
             raise missing(head.path)
@@ -118,7 +118,7 @@ def _fill(connection: sqlite3.Connection, head: HeadFile, where: str) -> None:
     sync_folder(os.path.realpath(where))
 
 
-def _format(connection: sqlite3.Connection, where: str) -> int | None:
+def format_of(connection: sqlite3.Connection, where: str) -> int | None:
     """The format of the ledger in a file; None when there is none in it."""
     made = "SELECT 1 FROM sqlite_master WHERE name = 'discreet_ledger'"
     if connection.execute(made).fetchone() is None:

@@ -136,7 +136,11 @@ class SqlRows:
     def salt(self, dataset: str) -> int | None:
         """See `Rows`."""
         row = self._first("SELECT salt FROM discreet_salt WHERE dataset_key = ?", _key(dataset))
-        return None if row is None else int(row[0], 16)
+        try:
+            return None if row is None else int(row[0], 16)
+        except (ValueError, TypeError):
+            pass  # its text stays in here
+        raise LedgerCorrupt("The ledger's secret of a data set was altered.", "Restore it from a backup.")
 
     def add_salt(self, dataset: str, salt: int) -> None:
         """See `Rows`."""
@@ -158,7 +162,7 @@ class SqlRows:
 
     def _entries(self, which: str, *values: object) -> list[Entry]:
         rows = self._connection.execute(f"{_ENTRIES} {which}", values).fetchall()
-        charges = [row[0] for row in rows if row[2] == "charge"]
+        charges = [row[0] for row in rows if row[2] != "settle"]
         lines: dict[int, list[Row]] = {}
         if charges:
             between = "WHERE number BETWEEN ? AND ? ORDER BY number, position"

@@ -135,6 +135,9 @@ class SqliteStore:
             except DiscreetError as error:
                 problem = error
                 self._roll_back()
+            except UnicodeDecodeError as error:  # sqlite3 itself stumbles over the words of a damaged file
+                problem = explain(error, self.where)
+                self.release()
             except BaseException:
                 self._roll_back()
                 if step.committing:
@@ -164,7 +167,7 @@ class SqliteStore:
             step.at = request
             try:
                 request.result = request.work(rows)
-            except (sqlite3.Error, OSError):
+            except (sqlite3.Error, OSError, UnicodeDecodeError):
                 raise
             except Exception as error:
                 if rows.changed:

@@ -74,25 +74,22 @@ class DataAccount:
         times = self._guarantee.times(_said(last), self._exact)
         if times > 1 and self._account.rule != "pure":
             raise cannot_reprice(times, f"the accountant {self._account.rule}")
-        if times > 1 and last is not None and self._total(last).delta:
+        if times > 1 and self._ledger.spent(self._account).delta:
             raise cannot_reprice(times, "an account that has spent a delta")
         return times
-
-    def _total(self, last: Entry) -> Loss:
-        """The sum of all losses up to an entry."""
-        return next(line.total for line in last.postings if line.account == self._account.name)
 
     def _reprice(self, last: Entry | None) -> None:
         """Charge what was charged before once more as often as it counts more than once."""
         times = self._times(last)
-        if last is None or times == 1 or not self._total(last).epsilon:
+        if last is None or times == 1:
             return
+        spent = self._ledger.spent(self._account)  # all that was charged until `last`, or it is seen below
 
         def same(entry: Entry | None) -> None:
             if entry is None or entry.number != last.number:
                 raise _Changed
 
-        more = Loss((times - 1) * self._total(last).epsilon)
+        more = Loss((times - 1) * spent.epsilon)
         text = self._guarantee.after(_said(last)).text()
         words = f"what was charged before counts {times} times since the policy has changed"
         try:

@@ -522,11 +522,15 @@ class Session:
         return plan
 
     def _answer(self, plan: Plan, level: float, say: Callable[[str], None]) -> Release:
-        """Charge, run and settle, or answer from the ledger."""
+        """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
         self._rehearse(plan)
         if not plan.releases:
             return self._finish(plan, [], level)
         question = self._question(plan)
+        with self._ledger.turn(question):
+            return self._answer_in_turn(plan, question, level, say)
+
+    def _answer_in_turn(self, plan: Plan, question: str, level: float, say: Callable[[str], None]) -> Release:
         kept = self._ledger.replay(question)
         if kept is not None:
             return self._settled(plan, kept, level)

@@ -86,12 +86,13 @@ def streamed(session: Session, plan: Plan, target: Target, confidence: float, sa
     session._rehearse(plan)
     question = session._question(plan)
     with target.folder() as folder, (folder / "settled").open("w+b") as kept:
-        replayed = session._ledger.replay_into(question, kept)
-        if not replayed:
-            charge = session._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
-            say("reading the data")
-            promptly(session._engine, lambda: _draw(session, plan, kept, say))
-            session._ledger.settle(charge, kept)
+        with session._ledger.turn(question):
+            replayed = session._ledger.replay_into(question, kept)
+            if not replayed:
+                charge = session._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
+                say("reading the data")
+                promptly(session._engine, lambda: _draw(session, plan, kept, say))
+                session._ledger.settle(charge, kept)
         with zipfile.ZipFile(kept) as archive:
             releases = _releases(session, plan, archive, confidence, replayed, folder)
             first, rows = _kept(target, _told(releases, say), folder)
