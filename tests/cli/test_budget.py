@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
 
 import discreet as dp
+from discreet.ledger import Account, Loss, open_ledger
+from discreet.ledger.rows import SqlRows
+from discreet.session import DATA_SET
 
 
 def _ask(run: Run, times: int = 2) -> None:
@@ -121,3 +126,65 @@ def test_a_ledger_that_lost_its_head_is_adopted_with_what_was_spent(folder: Path
     assert json.loads(run("budget", "adopt", "--json").stdout)["charged"] == "0"
     assert run("budget", "verify").exit_code == 0
     assert run("budget", "adopt", "--lost", "much").exit_code != 0
+
+
+def test_the_newest_charges_are_shown_in_words(folder: Path, run: Run) -> None:
+    for at in range(25):
+        assert run("query", f"SELECT COUNT(*) AS n FROM visits WHERE age > {at}", "-e", "0.01").exit_code == 0
+    result = run("budget")
+    lines = result.stdout.splitlines()[3:]
+    assert len(lines) == 20
+    assert "the newest 20 of 25 charges" in result.stderr
+    assert [line.split()[6:] for line in lines[-1:]] == [
+        [getpass.getuser(), *["SELECT", "COUNT(*)", "AS", "n", "FROM", "visits", "WHERE", "age", ">", "24"]]
+    ]
+    seen = json.loads(run("budget", "--limit", "3", "--json").stdout)
+    assert (seen["count"], seen["spent"]) == (25, "0.25")
+    assert [one["question"][-2:] for one in seen["charges"]] == ["22", "23", "24"]
+    assert all(one["answered"] and one["guarantee"]["neighbours"] for one in seen["charges"])
+    assert len(json.loads(run("budget", "--all", "--json").stdout)["charges"]) == 25
+    assert len(run("budget", "--all").stdout.splitlines()) == 28
+    assert json.loads(run("budget", "--limit", "0", "--json").stdout)["charges"] == []
+    assert run("budget", "--limit", "-1").exit_code == 2
+
+
+def test_many_charges_are_not_read_to_show_the_last(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_ledger(tmp_path / "l.db") as ledger:
+        for at in range(200):
+            ledger.settle(ledger.charge(f"q{at}", Loss(0.1), [Account(DATA_SET, Loss(100))]), b"a")
+    after = SqlRows.after
+    read = []
+
+    def counted(self: SqlRows, number: int, count: int) -> Any:
+        found = after(self, number, count)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(SqlRows, "after", counted)
+    assert (
+        len(json.loads(run("budget", "--ledger", str(tmp_path / "l.db"), "--json").stdout)["charges"]) == 20
+    )
+    assert sum(read) < 200
+
+
+def test_what_others_ask_does_not_steer_the_terminal(folder: Path, run: Run) -> None:
+    sql = "SELECT COUNT(*) AS n FROM visits WHERE county = '\x1b[2J\u202e\x9b0m'"
+    assert run("query", sql, "-e", "0.01").exit_code == 0
+    said = run("budget").stdout
+    assert all(letter.isprintable() or letter == "\n" for letter in said)
+
+
+def test_a_policy_that_says_another_unit_is_told(folder: Path, run: Run) -> None:
+    _ask(run)
+    text = (folder / "policy.toml").read_text()
+    (folder / "policy.toml").write_text('neighbours = "replace_one"\n' + text)
+    assert run("budget").stdout.splitlines()[0] == "epsilon 0 left of 1 (1 spent)"
+    (folder / "policy.toml").write_text(text.replace('"patient_id"', '"age"'))
+    result = run("budget")
+    assert result.exit_code == 0
+    assert "warning: " in result.stderr
+    assert json.loads(run("budget", "--json").stdout)["problem"]
+    refused = run("query", "SELECT COUNT(*) AS n FROM visits WHERE cost > 1", "-e", "0.1", "--json")
+    assert (refused.exit_code, json.loads(refused.stderr)["charged"]) == (2, None)
