@@ -202,7 +202,7 @@ def _open(where: Path) -> Ledger:
 
     if not where.is_file():
         raise LedgerError(f"There is no ledger {where} yet.", "It is made by the first question.")
-    return open_ledger(where)
+    return open_ledger(where, may_read=True)
 
 
 @dataclass

@@ -55,9 +55,10 @@ def head_of(path: str) -> str:
 class HeadFile:
     """The head file of one ledger, open; `make` creates it where it is missing."""
 
-    def __init__(self, path: str, *, make: bool = False) -> None:
+    def __init__(self, path: str, *, make: bool = False, write: bool = True) -> None:
         self.path = path
-        self._fd = os.open(path, os.O_RDWR | (os.O_CREAT if make else 0) | getattr(os, "O_BINARY", 0), 0o600)
+        mode = os.O_RDWR if write else os.O_RDONLY
+        self._fd = os.open(path, mode | (os.O_CREAT if make else 0) | getattr(os, "O_BINARY", 0), 0o600)
         self._raw = b""
         self._noted: Noted | None = None
         self._next = 0  # the slot to write: not the one that holds the newest head

@@ -329,7 +329,9 @@ class Ledger:
         self._store.close()
 
 
-def open_ledger(url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT) -> Ledger:
+def open_ledger(
+    url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT, may_read: bool = False
+) -> Ledger:
     """Open a ledger, or make it.
 
     Args:
@@ -337,6 +339,8 @@ def open_ledger(url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT)
             with the process. The file's folder must exist, be writable, and be on a local disk; the head file
             beside it, `…-head`, belongs to it and goes where it goes.
         timeout: seconds to wait for other writers before `LedgerError`.
+        may_read: whether a ledger that this user may read and not write is opened all the same, for all but charges,
+            which then raise `LedgerError`.
 
     Raises:
         LedgerError: the file cannot be opened for writing or is no ledger; or its head is missing.
@@ -351,6 +355,11 @@ def open_ledger(url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT)
     name = None if url is None else os.fspath(url)
     if name is None or name == ":memory:":
         return Ledger(MemoryStore())
+    if may_read and "://" not in name:
+        from discreet.ledger.reading import ReadingStore, only_readable
+
+        if only_readable(name):
+            return Ledger(ReadingStore(name, timeout))
     from discreet.ledger.sql import open_sql  # SQLite and its fork handlers only where they are used
 
     return Ledger(open_sql(text("The ledger's address", name), timeout))

@@ -110,7 +110,7 @@ def protect(
 
 def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) -> Session:
     try:
-        return Session(engine, policy, open_ledger(place))
+        return Session(engine, policy, open_ledger(place, may_read=True))
     except BaseException:
         engine.close()
         raise
