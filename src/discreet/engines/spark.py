@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.engines.spark_quiet import quiet
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -176,7 +177,8 @@ def _quietly(
             _as_instants(session.createDataFrame(_plain(table))).createOrReplaceTempView(name)
             shown.append(name)
         session.sparkContext.setJobGroup(group, "discreet", interruptOnCancel=True)
-        return ask(session)
+        with quiet():
+            return ask(session)
     except Exception:
         return None
     except BaseException:
