@@ -34,7 +34,7 @@ def lines() -> Iterator[Line]:
         together.append(load(THREADS, QUESTIONS))
         memory.append(load(THREADS, QUESTIONS, durable=False))
     one, own, ours, free = map(statistics.median, (alone, each, together, memory))
-    yield _line(f"a question, {THREADS} threads, durable ledger", ours, "a commit each", own, at_least=2)
+    yield _line(f"a question, {THREADS} threads, durable ledger", ours, "a commit each", own)
     yield _line(f"a question, {THREADS} threads, durable ledger", ours, "one thread", one, at_least=2)
     yield _line(f"a question, {THREADS} threads, durable ledger", ours, "no disk", free)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError
-from discreet.ledger import Account, Charge, Head, Ledger, Loss, open_ledger
+from discreet.ledger import Account, Charge, Entry, Head, Ledger, Loss, open_ledger
+from discreet.ledger.book import Book, follow
 
 VISITS = Account("data set visits", Loss(3))
 ANA = Account("analyst ana", Loss(1))
@@ -228,3 +229,22 @@ def test_importing_and_memory_do_not_load_sqlite() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_a_reader_follows_a_writer_and_sees_each_entry_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followed: list[int] = []
+
+    def counted(book: Book, entry: Entry) -> Book:
+        followed.append(entry.number)
+        return follow(book, entry)
+
+    with open_ledger(tmp_path / "l.db") as writer, open_ledger(tmp_path / "l.db") as reader:
+        for at in range(5):
+            writer.charge(f"q{at}", Loss("0.1"), [VISITS])
+        monkeypatch.setattr("discreet.ledger.chain.follow", counted)
+        assert reader.spent(VISITS) == reader.spent(VISITS) == Loss("0.5")
+        assert followed == [1, 2, 3, 4, 5]
+        reader.charge("q", Loss("0.1"), [VISITS])
+        assert writer.spent(VISITS) == Loss("0.6")

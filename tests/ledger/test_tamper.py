@@ -238,3 +238,24 @@ def test_the_database_itself_refuses_changes(path: Path, table: str) -> None:
         ):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 connection.execute(statement, values)
+
+
+def test_nothing_is_charged_once_verify_rejected_the_ledger(path: Path) -> None:
+    with open_ledger(path) as ledger:
+        for at in range(70):  # so that no charge looks at the answer of entry 3, nor at entry 1
+            ledger.charge(f"q{at}", Loss("1/1000"), ACCOUNTS[:1])
+    tamper(path, "UPDATE discreet_entry SET question = 'other' WHERE number = 1")
+    with open_ledger(path) as ledger:
+        ledger.charge("before", Loss("1/1000"), ACCOUNTS[:1])  # the check of the tail is bounded
+        assert ledger.spent("data set visits") == Loss("1.071"), "and no total depends on what it leaves out"
+        with pytest.raises(LedgerCorrupt, match="Entry 1 "):
+            ledger.verify()
+        with pytest.raises(LedgerCorrupt, match="Entry 1 "):
+            ledger.charge("after", Loss("1/1000"), ACCOUNTS[:1])
+
+
+@pytest.mark.parametrize("statement", ["UPDATE discreet_salt SET salt = 'no number'"])
+def test_an_altered_secret_is_an_error_with_a_name(path: Path, statement: str) -> None:
+    tamper(path, statement)
+    with open_ledger(path) as ledger, pytest.raises(LedgerCorrupt, match="secret"):
+        ledger.salt("visits")

@@ -13,7 +13,7 @@ from typing import BinaryIO, Self
 
 from discreet.accounting.loss import Loss, at_least, at_most
 from discreet.accounting.tally import OWN, Tally, admits, price
-from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError
 from discreet.ledger.book import after
 from discreet.ledger.chain import check, verify
 from discreet.ledger.entry import (
@@ -65,6 +65,7 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._salts: dict[str, int] = {}  # they never change
+        self._rejected: LedgerCorrupt | None = None  # what `verify` found
         self.durable = store.durable
         self.where = store.where
 
@@ -126,6 +127,8 @@ class Ledger:
             raise InvalidParameter(
                 "A charge needs at least one account, and each account once.", "Name the budgets to charge."
             )
+        if self._rejected is not None:
+            raise LedgerCorrupt(self._rejected.cause, self._rejected.fix)
         cost = loss.rounded_up()
 
         def work(rows: Rows) -> Entry:
@@ -291,7 +294,7 @@ class Ledger:
     def verify(self, noted: Head | None = None) -> int:
         """Recompute every hash, total and answer digest, and return the number of entries.
 
-        Others may charge meanwhile.
+        Others may charge meanwhile. Once it found something, this object charges nothing more.
 
         Args:
             noted: a head that was noted earlier; then the entry must still be there as it was.
@@ -300,7 +303,12 @@ class Ledger:
             LedgerCorrupt: names the first entry that does not fit.
             LedgerError: the ledger cannot be read.
         """
-        return verify(self._store, noted, page=_PAGE)
+        try:
+            return verify(self._store, noted, page=_PAGE)
+        except LedgerCorrupt as error:
+            if noted is None:  # a head that was mistyped says nothing about the ledger
+                self._rejected = error
+            raise
 
     def salt(self, dataset: str) -> int:
         """Return the secret of a data set, 0 to 2^64 - 1: drawn from the operating system once, then kept.

@@ -45,6 +45,11 @@ class SqlRows:
         self._book: Book | None = None
         self.changed = False
 
+    @property
+    def reached(self) -> Book | None:
+        """The book, if it was asked for."""
+        return self._book
+
     def genesis(self) -> Head:
         """See `Rows`."""
         row = self._first("SELECT identity FROM discreet_ledger")

@@ -181,6 +181,8 @@ class SqliteStore:
         connection.execute("COMMIT")
         if writes:
             self._note(rows.book(), noted)
+        elif rows.reached is not None:
+            self._seen = rows.reached
         for request in requests:
             request.done = True
 
