@@ -27,6 +27,7 @@ from discreet.ledger.entry import (
     make_entry,
     text,
 )
+from discreet.ledger.room import Room
 from discreet.ledger.store import MemoryStore, Rows, Store, pieces
 from discreet.ledger.turn import WAIT, turn
 
@@ -151,6 +152,14 @@ class Ledger:
 
         entry = self._store.write(work)
         return Charge(entry.number, entry.hash, question, cost)
+
+    def room(self, size: int) -> Room:
+        """Reserve room for an answer on the ledger's disk, before the charge; give it back just before `settle`.
+
+        Raises:
+            LedgerError: there is none. Nothing was charged.
+        """
+        return Room(self.where if self.durable else None, size)
 
     def settle(self, charge: Charge, answer: bytes | BinaryIO) -> None:
         """Keep the answer to a charge, durably, so that it can be replayed. Show it to nobody before.

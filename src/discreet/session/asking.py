@@ -8,15 +8,29 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast
 
 from discreet.errors import BudgetExceeded, InvalidParameter, SessionError, tell
 from discreet.ledger import Charge, Ledger, Loss
+
+if TYPE_CHECKING:
+    from discreet.query.plan import Plan
 
 P = ParamSpec("P")
 R = TypeVar("R")
 RECENT = 256
 """Among so many of the newest entries a charge is looked for that was interrupted."""
+
+
+SLACK = 1 << 18
+"""Bytes for what is kept beside the integers of an answer."""
+
+
+def size_of(plan: Plan) -> int:
+    """About how many bytes the ledger keeps of an answer: its integers, and the answer with its intervals."""
+    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.releases)
+    shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)
+    return SLACK + 8 * integers + 16 * shown
 
 
 class Opened(Protocol):

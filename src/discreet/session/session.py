@@ -25,7 +25,7 @@ from discreet.query.planner import plan as make_plan
 from discreet.query.supported import lacking
 from discreet.rational import Number, epsilon_of
 from discreet.session.account import DataAccount
-from discreet.session.asking import asked, bill, no_pickle, see_process
+from discreet.session.asking import SLACK, asked, bill, no_pickle, see_process, size_of
 from discreet.session.budget import DATA_SET, BudgetState
 from discreet.session.guarantee import Guarantee
 from discreet.session.notes import INVENTED, notes_of
@@ -284,9 +284,12 @@ class Session:
         noise = mechanism(size, epsilon_of(epsilon))
         parts = ["vouched", what, str(noise.epsilon), str(size)]
         question = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-        charge = self._charge(question, Loss(noise.epsilon), what)
-        release = answer(compute, noise, level, what, note)
-        self._ledger.settle(charge, release.to_bytes())
+        with self._ledger.room(SLACK) as room:
+            charge = self._charge(question, Loss(noise.epsilon), what)
+            release = answer(compute, noise, level, what, note)
+            kept = release.to_bytes()
+            room.give_back()
+            self._ledger.settle(charge, kept)
         return release
 
     @asked
@@ -537,12 +540,15 @@ class Session:
         from discreet.query.picked import follows
         from discreet.query.settled import pack
 
-        charge = self._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
-        say("reading the data")
-        noisy = self._run(plan)
-        say("finishing the answer")
-        release = self._finish(plan, noisy, level)
-        self._ledger.settle(charge, pack(release, noisy, follows(plan)))
+        with self._ledger.room(size_of(plan)) as room:
+            charge = self._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
+            say("reading the data")
+            noisy = self._run(plan)
+            say("finishing the answer")
+            release = self._finish(plan, noisy, level)
+            answer = pack(release, noisy, follows(plan))
+            room.give_back()
+            self._ledger.settle(charge, answer)
         return release
 
     def _charge(self, question: str, loss: Loss, words: str, plan: Plan | None = None) -> Charge:

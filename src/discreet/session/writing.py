@@ -18,6 +18,7 @@ from discreet.query.answer_file import Target
 from discreet.query.plan import Plan
 from discreet.query.settled import Packer, made_of
 from discreet.query.streamed import MOST_KEPT, answers, integers, noisy_blocks
+from discreet.session.asking import size_of
 from discreet.session.budget import DATA_SET
 from discreet.session.prompt import promptly
 
@@ -89,10 +90,12 @@ def streamed(session: Session, plan: Plan, target: Target, confidence: float, sa
         with session._ledger.turn(question):
             replayed = session._ledger.replay_into(question, kept)
             if not replayed:
-                charge = session._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
-                say("reading the data")
-                promptly(session._engine, lambda: _draw(session, plan, kept, say))
-                session._ledger.settle(charge, kept)
+                with session._ledger.room(size_of(plan)) as room:
+                    charge = session._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
+                    say("reading the data")
+                    promptly(session._engine, lambda: _draw(session, plan, kept, say))
+                    room.give_back()
+                    session._ledger.settle(charge, kept)
         with zipfile.ZipFile(kept) as archive:
             releases = _releases(session, plan, archive, confidence, replayed, folder)
             first, rows = _kept(target, _told(releases, say), folder)
