@@ -66,10 +66,14 @@ class DiscreetError(Exception):
         self.charged: Spent | None = None
         self.told = False
 
+    @property
+    def text(self) -> str:
+        """Cause and fix, without what it cost."""
+        return str(self.args[0])
+
     def __str__(self) -> str:
         """Cause, fix and, of a question, what it cost."""
-        text = super().__str__()
-        return f"{text} {charged_words(self.charged)}" if self.told else text
+        return f"{self.text} {charged_words(self.charged)}" if self.told else self.text
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes with everything that is known, whatever the arguments of the constructor are."""
