@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import discreet.ledger.sql  # noqa: F401  # load before the forks, as a server would
-from discreet.errors import BudgetExceeded
+from discreet.errors import BudgetExceeded, LedgerCorrupt
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
 from discreet.ledger.book import after
 from discreet.ledger.entry import Entry, make_entry
@@ -53,7 +53,7 @@ def ask(path: str, fault: str) -> dict[str, int]:
     ledger = open_ledger(path)
     if fault == "unlocked":
         ledger = Unlocked(ledger._store)
-    granted = refused = 0
+    granted = refused = stopped = 0
     with ledger:
         for i in range(ATTEMPTS):
             try:
@@ -61,7 +61,10 @@ def ask(path: str, fault: str) -> dict[str, int]:
                 granted += 1
             except BudgetExceeded:
                 refused += 1
-    return {"granted": granted, "refused": refused}
+            except LedgerCorrupt:  # it follows the entries of the others, and one of them is wrong
+                stopped += 1
+                break
+    return {"granted": granted, "refused": refused, "stopped": stopped}
 
 
 def main(path: str, fault: str) -> None:
@@ -79,7 +82,7 @@ def main(path: str, fault: str) -> None:
     with os.fdopen(results) as lines:
         counts = [json.loads(line) for line in lines]
     statuses = [os.wait()[1] for _ in range(PROCESSES)]
-    total = {key: sum(count[key] for count in counts) for key in ("granted", "refused")}
+    total = {key: sum(count[key] for count in counts) for key in ("granted", "refused", "stopped")}
     print(json.dumps(total | {"failed": sum(map(bool, statuses))}))
 
 
