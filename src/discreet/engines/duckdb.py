@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-import shutil
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +18,7 @@ from discreet import arrow
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.connection import connect, quote, seal
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
+from discreet.engines.folders import Folder
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import SourceError
 
@@ -125,8 +125,8 @@ class DuckDBEngine:
                 )
             (guest,) = guests.values()
             return cls(*attach_guest(guest, [name for name, _, _ in listed]))
-        folder = tempfile.mkdtemp(prefix="discreet-")
-        connection = connect(temp_directory=folder)
+        folder = Folder("discreet-")
+        connection = connect(temp_directory=str(folder.path))
         try:
             origins: dict[str, Origin] = {}
             for name, source, types in listed:
@@ -140,9 +140,9 @@ class DuckDBEngine:
             engine = cls(connection, origins)
         except BaseException:
             connection.close()
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
             raise
-        engine._clear = weakref.finalize(engine, _clear, connection, folder)
+        engine._clear = weakref.finalize(engine, _clear, connection, folder, os.getpid())
         return engine
 
     @cached_property
@@ -361,9 +361,11 @@ def _next(reader: pa.RecordBatchReader) -> pa.Table | None:
     return piece
 
 
-def _clear(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+def _clear(connection: duckdb.DuckDBPyConnection, folder: Folder, process: int) -> None:
+    if os.getpid() != process:
+        return  # a forked child has neither the threads of the connection nor a right to the folder
     connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.remove()
 
 
 def _make_view(connection: duckdb.DuckDBPyConnection, table: str, relation: str) -> TableSchema:
