@@ -107,7 +107,7 @@ def page(template: str) -> str:
             try:
                 asked.preview(sql.removeprefix(REFUSED), 1)
             except QueryRefused as refusal:
-                return f"{match[0]}\n```text\n{refusal}\n```\n"
+                return f"{match[0]}\n```text\n{refusal.text}\n```\n"
             raise AssertionError(f"This is not refused any more:\n{sql}")
 
         text = BLOCK.sub(filled, template)

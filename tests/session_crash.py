@@ -1,7 +1,7 @@
 """Processes that are killed while they answer questions; run as `python session_crash.py FOLDER KILLS FAULT`.
 
 Each asks one new question after the other, and shows the answers. The parent kills it with SIGKILL after a random
-time. Most inherit the open session of the parent, as the workers of a server do; one in ten opens its own. Prints all
+time. Each opens its own session, as a session belongs to the process that opened it. Prints all
 answers that were ever shown as JSON, by the name of the question in the ledger. FAULT is `none`, or `answer-first` for
 a session that shows its answer and charges then.
 """
@@ -53,7 +53,9 @@ def ask(session: dp.Session, number: int, show: int, fault: str) -> None:
         os.write(show, f"{name} {answer.to_dict(intervals=False)['n'][0]}\n".encode())
 
 
-def live(session: dp.Session, life: int, show: int, fault: str) -> None:
+def live(folder: Path, life: int, show: int, ready: int, fault: str) -> None:
+    session = start(folder)
+    os.write(ready, b"!")  # kills that fall into opening would find nothing
     number = life * 1000
     while True:
         number += 1
@@ -67,13 +69,17 @@ def main(folder: Path, kills: int, fault: str) -> None:
     session.preview("SELECT COUNT(*) AS n, AVG(a) AS a FROM visits", EPSILON)  # loads what questions need
     for life in range(kills):
         read, show = os.pipe()
+        waiting, ready = os.pipe()
         child = os.fork()
         if child == 0:
             try:
-                live(start(folder) if life % 10 == 0 else session, life, show, fault)
+                live(folder, life, show, ready, fault)
             finally:
                 os._exit(1)
         os.close(show)
+        os.close(ready)
+        os.read(waiting, 1)
+        os.close(waiting)
         if life % 3:
             # Most lives are killed soon after an answer, when the next one is on its way; or is refused by now.
             select.select([read], [], [], PATIENCE)

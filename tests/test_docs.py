@@ -64,7 +64,7 @@ def test_every_query_is_answered_or_refused_as_it_says(session: Session, page: s
                 mock.sql(sql.removeprefix(REFUSED), epsilon=1)
             assert caught.value.fix
             assert caught.value.picture, "it points at no place"
-            assert str(caught.value) in (DOCS / page).read_text("utf-8")
+            assert caught.value.text in (DOCS / page).read_text("utf-8")
         else:
             needs = sql.startswith(DELTA)
             release = mock.sql(sql.removeprefix(DELTA), epsilon=1, delta=1e-7 if needs else None)

@@ -320,9 +320,9 @@ def watched(session: dp.Session, patch: pytest.MonkeyPatch) -> list[str]:
     def note(where: object, name: str) -> None:
         true = getattr(where, name)
 
-        def noted(*args: Any) -> Any:
+        def noted(*args: Any, **kwargs: Any) -> Any:
             events.append(name)
-            return true(*args)
+            return true(*args, **kwargs)
 
         patch.setattr(where, name, noted)
 
@@ -374,7 +374,7 @@ def test_an_engine_that_is_closed_is_found_before_the_charge() -> None:
 def test_a_failing_ledger_leaves_the_engine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     with dp.protect({"visits": ROWS}, **POLICY) as session:
 
-        def fail(*_: object) -> None:
+        def fail(*_: object, **__: object) -> None:
             raise LedgerError("The disk is full.")
 
         for name in ("replay", "charge"):

@@ -2,11 +2,49 @@
 
 All derive from `DiscreetError`. A message names the cause and the fix, one sentence each, and never
 holds a value of the data: what is raised may depend on the question and the policy only.
+
+What a question cost is part of its error: `charged` is the exact loss that stays charged, or None, and it is printed.
 """
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 from discreet.escaping import prose
+
+
+class Spent(Protocol):
+    """A loss that stays charged: exact rationals, as text too (`accounting.Loss`)."""
+
+    @property
+    def epsilon(self) -> object:
+        """The epsilon."""
+
+    @property
+    def delta(self) -> object:
+        """The delta."""
+
+
+NOTHING = "Nothing was charged."
+
+
+def charged_words(spent: Spent | None) -> str:
+    """Say what stays charged.
+
+    Example:
+        >>> charged_words(None)
+        'Nothing was charged.'
+    """
+    return NOTHING if spent is None else f"Charged: {spent}. It stays charged."
+
+
+def tell(error: BaseException, spent: Spent | None) -> None:
+    """Put on an error, of ours or of any other kind, what its question cost; the first who knows it is believed."""
+    if getattr(error, "told", False):
+        return
+    error.told, error.charged = True, spent  # type: ignore[attr-defined]
+    if not isinstance(error, DiscreetError):
+        error.add_note(charged_words(spent))
 
 
 class DiscreetError(Exception):
@@ -15,6 +53,8 @@ class DiscreetError(Exception):
     Attributes:
         cause: what is wrong, in one sentence.
         fix: what to do about it, in one sentence; may be empty.
+        charged: the loss that stays charged for the question that failed; None when nothing was charged.
+        told: whether it comes from a question, so that the text says what was charged.
 
     Example:
         >>> str(DiscreetError("The budget is not a number.", "Write budget = 3."))
@@ -26,11 +66,33 @@ class DiscreetError(Exception):
         super().__init__(f"{cause} {fix}".strip())
         self.cause = cause
         self.fix = fix
+        self.charged: Spent | None = None
+        self.told = False
+
+    @property
+    def text(self) -> str:
+        """Cause and fix, without what it cost."""
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        """Cause, fix and, of a question, what it cost."""
+        return f"{self.text} {charged_words(self.charged)}" if self.told else self.text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes with everything that is known, whatever the arguments of the constructor are."""
+        return _again, (type(self), self.args, self.__dict__)
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows instead of a traceback: the words of the error and its notes."""
         said = [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
         return prose("\n".join(said)).split("\n")
+
+
+def _again(kind: type[DiscreetError], args: tuple[Any, ...], known: dict[str, Any]) -> DiscreetError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(known)
+    return error
 
 
 class InvalidParameter(DiscreetError, ValueError):
@@ -66,7 +128,7 @@ class SourceError(DiscreetError):
 
 
 class QueryRefused(DiscreetError, ValueError):
-    """The query cannot be answered with a privacy guarantee. It cost nothing and touched no data.
+    """The query cannot be answered with a privacy guarantee. It cost nothing and read no private data.
 
     Attributes:
         reason: the cause, which is that of every error here.
@@ -101,8 +163,16 @@ class PostProcessingError(DiscreetError, RuntimeError):
     """SQL above the noisy tables failed. The charge stays; the message speaks of released numbers only."""
 
 
+class SessionError(DiscreetError, RuntimeError):
+    """The session cannot be used here: in another process than the one that opened it. Nothing was charged."""
+
+
 class LedgerError(DiscreetError, RuntimeError):
-    """The ledger cannot be read or written, so nothing may be answered. No data was touched."""
+    """The ledger cannot be read or written, so nothing may be answered.
+
+    Before the charge no data was touched. When the ledger fails as the answer is settled, the charge stays and the
+    answer is lost; `charged` tells the two apart.
+    """
 
 
 class LedgerCorrupt(LedgerError):

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
 
 import discreet as dp
+from discreet.ledger import Account, Loss, open_ledger
+from discreet.ledger.rows import SqlRows
+from discreet.session import DATA_SET
 
 
 def _ask(run: Run, times: int = 2) -> None:
     for at in range(times):
-        assert run("query", f"SELECT COUNT(*) AS n{at} FROM visits", "-e", "0.25").exit_code == 0
+        assert run("query", f"SELECT COUNT(*) AS n FROM visits WHERE age > {at}", "-e", "0.25").exit_code == 0
 
 
 def test_looking_at_a_budget_makes_no_ledger(folder: Path, run: Run) -> None:
@@ -42,15 +47,17 @@ def test_a_ledger_can_be_looked_at_alone(folder: Path, run: Run) -> None:
 
 def test_verify_gives_a_head_that_shows_what_is_cut_off_later(folder: Path, run: Run) -> None:
     _ask(run, 1)
-    early = (folder / "policy.ledger.db").read_bytes()
-    assert not (folder / "policy.ledger.db-wal").exists()
+    ledger, file = folder / "policy.ledger.db", folder / "policy.ledger.db-head"
+    early, early_head = ledger.read_bytes(), file.read_bytes()
     _ask(run)
     said = json.loads(run("budget", "verify", "--json").stdout)
     assert said["entries"] == 4
     head = run("budget", "verify").stdout.splitlines()[1].removeprefix("head ")
     assert head == said["head"]
     assert run("budget", "verify", "--noted", head).exit_code == 0
-    (folder / "policy.ledger.db").write_bytes(early)
+    ledger.write_bytes(early)
+    assert run("budget", "verify").exit_code == 1, "the second place knows of more"
+    file.write_bytes(early_head)
     assert run("budget", "verify").exit_code == 0
     result = run("budget", "verify", "--noted", head)
     assert (result.exit_code, result.stdout) == (1, "")
@@ -83,7 +90,8 @@ def test_verify_finds_a_tampered_entry(folder: Path, run: Run) -> None:
 def test_the_policy_may_stand_before_or_after_verify(folder: Path, run: Run, at: str) -> None:
     _ask(run, 1)
     (folder / "policy.toml").rename(folder / "p.toml")
-    (folder / "policy.ledger.db").rename(folder / "p.ledger.db")
+    for end in ("", "-head"):
+        (folder / f"policy.ledger.db{end}").rename(folder / f"p.ledger.db{end}")
     given = ["budget", "-p", "p.toml", "verify"] if at == "before" else ["budget", "verify", "-p", "p.toml"]
     assert run(*given).exit_code == 0
 
@@ -103,3 +111,80 @@ def test_a_budget_that_composes_by_another_rule(folder: Path, run: Run) -> None:
     assert f"of 1 ({float(seen['spent']):.6g} spent), delta " in state
     assert state.endswith("left of 1e-06")
     assert run("budget", "verify").exit_code == 0
+
+
+def test_a_ledger_that_lost_its_head_is_adopted_with_what_was_spent(folder: Path, run: Run) -> None:
+    _ask(run)
+    (folder / "policy.ledger.db-head").unlink()
+    refused = run("budget")
+    assert refused.exit_code == 1
+    assert "discreet budget adopt --lost EPSILON" in refused.stderr
+    assert run("budget", "adopt").exit_code == 1
+    said = run("budget", "adopt", "--lost", "0.25")
+    assert said.stdout.startswith("epsilon 0.25 was charged for what is lost\nhead 5:")
+    assert run("budget").stdout.startswith("epsilon 0.25 left of 1 (0.75 spent)")
+    assert json.loads(run("budget", "adopt", "--json").stdout)["charged"] == "0"
+    assert run("budget", "verify").exit_code == 0
+    assert run("budget", "adopt", "--lost", "much").exit_code != 0
+
+
+def test_the_newest_charges_are_shown_in_words(folder: Path, run: Run) -> None:
+    for at in range(25):
+        assert run("query", f"SELECT COUNT(*) AS n FROM visits WHERE age > {at}", "-e", "0.01").exit_code == 0
+    result = run("budget")
+    lines = result.stdout.splitlines()[3:]
+    assert len(lines) == 20
+    assert "the newest 20 of 25 charges" in result.stderr
+    assert [line.split()[6:] for line in lines[-1:]] == [
+        [getpass.getuser(), *["SELECT", "COUNT(*)", "AS", "n", "FROM", "visits", "WHERE", "age", ">", "24"]]
+    ]
+    seen = json.loads(run("budget", "--limit", "3", "--json").stdout)
+    assert (seen["count"], seen["spent"]) == (25, "0.25")
+    assert [one["question"][-2:] for one in seen["charges"]] == ["22", "23", "24"]
+    assert all(one["answered"] and one["guarantee"]["neighbours"] for one in seen["charges"])
+    assert len(json.loads(run("budget", "--all", "--json").stdout)["charges"]) == 25
+    assert len(run("budget", "--all").stdout.splitlines()) == 28
+    assert json.loads(run("budget", "--limit", "0", "--json").stdout)["charges"] == []
+    assert run("budget", "--limit", "-1").exit_code == 2
+
+
+def test_many_charges_are_not_read_to_show_the_last(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_ledger(tmp_path / "l.db") as ledger:
+        for at in range(200):
+            ledger.settle(ledger.charge(f"q{at}", Loss(0.1), [Account(DATA_SET, Loss(100))]), b"a")
+    after = SqlRows.after
+    read = []
+
+    def counted(self: SqlRows, number: int, count: int) -> Any:
+        found = after(self, number, count)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(SqlRows, "after", counted)
+    assert (
+        len(json.loads(run("budget", "--ledger", str(tmp_path / "l.db"), "--json").stdout)["charges"]) == 20
+    )
+    assert sum(read) < 200
+
+
+def test_what_others_ask_does_not_steer_the_terminal(folder: Path, run: Run) -> None:
+    sql = "SELECT COUNT(*) AS n FROM visits WHERE county = '\x1b[2J\u202e\x9b0m'"
+    assert run("query", sql, "-e", "0.01").exit_code == 0
+    said = run("budget").stdout
+    assert all(letter.isprintable() or letter == "\n" for letter in said)
+
+
+def test_a_policy_that_says_another_unit_is_told(folder: Path, run: Run) -> None:
+    _ask(run)
+    text = (folder / "policy.toml").read_text()
+    (folder / "policy.toml").write_text('neighbours = "replace_one"\n' + text)
+    assert run("budget").stdout.splitlines()[0] == "epsilon 0 left of 1 (1 spent)"
+    (folder / "policy.toml").write_text(text.replace('"patient_id"', '"age"'))
+    result = run("budget")
+    assert result.exit_code == 0
+    assert "warning: " in result.stderr
+    assert json.loads(run("budget", "--json").stdout)["problem"]
+    refused = run("query", "SELECT COUNT(*) AS n FROM visits WHERE cost > 1", "-e", "0.1", "--json")
+    assert (refused.exit_code, json.loads(refused.stderr)["charged"]) == (2, None)

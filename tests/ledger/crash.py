@@ -21,8 +21,9 @@ from hashlib import sha256
 import discreet.ledger.sql  # noqa: F401  # load before the forks
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.book import after
 from discreet.ledger.entry import digest_of, make_entry
-from discreet.ledger.ledger import _admit, _head
+from discreet.ledger.ledger import _admit
 from discreet.ledger.store import Rows
 
 YOUNG = 20  # so many lives are cut short from their first moment, while the file is made
@@ -45,10 +46,13 @@ def accounts(analyst: int) -> list[Account]:
 def answer(ledger: Ledger, question: str, analyst: int, show: int, fault: str) -> None:
     def careless(rows: Rows) -> None:
         postings = [_admit(rows, account, Loss(EPSILON)) for account in accounts(analyst)]
-        entry = make_entry(_head(rows), "charge", question, postings=postings)
+        book = rows.book()
+        totals = after(book, {line.account: line.tally for line in postings})
+        entry = make_entry(book.head, "charge", question, totals=totals, postings=postings)
         rows.append(entry)
         result = compute(question)
-        settled = make_entry(_head(rows), "settle", question, settles=entry.number, digest=digest_of(result))
+        digest, head = digest_of(result), rows.book().head
+        settled = make_entry(head, "settle", question, totals=totals, settles=entry.number, digest=digest)
         rows.append(settled, io.BytesIO(result))
         os.write(show, result + b"\n")
         time.sleep(0.002)  # a slow commit

@@ -10,13 +10,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import discreet.ledger.sql  # noqa: F401  # load before the forks, as a server would
-from discreet.errors import BudgetExceeded
+from discreet.errors import BudgetExceeded, LedgerCorrupt
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
-from discreet.ledger.entry import make_entry
-from discreet.ledger.ledger import _admit, _head
+from discreet.ledger.book import after
+from discreet.ledger.entry import Entry, make_entry
+from discreet.ledger.ledger import _admit
 from discreet.ledger.store import Rows
 
 PROCESSES, ATTEMPTS = 8, 50
@@ -24,13 +25,24 @@ ACCOUNTS = (Account("data set visits", Loss(1)), Account("everyone", Loss(2)))
 
 
 class Unlocked(Ledger):
-    def charge(self, question: str, loss: Loss, accounts: Sequence[Account]) -> Charge:
+    def charge(
+        self,
+        question: str,
+        loss: Loss,
+        accounts: Sequence[Account],
+        *,
+        guarantee: str = "",
+        description: str = "",
+        admit: Callable[[Entry | None], None] | None = None,
+    ) -> Charge:
         postings = self._store.read(lambda rows: [_admit(rows, account, loss) for account in accounts])
 
         time.sleep(0.001)  # so that the fault cannot hide, however few cores there are
 
         def work(rows: Rows) -> Charge:
-            entry = make_entry(_head(rows), "charge", question, postings=postings)
+            book = rows.book()
+            totals = after(book, {line.account: line.tally for line in postings})
+            entry = make_entry(book.head, "charge", question, totals=totals, postings=postings)
             rows.append(entry)
             return Charge(entry.number, entry.hash, question, loss)
 
@@ -41,7 +53,7 @@ def ask(path: str, fault: str) -> dict[str, int]:
     ledger = open_ledger(path)
     if fault == "unlocked":
         ledger = Unlocked(ledger._store)
-    granted = refused = 0
+    granted = refused = stopped = 0
     with ledger:
         for i in range(ATTEMPTS):
             try:
@@ -49,7 +61,10 @@ def ask(path: str, fault: str) -> dict[str, int]:
                 granted += 1
             except BudgetExceeded:
                 refused += 1
-    return {"granted": granted, "refused": refused}
+            except LedgerCorrupt:  # it follows the entries of the others, and one of them is wrong
+                stopped += 1
+                break
+    return {"granted": granted, "refused": refused, "stopped": stopped}
 
 
 def main(path: str, fault: str) -> None:
@@ -67,7 +82,7 @@ def main(path: str, fault: str) -> None:
     with os.fdopen(results) as lines:
         counts = [json.loads(line) for line in lines]
     statuses = [os.wait()[1] for _ in range(PROCESSES)]
-    total = {key: sum(count[key] for count in counts) for key in ("granted", "refused")}
+    total = {key: sum(count[key] for count in counts) for key in ("granted", "refused", "stopped")}
     print(json.dumps(total | {"failed": sum(map(bool, statuses))}))
 
 

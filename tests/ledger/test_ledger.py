@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError
-from discreet.ledger import Account, Charge, Head, Ledger, Loss, open_ledger
+from discreet.ledger import Account, Charge, Entry, Head, Ledger, Loss, open_ledger
+from discreet.ledger.book import Book, follow
 
 VISITS = Account("data set visits", Loss(3))
 ANA = Account("analyst ana", Loss(1))
@@ -114,8 +115,30 @@ def test_entries_say_what_happened(ledger: Ledger) -> None:
     assert ledger.replay("é🙂" * 3000) == b""
 
 
+def test_a_charge_keeps_its_guarantee_and_its_description(ledger: Ledger) -> None:
+    guarantee, words = '{"max_rows":3,"unit":"patient_id"}', "ana: SELECT COUNT(*) FROM visits — é🙂"
+    charge = ledger.charge("q", Loss(0.1), [VISITS], guarantee=guarantee, description=words)
+    ledger.settle(charge, b"answer")
+    ledger.charge("q2", Loss(0.1), [VISITS])
+    first, second, third = ledger.entries()
+    assert (first.guarantee, first.description) == (guarantee, words)
+    assert {second.guarantee, second.description, third.guarantee, third.description} == {""}
+    assert ledger.verify() == 3
+    for name in ("guarantee", "description"):
+        for wrong in (3, "\ud800", "a\0b"):
+            with pytest.raises(InvalidParameter):
+                ledger.charge("q", Loss(0.1), [VISITS], **{name: wrong})  # type: ignore[arg-type]
+    assert ledger.verify() == 3
+
+
 def test_bad_charges_are_refused_before_anything_is_written(ledger: Ledger) -> None:
-    for question, accounts in (("", [VISITS]), ("\ud800", [VISITS]), ("q", []), ("q", [VISITS, VISITS])):
+    for question, accounts in (
+        ("", [VISITS]),
+        ("\ud800", [VISITS]),
+        ("a\0", [VISITS]),
+        ("q", []),
+        ("q", [VISITS, VISITS]),
+    ):
         with pytest.raises(InvalidParameter):
             ledger.charge(question, Loss(0.1), accounts)
     charge = ledger.charge("q", Loss(0.1), [VISITS])
@@ -206,3 +229,22 @@ def test_importing_and_memory_do_not_load_sqlite() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_a_reader_follows_a_writer_and_sees_each_entry_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followed: list[int] = []
+
+    def counted(book: Book, entry: Entry) -> Book:
+        followed.append(entry.number)
+        return follow(book, entry)
+
+    with open_ledger(tmp_path / "l.db") as writer, open_ledger(tmp_path / "l.db") as reader:
+        for at in range(5):
+            writer.charge(f"q{at}", Loss("0.1"), [VISITS])
+        monkeypatch.setattr("discreet.ledger.chain.follow", counted)
+        assert reader.spent(VISITS) == reader.spent(VISITS) == Loss("0.5")
+        assert followed == [1, 2, 3, 4, 5]
+        reader.charge("q", Loss("0.1"), [VISITS])
+        assert writer.spent(VISITS) == Loss("0.6")

@@ -28,7 +28,7 @@ def race(path: Path, fault: str) -> dict[str, int]:
 
 def test_the_budget_is_spent_to_the_last_cent_and_no_further(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    assert race(path, "none") == {"granted": 100, "refused": 300, "failed": 0}
+    assert race(path, "none") == {"granted": 100, "refused": 300, "stopped": 0, "failed": 0}
     with open_ledger(path) as ledger:
         assert ledger.spent("data set visits") == ledger.spent("everyone") == Loss(Fraction(1))
         assert ledger.verify() == 200
@@ -36,6 +36,7 @@ def test_the_budget_is_spent_to_the_last_cent_and_no_further(tmp_path: Path) -> 
 
 def test_a_check_outside_the_transaction_is_caught(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    assert race(path, "unlocked")["granted"] > 100
-    with open_ledger(path) as ledger, pytest.raises(LedgerCorrupt, match="wrong total"):
+    result = race(path, "unlocked")
+    assert result["granted"] > 100 or result["stopped"], "too much was granted, or the others saw it"
+    with pytest.raises(LedgerCorrupt, match="wrong total"), open_ledger(path) as ledger:
         ledger.verify()

@@ -138,7 +138,7 @@ def test_what_is_kept_for_a_rule_is_sealed(tmp_path: Path, change: str) -> None:
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute(f"UPDATE discreet_posting SET {change} WHERE number = 3")
-    with open_ledger(path) as ledger, pytest.raises(LedgerCorrupt, match="Entry 3"):
+    with pytest.raises(LedgerCorrupt, match="Entry 3"), open_ledger(path) as ledger:
         ledger.verify()
 
 

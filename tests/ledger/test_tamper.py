@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerCorrupt
-from discreet.ledger import Account, Head, Loss, open_ledger
+from discreet.ledger import Account, Entry, Head, Loss, open_ledger
+from discreet.ledger.book import Book
+from discreet.ledger.head import HeadFile, head_of
 
 ACCOUNTS = [Account("data set visits", Loss(3)), Account("analyst ana", Loss(2))]
 TABLES = ("discreet_ledger", "discreet_entry", "discreet_posting", "discreet_salt")
@@ -47,7 +49,7 @@ def tamper(path: Path, *statements: str) -> None:
 
 
 def found(path: Path) -> str:
-    with open_ledger(path) as ledger, pytest.raises(LedgerCorrupt) as caught:
+    with pytest.raises(LedgerCorrupt) as caught, open_ledger(path) as ledger:
         ledger.verify()
     return str(caught.value)
 
@@ -59,6 +61,9 @@ ENTRY_COLUMNS = {
     "question_key": "'other'",
     "settles": "6",
     "digest": "'00'",
+    "guarantee": "'{}'",
+    "description": "'another'",
+    "totals": "previous",
     "previous": "hash",
     "hash": "previous",
 }
@@ -92,7 +97,6 @@ def test_an_altered_amount(path: Path, what: str, part: str, value: str) -> None
         ("UPDATE discreet_posting SET account = 'analyst bob' WHERE number = 4 AND position = 1", 4),
         ("UPDATE discreet_posting SET position = 1 - position WHERE number = 4", 4),
         ("UPDATE discreet_posting SET number = 2 WHERE number = 4 AND position = 1", 2),
-        ("UPDATE discreet_ledger SET identity = '00'", 1),
         ("DELETE FROM discreet_entry WHERE number >= 6", 6),  # but its postings were left behind
         ("DELETE FROM discreet_entry", 1),
     ],
@@ -100,6 +104,11 @@ def test_an_altered_amount(path: Path, what: str, part: str, value: str) -> None
 def test_other_changes(path: Path, statement: str, number: int) -> None:
     tamper(path, statement)
     assert found(path).startswith(f"Entry {number} of the ledger")
+
+
+def test_another_identity(path: Path) -> None:
+    tamper(path, "UPDATE discreet_ledger SET identity = '00'")
+    assert "belongs to another ledger" in found(path)
 
 
 def test_removed_with_its_successors_moved_up(path: Path) -> None:
@@ -127,7 +136,7 @@ def test_reordered(path: Path) -> None:
 
 
 def test_inserted(path: Path) -> None:
-    columns = "time, kind, question, question_key, digest, previous, hash"
+    columns = "time, kind, question, question_key, digest, guarantee, description, totals, previous, hash"
     tamper(
         path,
         f"INSERT INTO discreet_entry (number, {columns}) "
@@ -136,45 +145,84 @@ def test_inserted(path: Path) -> None:
     assert found(path).startswith("Entry 8 of the ledger")
 
 
+def note(path: Path, head: Head) -> None:
+    """Write the head file anew, as who may write both files can."""
+    with open_ledger(None) as ledger:
+        for entry in fresh(path, head.number):
+            ledger._store.write(lambda rows, entry=entry: rows.append(entry))  # type: ignore[misc]
+        book = ledger._store.read(lambda rows: rows.book())
+    with raw(path) as connection:
+        (identity,) = connection.execute("SELECT identity FROM discreet_ledger").fetchone()
+    file = HeadFile(head_of(str(path)))
+    file.write(identity, Book(head, book.tallies), both=True)
+    file.close()
+
+
+def fresh(path: Path, number: int) -> list[Entry]:
+    from discreet.ledger.rows import SqlRows
+
+    with raw(path) as connection:
+        return SqlRows(connection, Book(Head(0, ""), {}), 0).after(0, number)
+
+
 def test_an_entry_rewritten_with_a_right_hash(path: Path) -> None:
     from discreet.ledger.entry import make_entry
 
     with open_ledger(path) as ledger:
         entries = ledger.entries()
-    cheap = make_entry(Head(5, entries[4].hash), "charge", "four", postings=[], time=entries[5].time)
+    cheap = make_entry(
+        Head(5, entries[4].hash),
+        "charge",
+        "four",
+        totals=entries[4].totals,
+        postings=[],
+        time=entries[5].time,
+    )
     tamper(
         path,
-        f"UPDATE discreet_entry SET hash = '{cheap.hash}' WHERE number = 6",
+        f"UPDATE discreet_entry SET hash = '{cheap.hash}', totals = '{cheap.totals}' WHERE number = 6",
         "DELETE FROM discreet_posting WHERE number = 6",
     )
+    assert found(path).startswith("Entry 7 of the ledger does not follow")
+    tamper(path, "DELETE FROM discreet_entry WHERE number = 7")
+    note(path, Head(6, cheap.hash))
     assert found(path).startswith("Entry 6 of the ledger is no proper charge")
 
 
-def test_a_tail_cut_off_is_found_by_a_noted_head_only(path: Path) -> None:
+CUT = tuple(f"DELETE FROM {table} WHERE number >= 6" for table in ("discreet_entry", "discreet_posting"))
+
+
+def test_a_tail_cut_off_is_found_by_the_head(path: Path) -> None:
+    tamper(path, *CUT)
+    with pytest.raises(LedgerCorrupt, match="Entry 6 of the ledger is gone, with all after it"):
+        open_ledger(path)
+
+
+def test_a_tail_cut_off_from_both_files_is_found_by_a_noted_head_only(path: Path) -> None:
     with open_ledger(path) as ledger:
-        noted = ledger.head()
-    tamper(
-        path, *(f"DELETE FROM {table} WHERE number >= 6" for table in ("discreet_entry", "discreet_posting"))
-    )
+        noted, fifth = ledger.head(), ledger.entries()[4]
+    tamper(path, *CUT)
+    note(path, Head(5, fifth.hash))
     with open_ledger(path) as ledger:
-        assert ledger.verify() == 5  # a chain alone cannot know; the docstring of Ledger says so
+        assert ledger.verify() == 5  # the two files cannot know; SECURITY.md says so
         with pytest.raises(LedgerCorrupt, match="Entry 6 of the ledger is gone"):
             ledger.verify(noted)
 
 
 def test_nothing_is_built_on_a_tampered_entry(path: Path) -> None:
-    tamper(
-        path,
-        "UPDATE discreet_entry SET answer = x'00' WHERE number = 3",
-        "UPDATE discreet_posting SET total_epsilon = '0' WHERE number = 6 AND position = 1",
-    )
     with open_ledger(path) as ledger:
+        tamper(
+            path,
+            "UPDATE discreet_entry SET answer = x'00' WHERE number = 3",
+            "UPDATE discreet_posting SET total_epsilon = '0' WHERE number = 6 AND position = 1",
+        )
         with pytest.raises(LedgerCorrupt, match="Entry 3 "):
             ledger.replay("one")
         with pytest.raises(LedgerCorrupt, match="Entry 6 "):
             ledger.charge("more", Loss(0.1), ACCOUNTS)
-        with pytest.raises(LedgerCorrupt, match="Entry 6 "):
+        with pytest.raises(LedgerCorrupt, match=r"Entry 6 |index of postings"):
             ledger.spent("analyst ana")
+    assert found(path).startswith("Entry 6 of the ledger")
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -190,3 +238,24 @@ def test_the_database_itself_refuses_changes(path: Path, table: str) -> None:
         ):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 connection.execute(statement, values)
+
+
+def test_nothing_is_charged_once_verify_rejected_the_ledger(path: Path) -> None:
+    with open_ledger(path) as ledger:
+        for at in range(70):  # so that no charge looks at the answer of entry 3, nor at entry 1
+            ledger.charge(f"q{at}", Loss("1/1000"), ACCOUNTS[:1])
+    tamper(path, "UPDATE discreet_entry SET question = 'other' WHERE number = 1")
+    with open_ledger(path) as ledger:
+        ledger.charge("before", Loss("1/1000"), ACCOUNTS[:1])  # the check of the tail is bounded
+        assert ledger.spent("data set visits") == Loss("1.071"), "and no total depends on what it leaves out"
+        with pytest.raises(LedgerCorrupt, match="Entry 1 "):
+            ledger.verify()
+        with pytest.raises(LedgerCorrupt, match="Entry 1 "):
+            ledger.charge("after", Loss("1/1000"), ACCOUNTS[:1])
+
+
+@pytest.mark.parametrize("statement", ["UPDATE discreet_salt SET salt = 'no number'"])
+def test_an_altered_secret_is_an_error_with_a_name(path: Path, statement: str) -> None:
+    tamper(path, statement)
+    with open_ledger(path) as ledger, pytest.raises(LedgerCorrupt, match="secret"):
+        ledger.salt("visits")

@@ -13,7 +13,9 @@ import sys
 def main() -> None:
     """Run the command line on the arguments of this process, and exit."""
     from discreet.cli.app import app
+    from discreet.cli.signals import clean_up_on_signals
 
+    clean_up_on_signals()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot write "±" shows "?"; it does not lose an answer that was paid for.
         if hasattr(stream, "reconfigure"):

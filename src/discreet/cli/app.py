@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from discreet import __version__
 from discreet.cli import budget, demo, experiment, explain, failure, gallery, init, plan, plot, preview, query
@@ -17,13 +18,20 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
+        # Asked here, as a command that is used wrongly does not come to know its own options.
+        as_json = "--json" in [*getattr(ctx, "_protected_args", ()), *ctx.args]
         try:
             return super().invoke(ctx)
         except (DiscreetError, OSError, KeyboardInterrupt) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
-            failure.explain(error)
+            (failure.explain_json if as_json else failure.explain)(error)
             raise typer.Exit(failure.exit_code(error)) from None
+        except TyperException as error:
+            if not as_json:
+                raise
+            failure.explain_json(error)
+            raise typer.Exit(failure.USAGE) from None
 
 
 app = typer.Typer(

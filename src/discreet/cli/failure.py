@@ -1,18 +1,29 @@
-"""Errors as words on stderr and exit codes."""
+"""Errors as words on stderr, or as JSON where that was asked for, and exit codes."""
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter, PolicyError, QueryRefused
+from typer.exceptions import TyperException
+
+from discreet.cli.signals import Stopped
+from discreet.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    InvalidParameter,
+    PolicyError,
+    QueryRefused,
+    charged_words,
+)
 from discreet.escaping import prose
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 USAGE, BUDGET, OTHER, INTERRUPTED = 2, 3, 1, 130
-_COLOURS = {"error": "bold red", "fix": "bold green", "note": "bold"}
+_COLOURS = {"error": "bold red", "fix": "bold green", "note": "bold", "charged": "bold"}
 
 
 def exit_code(error: BaseException) -> int:
@@ -22,11 +33,13 @@ def exit_code(error: BaseException) -> int:
         >>> exit_code(QueryRefused("No.")), exit_code(BudgetExceeded("the data set", "1", "0"))
         (2, 3)
     """
+    if isinstance(error, Stopped):
+        return 128 + error.number
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, BudgetExceeded):
         return BUDGET
-    if isinstance(error, QueryRefused | PolicyError | InvalidParameter):
+    if isinstance(error, QueryRefused | PolicyError | InvalidParameter | TyperException):
         return USAGE
     return OTHER
 
@@ -59,8 +72,44 @@ def words(error: BaseException) -> list[tuple[str, str]]:
     lines = [("error", _cause(error))]
     if isinstance(error, DiscreetError) and error.fix:
         lines.append(("fix", error.fix))
-    lines += [("note", note) for note in getattr(error, "__notes__", ())]
+    lines += [("note", note) for note in _notes(error)]
+    if getattr(error, "told", False):
+        spent = getattr(error, "charged", None)
+        lines.append(("charged", "nothing" if spent is None else f"{spent}, which stays charged"))
     return [(label, prose(text)) for label, text in lines]
+
+
+def document(error: BaseException) -> dict[str, Any]:
+    """An error as a document for programs. `charged` is null where nothing was charged.
+
+    Example:
+        >>> document(BudgetExceeded("the data set", "1", "0"))["charged"] is None
+        True
+    """
+    spent = getattr(error, "charged", None)
+    about: dict[str, Any] = {
+        "error": "Usage" if isinstance(error, TyperException) else type(error).__name__,
+        "cause": error.cause if isinstance(error, DiscreetError) else _cause(error),
+        "fix": error.fix if isinstance(error, DiscreetError) else "",
+        "charged": None if spent is None else {"epsilon": str(spent.epsilon), "delta": str(spent.delta)},
+        "notes": _notes(error),
+        "exit_code": exit_code(error),
+    }
+    if isinstance(error, QueryRefused) and error.place:
+        about |= {"place": error.place, "line": error.line, "column": error.column}
+    if isinstance(error, PolicyError) and error.key:
+        about["key"] = error.key
+    return about
+
+
+def explain_json(error: BaseException) -> None:
+    """Say it on stderr as JSON."""
+    print(json.dumps(document(error), ensure_ascii=False, indent=2), file=sys.stderr)  # noqa: T201
+
+
+def _notes(error: BaseException) -> list[str]:
+    own = charged_words(getattr(error, "charged", None))
+    return [note for note in getattr(error, "__notes__", ()) if note != own]
 
 
 def _cause(error: BaseException) -> str:
@@ -68,8 +117,12 @@ def _cause(error: BaseException) -> str:
         return f"{error.cause}\n{error.picture}"
     if isinstance(error, DiscreetError):
         return error.cause.rstrip("\n")
+    if isinstance(error, Stopped):
+        return f"stopped by {error.name}"
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
+    if isinstance(error, TyperException):
+        return str(getattr(error, "format_message", error.__str__)())
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)

@@ -11,7 +11,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.progress import Progress
-from discreet.errors import EngineError, PostProcessingError
+from discreet.errors import EngineError, PostProcessingError, tell
 
 if TYPE_CHECKING:
     from discreet.session import Session
@@ -160,16 +160,11 @@ class _Asked(NamedTuple):
 
 
 def _ask(session: Session, asked: _Asked, progress: Progress) -> Release | Written:
-    """Ask, straight into a file of a table; when it fails, add to the error what became of the charge."""
-    charged = interrupted = False
-
-    def say(words: str) -> None:
-        nonlocal charged
-        charged = True  # a session says something only after the charge
-        progress.say(words)
+    """Ask, straight into a file of a table."""
+    interrupted = False
 
     def stop(number: int, frame: FrameType | None) -> None:
-        # The engine turns the interrupt that it notices into an error of its own, so it is noted here.
+        # DuckDB turns the interrupt that it notices into an error of its own, so it is noted here.
         nonlocal interrupted
         interrupted = True
         raise KeyboardInterrupt
@@ -181,22 +176,18 @@ def _ask(session: Session, asked: _Asked, progress: Progress) -> Release | Writt
                 asked.text, asked.epsilon, asked.table, confidence=asked.confidence,
                 simultaneous=asked.simultaneous, delta=asked.delta,
                 max_rows=asked.max_rows, max_groups=asked.max_groups, split=asked.split, replace=True,
-                formulas=asked.formulas, progress=say,
+                formulas=asked.formulas, progress=progress.say,
             )  # fmt: skip
         return session.sql(
             asked.text, asked.epsilon, confidence=asked.confidence, simultaneous=asked.simultaneous,
             delta=asked.delta, max_rows=asked.max_rows,
-            max_groups=asked.max_groups, split=asked.split, progress=say,
+            max_groups=asked.max_groups, split=asked.split, progress=progress.say,
         )  # fmt: skip
-    except (KeyboardInterrupt, EngineError, PostProcessingError, OSError) as error:
-        if getattr(error, "__notes__", None):
-            raise  # it says itself what became of the answer
-        failure = KeyboardInterrupt() if interrupted else error
-        failure.add_note(
-            f"The charge of epsilon {asked.epsilon} stays, and no answer was given."
-            if charged
-            else "No answer was given; `discreet budget` shows whether the charge was written."
-        )
+    except (EngineError, PostProcessingError) as error:
+        if not interrupted:
+            raise
+        failure = KeyboardInterrupt()
+        tell(failure, error.charged)
         raise failure from None
     finally:
         signal.signal(signal.SIGINT, before)

@@ -6,8 +6,6 @@ import contextlib
 import hashlib
 import os
 import re
-import shutil
-import tempfile
 import threading
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -25,6 +23,7 @@ from discreet.engines.connection import connect, quote, seal
 from discreet.engines.copies import Copies, unread
 from discreet.engines.duckdb_units import collations, identity_of
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
+from discreet.engines.folders import Folder
 from discreet.engines.footers import misfit, readable
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.engines.twins import see_no_twin_tables
@@ -153,8 +152,8 @@ class DuckDBEngine:
                 )
             (guest,) = guests.values()
             return cls(*attach_guest(guest, [name for name, _, _ in listed]))
-        folder = tempfile.mkdtemp(prefix="discreet-")
-        connection = connect(temp_directory=folder)
+        folder = Folder("discreet-")
+        connection = connect(temp_directory=str(folder.path))
         try:
             origins: dict[str, Origin] = {}
             for name, source, types in listed:
@@ -164,14 +163,14 @@ class DuckDBEngine:
                     origins[table] = origin
             # The views are made behind the seal, so that one that would reach outside is refused here
             # and not after a charge.
-            mended = os.path.join(folder, "mended")
+            mended = str(folder.path / "mended")
             seal(connection, [path for origin in origins.values() for path in origin.paths], mended)
             engine = cls(connection, origins, mended)
         except BaseException:
             connection.close()
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
             raise
-        engine._clear = weakref.finalize(engine, _clear, connection, folder)
+        engine._clear = weakref.finalize(engine, _clear, connection, folder, os.getpid())
         return engine
 
     @cached_property
@@ -496,9 +495,11 @@ def _binds(connection: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str,
             connection.unregister(name)
 
 
-def _clear(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+def _clear(connection: duckdb.DuckDBPyConnection, folder: Folder, process: int) -> None:
+    if os.getpid() != process:
+        return  # a forked child has neither the threads of the connection nor a right to the folder
     connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.remove()
 
 
 def _make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin) -> TableSchema:

@@ -35,7 +35,7 @@ def identity_of(
     """
     if collation is not None:
         return collated(f"the collation {collation}"), ""
-    if kind.id == "timestamptz_ns":
+    if str(kind.id) == "timestamptz_ns":  # which the stubs of DuckDB do not know
         cause = "The column holds nanoseconds with a zone, which DuckDB reads as microseconds only: people could merge."
         return NoIdentity(cause, "Name another column, or store it as a text."), ""
     own = hidden(name, names)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from discreet import far
 from discreet.engines.connection import literal, quote
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_integers, no_table, see_no_clash
+from discreet.engines.postgres_line import Line
 from discreet.engines.postgres_tables import Table, base, connect, find, fragment, in_utf8
 from discreet.engines.schema import TableSchema, Type
 from discreet.errors import EngineError, SourceError
@@ -42,19 +42,20 @@ _SET = "SELECT " + ", ".join(
 class PostgresEngine:
     """Tables of one PostgreSQL database.
 
-    Calls are taken one at a time. A query that is interrupted is cancelled on the server as well.
+    Calls are taken one at a time. A query that is interrupted is cancelled on the server as well. A connection that was
+    opened from a url and is dropped is opened again.
     """
 
     dialect: str = "postgres"
 
-    def __init__(self, connection: psycopg.Connection[Any], tables: Mapping[str, Table], own: bool) -> None:
-        self._connection: Final = connection
+    def __init__(
+        self, connection: psycopg.Connection[Any], tables: Mapping[str, Table], url: str | None
+    ) -> None:
+        self._line: Final = Line(connection, url)
         self._tables: Final = dict(tables)
         self._lock: Final = threading.Lock()
-        self._clear = weakref.finalize(self, connection.close) if own else None
         self._closed = False
-        info = connection.info
-        self.place: str | None = f"postgresql://{info.host}:{info.port}/{info.dbname}"
+        self.place: str | None = self._line.place
         self._token: Final = hashlib.sha256(
             repr((id(self), connection.info.backend_pid)).encode()
         ).hexdigest()
@@ -85,7 +86,7 @@ class PostgresEngine:
             if own:
                 connection.close()
             raise
-        return cls(connection, tables, own)
+        return cls(connection, tables, first.partition("#")[0] if own and isinstance(first, str) else None)
 
     def schema(self) -> Mapping[str, TableSchema]:
         """Return the schema of every table as it was at opening."""
@@ -114,7 +115,7 @@ class PostgresEngine:
         """
         text, values = self._text(tables, sql)
         with self._lock:
-            if self._closed:
+            if self._closed or not self._line.again():
                 raise failed()
             for piece in _pieces(self._connection, text, values, rows):
                 if piece is None:
@@ -152,7 +153,8 @@ class PostgresEngine:
             return _as_arrow(keys, [found[at] for at in chosen])
 
         with self._lock:
-            result = None if self._closed else _together(self._connection, partial(self._text, tables), ask)
+            ready = not self._closed and self._line.again()
+            result = _together(self._connection, partial(self._text, tables), ask) if ready else None
         if result is None:
             raise failed()
         return result
@@ -192,13 +194,12 @@ class PostgresEngine:
             "SELECT (pg_control_system()).system_identifier::text || ' ' || pg_current_snapshot()::text || ' ' || "
             f"coalesce(pg_relation_filenode({found.oid}::oid)::text, '')"
         )
-        # Not everybody may ask which server this is; where it stands will do then.
-        host = repr((self._connection.info.host, self._connection.info.port, self._connection.info.dbname))
+        # Not everybody may ask which server this is; what is known of its place will do then.
         try:
             _, _, rows = self._run(sql, NO_TABLES)
         except EngineError:
             _, _, rows = self._run("SELECT pg_current_snapshot()::text", NO_TABLES)
-        return hashlib.sha256(f"{host} {found.oid} {rows[0][0]}".encode()).hexdigest()
+        return hashlib.sha256(f"{self.place} {found.oid} {rows[0][0]}".encode()).hexdigest()
 
     def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
@@ -218,8 +219,11 @@ class PostgresEngine:
         if self._lock.locked():
             self.interrupt()
         with self._lock:
-            if self._clear is not None:
-                self._clear()
+            self._line.close()
+
+    @property
+    def _connection(self) -> psycopg.Connection[Any]:
+        return self._line.connection
 
     def _table(self, name: str) -> Table:
         alike = [key for key in self._tables if key.lower() == name.lower()]
@@ -234,7 +238,11 @@ class PostgresEngine:
     ) -> tuple[list[str], list[int], list[tuple[Any, ...]]]:
         text, values = self._text(tables, sql)
         with self._lock:
-            result = None if self._closed else _quietly(self._connection, text, values)
+            ready = not self._closed and self._line.again()
+            result = _quietly(self._connection, text, values) if ready else None
+            if result is None and ready and self._line.dropped and not self._closed and self._line.again():
+                # Often it shows only now that the connection was dropped. Nothing left the engine, so ask again.
+                result = _quietly(self._connection, text, values)
         if result is None:
             raise failed()
         return result

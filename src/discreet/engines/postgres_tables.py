@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -104,6 +105,20 @@ def _given(psycopg: Any, source: object) -> Any:
                           "Commit first, or pass a connection of its own.")  # fmt: skip
     inner.prepare_threshold = None
     return inner
+
+
+def place_of(connection: psycopg.Connection[Any]) -> str:
+    """A text that names the database, the same however the url is spelled, and without any credential.
+
+    The server says who it is; where this user may not ask it, the place of its socket or its name must do.
+    """
+    name = connection.info.dbname
+    known = _ask(connection, "SELECT system_identifier::text FROM pg_control_system()", {})
+    if known:
+        return f"postgresql:{known[0][0]}/{name}"
+    host = connection.info.host
+    place = os.path.realpath(host) if host.startswith("/") else host.lower().rstrip(".")
+    return f"postgresql://{place}:{connection.info.port}/{name}"
 
 
 def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | None) -> dict[str, Table]:

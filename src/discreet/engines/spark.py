@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet.engines.abilities import opaque
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.engines.spark_quiet import quiet
 from discreet.engines.spark_units import identity_of
 from discreet.engines.twins import see_no_twin_tables, see_no_twins
 from discreet.errors import SourceError
@@ -91,8 +92,8 @@ class SparkEngine:
                               "Pass a session that is running, and not of Spark Connect.")  # fmt: skip
         session, seen = cloned
         schema = {name: _show(frame, name) for name, frame in seen.items()}
-        urls = sorted(source.partition("#")[0] for _, source in listed if isinstance(source, str))
-        return cls(session, schema, " ".join(urls) or None)
+        urls = {_place(sessions[0], source) for _, source in listed if isinstance(source, str)}
+        return cls(session, schema, " ".join(sorted(urls)) or None)
 
     def schema(self) -> Mapping[str, TableSchema]:
         """Return the schema of every table as it was at opening."""
@@ -203,7 +204,8 @@ def _quietly(
             _as_instants(session.createDataFrame(_plain(table))).createOrReplaceTempView(name)
             shown.append(name)
         session.sparkContext.setJobGroup(group, "discreet", interruptOnCancel=True)
-        return ask(session)
+        with quiet():
+            return ask(session)
     except Exception:
         return None
     except BaseException:
@@ -288,6 +290,14 @@ def _session(source: object) -> Any:
             "Spark cannot be started.", "Check that there is a Java of version 17 or newer, and the url."
         )
     return started
+
+
+def _place(session: Any, url: str) -> str:
+    """The name of what a url stands for, the same however it is spelled."""
+    if url.startswith("spark://"):
+        return url.partition("#")[0].rstrip("/").lower()
+    table = url.partition(":")[2].replace("`", "").lower()
+    return f"spark:{table}" if "." in table else f"spark:{session.catalog.currentDatabase().lower()}.{table}"
 
 
 def _frames(session: Any, name: str | None, source: object) -> dict[str, Any]:

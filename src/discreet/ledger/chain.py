@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 
-from discreet.accounting.tally import Tally, admits
 from discreet.errors import LedgerCorrupt
-from discreet.ledger.entry import Entry, Head, digest_of, sealed
+from discreet.ledger.book import Book, follow
+from discreet.ledger.entry import Entry, Head, corrupt, digest_of, sealed
 from discreet.ledger.store import Rows, Store
 
-_SLACK = Fraction(1, 10**9)
-"""Floats of another machine may differ in their last digits; a forged charge differs by more."""
+LOOK = 64
+"""How many entries at the end of the chain are checked when a ledger is opened."""
 
 
 def check(entry: Entry) -> None:
@@ -24,11 +23,44 @@ def check(entry: Entry) -> None:
         raise corrupt(entry.number, "was altered")
 
 
-def corrupt(number: int, what: str) -> LedgerCorrupt:
-    """Make the error that names an entry."""
-    return LedgerCorrupt(
-        f"Entry {number} of the ledger {what}.", "Answer nothing more from it, and restore it from a backup."
-    )
+def caught_up(rows: Rows, known: Book, look: int) -> Book:
+    """The book of what is stored now, which must contain what was known before.
+
+    Args:
+        rows: what is stored.
+        known: an earlier book of the same ledger.
+        look: how many entries before it are checked too: that each is sealed and follows from the one before.
+
+    Raises:
+        LedgerCorrupt: names the first entry that does not fit.
+    """
+    start, genesis = max(0, known.head.number - look), rows.genesis()
+    at = genesis if start == 0 else None
+    page = rows.after(start, known.head.number - start + LOOK)
+    for entry in page[: known.head.number - start]:
+        check(entry)
+        if entry.number != (start if at is None else at.number) + 1:
+            raise corrupt((start if at is None else at.number) + 1, "is missing")
+        if at is not None and entry.previous != at.hash:
+            raise corrupt(entry.number, "does not follow from the one before it")
+        at = Head(entry.number, entry.hash)
+    if at is None or at.number < known.head.number:
+        cut = (start if at is None else at.number) + 1
+        raise LedgerCorrupt(
+            f"Entry {cut} of the ledger is gone, with all after it: its head names entry {known.head.number}.",
+            "Put the newest copy of the ledger back; where there is none, `discreet budget adopt` goes on, and "
+            "counts what was charged and lost as spent.",
+        )
+    if at.hash != known.head.hash:
+        raise corrupt(at.number, "is not the one that the ledger's head names")
+    if (page[at.number - start - 1].totals if at.number else Book(genesis, {}).digest) != known.digest:
+        raise corrupt(at.number, "has other totals than the ledger's head")
+    book, rest = known, page[known.head.number - start :]
+    while rest:
+        for entry in rest:
+            book = follow(book, entry)
+        rest = rows.after(book.head.number, LOOK)
+    return book
 
 
 def verify(store: Store, noted: Head | None, *, page: int) -> int:
@@ -36,12 +68,10 @@ def verify(store: Store, noted: Head | None, *, page: int) -> int:
 
     Each page is a transaction of its own, so that charges go on meanwhile: entries are only ever added.
     """
-    walk = store.read(lambda rows: _Walk(rows.genesis()))
+    walk = store.read(lambda rows: _Walk(Book(rows.genesis(), {})))
     _compare(walk.head, noted)
-    while True:
-        found = store.read(lambda rows: _page(rows, walk, noted, page))
-        if not found:
-            break
+    while store.read(lambda rows: _page(rows, walk, noted, page)):
+        pass
     if noted is not None and noted.number > walk.head.number:
         raise corrupt(
             walk.head.number + 1, "is gone, with all after it: the ledger is shorter than was noted"
@@ -51,44 +81,50 @@ def verify(store: Store, noted: Head | None, *, page: int) -> int:
 
 @dataclass
 class _Walk:
-    head: Head
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    book: Book
     open: dict[int, str] = field(default_factory=dict)  # question of each charge that is not settled yet
+
+    @property
+    def head(self) -> Head:
+        return self.book.head
 
 
 def _page(rows: Rows, walk: _Walk, noted: Head | None, size: int) -> bool:
     found = rows.after(walk.head.number, size)
     for entry in found:
         _follow(rows, walk, entry)
-        walk.head = Head(entry.number, entry.hash)
         _compare(walk.head, noted)
-    if not found and rows.stray():
-        raise corrupt(walk.head.number + 1, "is gone, but not its postings")
+    if not found:
+        if rows.stray():
+            raise corrupt(walk.head.number + 1, "is gone, but not its postings")
+        _agree(rows, walk.book)
     return bool(found)
 
 
+def _agree(rows: Rows, book: Book) -> None:
+    """Compare the end of the walk with the second place and with what the index of postings finds."""
+    kept = rows.book()
+    if (kept.head, kept.digest) != (book.head, book.digest):
+        raise corrupt(book.head.number, "is not the one that the ledger's second place names")
+    for account in book.tallies:
+        rows.tally(account)
+    rows.whole()
+
+
 def _follow(rows: Rows, walk: _Walk, entry: Entry) -> None:
-    number = walk.head.number + 1
-    if entry.number != number:
-        raise corrupt(number, "is missing")
-    check(entry)
-    if entry.previous != walk.head.hash:
-        raise corrupt(number, "does not follow from the one before it")
+    walk.book, number = follow(walk.book, entry), entry.number
     if entry.kind == "settle":
         if walk.open.pop(entry.settles or 0, None) != entry.question or entry.postings:
             raise corrupt(number, "settles no open charge of its question")
         if digest_of(rows.answer(number)) != entry.digest:
             raise corrupt(number, "holds an answer that was altered")
         return
-    if entry.settles is not None or entry.digest or not entry.postings:
+    if entry.kind not in ("charge", "adopt") or entry.settles is not None or entry.digest:
         raise corrupt(number, "is no proper charge")
-    walk.open[number] = entry.question
-    for line in entry.postings:
-        tally = walk.tallies.get(line.account, Tally()).plus(line.loss)
-        slack = Fraction(0) if line.rule == "pure" else _SLACK
-        if line.tally != tally or not admits(line.rule, tally, line.limit, slack):
-            raise corrupt(number, "has a wrong total or overdraws an account")
-        walk.tallies[line.account] = tally
+    if not entry.postings:
+        raise corrupt(number, "is no proper charge")
+    if entry.kind == "charge":
+        walk.open[number] = entry.question
 
 
 def _compare(head: Head, noted: Head | None) -> None:

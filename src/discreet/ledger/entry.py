@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import Rule, Tally, price, rule_of
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, LedgerCorrupt
 
-FORMAT = 2
+FORMAT = 3
 """The version of tables and hashes. A ledger of a later format is refused, never guessed at."""
 
-Kind: TypeAlias = Literal["charge", "settle"]
+Kind: TypeAlias = Literal["charge", "settle", "adopt"]
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,15 @@ class Entry:
     Attributes:
         number: 1, 2, 3, ... without a gap.
         time: when it was written, UTC, by this machine's clock.
-        kind: `charge`, or `settle` for the answer to an earlier charge.
+        kind: `charge`, `settle` for the answer to an earlier charge, or `adopt` where a steward took over a ledger
+            that had lost entries, for what those had charged.
         question: the canonical question.
         postings: the accounts of a charge; empty for a settlement.
         settles: the number of the charge that a settlement answers; None for a charge.
         digest: SHA-256 of the answer of a settlement, hexadecimal; empty for a charge.
+        guarantee: which guarantee the charge bought, as canonical JSON; empty for a settlement, or when none was said.
+        description: what was asked and by whom, in words; empty for a settlement, or when nothing was said.
+        totals: SHA-256 of the totals of all accounts with it (`discreet.ledger.book`), hexadecimal.
         previous: hash of the entry before it.
         hash: SHA-256 over all of the above, hexadecimal.
     """
@@ -108,6 +112,9 @@ class Entry:
     postings: tuple[Posting, ...]
     settles: int | None
     digest: str
+    guarantee: str
+    description: str
+    totals: str
     previous: str
     hash: str
 
@@ -141,28 +148,43 @@ def make_entry(
     kind: Kind,
     question: str,
     *,
+    totals: str,
     postings: Sequence[Posting] = (),
     settles: int | None = None,
     digest: str = "",
+    guarantee: str = "",
+    description: str = "",
     time: datetime | None = None,
 ) -> Entry:
     """Write the entry that follows the head, sealed."""
-    number, when, lines = head.number + 1, time or datetime.now(UTC), tuple(postings)
-    seal = _seal(number, when, kind, question, lines, settles, digest, head.hash)
-    return Entry(number, when, kind, question, lines, settles, digest, head.hash, seal)
+    bare = Entry(
+        number=head.number + 1,
+        time=time or datetime.now(UTC),
+        kind=kind,
+        question=question,
+        postings=tuple(postings),
+        settles=settles,
+        digest=digest,
+        guarantee=guarantee,
+        description=description,
+        totals=totals,
+        previous=head.hash,
+        hash="",
+    )
+    return replace(bare, hash=_seal(bare))
 
 
 def sealed(entry: Entry) -> bool:
     """Say whether the entry's hash is the hash of its fields."""
-    return entry.hash == _seal(
-        entry.number,
-        entry.time,
-        entry.kind,
-        entry.question,
-        entry.postings,
-        entry.settles,
-        entry.digest,
-        entry.previous,
+    return entry.hash == _seal(entry)
+
+
+def corrupt(number: int, what: str) -> LedgerCorrupt:
+    """Make the error that names an entry."""
+    return LedgerCorrupt(
+        f"Entry {number} of the ledger {what}.",
+        "Answer nothing more from it. Restore the ledger from a backup, and let `discreet budget adopt` "
+        "charge what the backup does not know.",
     )
 
 
@@ -179,14 +201,16 @@ def digest_of(answer: bytes | Iterable[bytes]) -> str:
     return state.hexdigest()
 
 
-def text(what: str, value: object) -> str:
+def text(what: str, value: object, *, empty: bool = False) -> str:
     """Return a text that can be stored.
 
     Raises:
-        InvalidParameter: not a string, empty, or not encodable in UTF-8.
+        InvalidParameter: not a string, empty where that is not allowed, not encodable in UTF-8, or with a NUL.
     """
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not (value or empty):
         raise InvalidParameter(f"{what} is not a text or is empty.", "Give a non-empty text.")
+    if "\0" in value:  # some tools would read no further
+        raise InvalidParameter(f"{what} holds a NUL character.", "Remove it.")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -196,28 +220,22 @@ def text(what: str, value: object) -> str:
     raise problem
 
 
-def _seal(
-    number: int,
-    time: datetime,
-    kind: str,
-    question: str,
-    postings: Sequence[Posting],
-    settles: int | None,
-    digest: str,
-    previous: str,
-) -> str:
+def _seal(entry: Entry) -> str:
     fields = [
         str(FORMAT),
-        str(number),
-        time.isoformat(timespec="microseconds"),
-        kind,
-        question,
-        str(settles or 0),
-        digest,
-        previous,
-        str(len(postings)),
+        str(entry.number),
+        entry.time.isoformat(timespec="microseconds"),
+        entry.kind,
+        entry.question,
+        str(entry.settles or 0),
+        entry.digest,
+        entry.guarantee,
+        entry.description,
+        entry.totals,
+        entry.previous,
+        str(len(entry.postings)),
     ]
-    for line in postings:
+    for line in entry.postings:
         fields.append(line.account)
         for loss in (line.loss, line.total, line.limit):
             fields += [str(loss.epsilon), str(loss.delta)]

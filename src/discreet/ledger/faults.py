@@ -62,6 +62,8 @@ def code_of(error: Exception) -> str:
         return {"EROFS": "SQLITE_READONLY", "ENOSPC": "SQLITE_FULL", "EDQUOT": "SQLITE_FULL"}.get(
             errno.errorcode.get(error.errno or 0, ""), "SQLITE_CANTOPEN"
         )
+    if isinstance(error, UnicodeDecodeError):
+        return "SQLITE_CORRUPT"
     return str(getattr(error, "sqlite_errorname", ""))
 
 

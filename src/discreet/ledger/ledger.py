@@ -5,17 +5,31 @@ from __future__ import annotations
 import io
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from types import TracebackType
 from typing import BinaryIO, Self
 
 from discreet.accounting.loss import Loss, at_least, at_most
 from discreet.accounting.tally import OWN, Tally, admits, price
-from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
-from discreet.ledger.chain import check, corrupt, verify
-from discreet.ledger.entry import Account, Charge, Entry, Head, Posting, digest_of, make_entry, text
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError
+from discreet.ledger.book import after
+from discreet.ledger.chain import check, verify
+from discreet.ledger.entry import (
+    Account,
+    Charge,
+    Entry,
+    Head,
+    Posting,
+    corrupt,
+    digest_of,
+    make_entry,
+    text,
+)
+from discreet.ledger.room import Room
 from discreet.ledger.store import MemoryStore, Rows, Store, pieces
+from discreet.ledger.turn import WAIT, turn
 
 TIMEOUT = 30.0
 """Seconds to wait for other writers. A charge takes milliseconds, so this is thousands of them."""
@@ -32,12 +46,14 @@ class Ledger:
     limit: the check and the charge are one transaction, and no other writer comes in between. Sums are exact, of losses
     that are kept as multiples of 1/UNIT (see `Loss`), rounded up.
 
-    Two askers of the same question at the same time are both charged; an answer is free only once it is
-    settled. A crash between charge and settlement stays charged.
+    An answer is free only once it is settled: of two askers of the same question at the same time the second
+    waits for the first, if both use `turn`. A crash between charge and settlement stays charged.
 
-    What the chain shows: an entry that was altered, removed, inserted or moved. What it cannot show: entries
-    cut off at the end, or a whole chain written anew, by someone who may write the file. Note `head()`
-    elsewhere, and `verify(noted)` will show that too. Whoever may write the file is trusted with the budget.
+    What the chain shows: an entry that was altered, removed, inserted or moved. What the second place shows, a
+    small file beside the ledger: entries that were cut off or lost, and an old copy. The two are compared when
+    the ledger is opened and at each charge, with the totals that the postings say, and nothing is charged where
+    they do not agree. What neither can show: an old copy of both files, or both written anew. Note `head()`
+    elsewhere, and `verify(noted)` will show that too. Whoever may write the files is trusted with the budget.
 
     A ledger may be shared by threads. After a fork, a ledger in a file works in parent and child (no
     connection is carried across); one in memory works in the parent only.
@@ -50,6 +66,7 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._salts: dict[str, int] = {}  # they never change
+        self._rejected: LedgerCorrupt | None = None  # what `verify` found
         self.durable = store.durable
         self.where = store.where
 
@@ -64,7 +81,16 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.where!r})"
 
-    def charge(self, question: str, loss: Loss, accounts: Sequence[Account]) -> Charge:
+    def charge(
+        self,
+        question: str,
+        loss: Loss,
+        accounts: Sequence[Account],
+        *,
+        guarantee: str = "",
+        description: str = "",
+        admit: Callable[[Entry | None], None] | None = None,
+    ) -> Charge:
         """Charge every account or none, durably, before any data is touched.
 
         Args:
@@ -72,13 +98,19 @@ class Ledger:
                 the policy as far as they matter.
             loss: what the answer costs; rounded up to a multiple of 1/UNIT.
             accounts: the budgets that it counts against, at least one; each name once.
+            guarantee: which guarantee is bought (the unit, the neighbours, the caps), as canonical JSON, so that
+                charges of different guarantees can be told apart. The ledger keeps it under the hash and reads
+                nothing in it.
+            description: who asked what, in words, for the steward who reads the ledger; kept under the hash too.
+            admit: called within the transaction, with the last charge of each account or None; what it raises
+                refuses the charge.
 
         Raises:
             BudgetExceeded: an account, the first such in the order given, has too little left. Nothing is
                 written.
             LedgerError: the ledger cannot be written, or is busy for too long. Give no answer.
             LedgerCorrupt: an entry that the charge builds on was altered.
-            InvalidParameter: no account, one name twice, or a question that is no text.
+            InvalidParameter: no account, one name twice, or a text that cannot be stored.
 
         Example:
             >>> ledger = open_ledger(None)
@@ -89,21 +121,45 @@ class Ledger:
             (b'1042', 'epsilon 0.5')
         """
         text("The question", question)
+        text("The guarantee of a charge", guarantee, empty=True)
+        text("The description of a charge", description, empty=True)
         names = [account.name for account in accounts]
         if not names or len(set(names)) < len(names):
             raise InvalidParameter(
                 "A charge needs at least one account, and each account once.", "Name the budgets to charge."
             )
+        if self._rejected is not None:
+            raise LedgerCorrupt(self._rejected.cause, self._rejected.fix)
         cost = loss.rounded_up()
 
         def work(rows: Rows) -> Entry:
+            if admit is not None:
+                for account in accounts:
+                    admit(_last_charge(rows, account.name))
             postings = [_admit(rows, account, cost) for account in accounts]
-            entry = make_entry(_head(rows), "charge", question, postings=postings)
+            book = rows.book()
+            entry = make_entry(
+                book.head,
+                "charge",
+                question,
+                totals=after(book, {line.account: line.tally for line in postings}),
+                postings=postings,
+                guarantee=guarantee,
+                description=description,
+            )
             rows.append(entry)
             return entry
 
         entry = self._store.write(work)
         return Charge(entry.number, entry.hash, question, cost)
+
+    def room(self, size: int) -> Room:
+        """Reserve room for an answer on the ledger's disk, before the charge; give it back just before `settle`.
+
+        Raises:
+            LedgerError: there is none. Nothing was charged.
+        """
+        return Room(self.where if self.durable else None, size)
 
     def settle(self, charge: Charge, answer: bytes | BinaryIO) -> None:
         """Keep the answer to a charge, durably, so that it can be replayed. Show it to nobody before.
@@ -124,13 +180,20 @@ class Ledger:
             raise InvalidParameter("The answer to settle is not bytes.", "Serialise it first.")
 
         def work(rows: Rows) -> None:
-            entry = rows.entry(charge.number)
-            if entry is None or entry.kind != "charge" or entry.hash != charge.hash:
+            found = rows.charged(charge.number)
+            if found is None or (found.hash, found.question) != (charge.hash, charge.question):
                 raise LedgerError("This charge is not in this ledger.", "Settle where you charged.")
-            if rows.settlement(charge.number) is not None:
+            if found.settled:
                 raise LedgerError("This charge is settled already.", "Charge again for a new answer.")
-            digest = digest_of(pieces(file))
-            settled = make_entry(_head(rows), "settle", entry.question, settles=entry.number, digest=digest)
+            book = rows.book()
+            settled = make_entry(
+                book.head,
+                "settle",
+                found.question,
+                totals=book.digest,
+                settles=charge.number,
+                digest=digest_of(pieces(file)),
+            )
             rows.append(settled, file)
 
         self._store.write(work)
@@ -164,6 +227,8 @@ class Ledger:
         text("The question", question)
 
         def work(rows: Rows) -> bool:
+            into.seek(0)
+            into.truncate()
             entry = rows.first_settlement(question)
             if entry is None:
                 return False
@@ -175,6 +240,24 @@ class Ledger:
 
         return self._store.read(work)
 
+    def turn(self, question: str, wait: float = WAIT) -> AbstractContextManager[bool]:
+        """Be the only one to ask a question, across threads and processes, or wait for whoever does.
+
+        Look for a settled answer once inside: whoever had the turn before may have left one. When the holder ends,
+        in whatever way, the next has the turn.
+
+        Args:
+            question: the canonical question.
+            wait: seconds to wait at most; then go on without, and pay again.
+
+        Example:
+            >>> ledger = open_ledger(None)
+            >>> with ledger.turn("count of visits"):
+            ...     ledger.replay("count of visits")
+        """
+        place = f"{os.path.realpath(self.where)}-turns" if self.durable else f"memory {id(self._store)}"
+        return turn(place, question, wait)
+
     def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
         """Return what was spent from an account; zero before the first charge.
 
@@ -184,7 +267,7 @@ class Ledger:
             extra: a loss that is not charged yet, to see what would be spent with it.
         """
         name = account if isinstance(account, str) else account.name
-        line = self._store.read(lambda rows: _latest(rows, name))
+        line = self._store.read(lambda rows: rows.tally(name))
         tally = line.tally if line else Tally()
         if extra is not None:
             tally = tally.plus(extra.rounded_up())
@@ -205,14 +288,22 @@ class Ledger:
                     found.append(entry)
         return found
 
+    def latest(self, account: str) -> Entry | None:
+        """Return the last charge of an account that says what it guarantees; None before the first."""
+        return self._store.read(lambda rows: _last_charge(rows, account))
+
+    def newest(self, count: int) -> list[Entry]:
+        """List the last entries in order, at most so many, without answers."""
+        return self._store.read(lambda rows: rows.after(max(0, rows.book().head.number - count), count))
+
     def head(self) -> Head:
         """Return number and hash of the last entry, to be noted elsewhere; number 0 when there is none."""
-        return self._store.read(_head)
+        return self._store.read(lambda rows: rows.book().head)
 
     def verify(self, noted: Head | None = None) -> int:
         """Recompute every hash, total and answer digest, and return the number of entries.
 
-        Others may charge meanwhile.
+        Others may charge meanwhile. Once it found something, this object charges nothing more.
 
         Args:
             noted: a head that was noted earlier; then the entry must still be there as it was.
@@ -221,7 +312,12 @@ class Ledger:
             LedgerCorrupt: names the first entry that does not fit.
             LedgerError: the ledger cannot be read.
         """
-        return verify(self._store, noted, page=_PAGE)
+        try:
+            return verify(self._store, noted, page=_PAGE)
+        except LedgerCorrupt as error:
+            if noted is None:  # a head that was mistyped says nothing about the ledger
+                self._rejected = error
+            raise
 
     def salt(self, dataset: str) -> int:
         """Return the secret of a data set, 0 to 2^64 - 1: drawn from the operating system once, then kept.
@@ -250,16 +346,22 @@ class Ledger:
         self._store.close()
 
 
-def open_ledger(url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT) -> Ledger:
+def open_ledger(
+    url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT, may_read: bool = False
+) -> Ledger:
     """Open a ledger, or make it.
 
     Args:
         url: a path or `sqlite:///path` for a SQLite file; None for a private ledger in memory, which ends
-            with the process. The file's folder must exist, be writable, and be on a local disk.
+            with the process. The file's folder must exist, be writable, and be on a local disk; the head file
+            beside it, `…-head`, belongs to it and goes where it goes.
         timeout: seconds to wait for other writers before `LedgerError`.
+        may_read: whether a ledger that this user may read and not write is opened all the same, for all but charges,
+            which then raise `LedgerError`.
 
     Raises:
-        LedgerError: the file cannot be opened for writing or is no ledger.
+        LedgerError: the file cannot be opened for writing or is no ledger; or its head is missing.
+        LedgerCorrupt: the end of the ledger was altered, or it reaches less far than its head.
         InvalidParameter: an URL of another kind.
 
     Example:
@@ -270,6 +372,11 @@ def open_ledger(url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT)
     name = None if url is None else os.fspath(url)
     if name is None or name == ":memory:":
         return Ledger(MemoryStore())
+    if may_read and "://" not in name:
+        from discreet.ledger.reading import ReadingStore, only_readable
+
+        if only_readable(name):
+            return Ledger(ReadingStore(name, timeout))
     from discreet.ledger.sql import open_sql  # SQLite and its fork handlers only where they are used
 
     return Ledger(open_sql(text("The ledger's address", name), timeout))
@@ -285,25 +392,22 @@ def _page(store: Store, number: int) -> list[Entry]:
     return store.read(lambda rows: rows.after(number, _PAGE))
 
 
-def _latest(rows: Rows, account: str) -> Posting | None:
-    entry = rows.last_charge(account)
-    if entry is None:
-        return None
-    check(entry)
-    return next(line for line in entry.postings if line.account == account)
-
-
-def _head(rows: Rows) -> Head:
-    last = rows.last()
-    if last is None:
-        return rows.genesis()
-    check(last)
-    return Head(last.number, last.hash)
+def _last_charge(rows: Rows, account: str) -> Entry | None:
+    """The last charge of an account that says what it guarantees; it is almost always among the last entries."""
+    last, count = rows.book().head.number, 4
+    while last > 0:
+        first = max(0, last - count)
+        for entry in reversed(rows.after(first, last - first)):
+            if entry.guarantee and any(line.account == account for line in entry.postings):
+                check(entry)
+                return entry
+        last, count = first, min(2 * count, _PAGE)
+    return None
 
 
 def _admit(rows: Rows, account: Account, cost: Loss) -> Posting:
     # Rounding the limit down changes no decision: totals are multiples of 1/UNIT themselves.
-    latest, limit = _latest(rows, account.name), account.limit.rounded_down()
+    latest, limit = rows.tally(account.name), account.limit.rounded_down()
     before = latest.tally if latest else Tally()
     after = before.plus(cost)
     if not admits(account.rule, after, limit):

@@ -13,10 +13,12 @@ from typing import Any, BinaryIO, TypeAlias, cast
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import RULES
-from discreet.ledger.chain import corrupt
-from discreet.ledger.entry import Entry, Head, Kind, Posting, genesis
+from discreet.errors import LedgerCorrupt
+from discreet.ledger.book import Book
+from discreet.ledger.chain import caught_up
+from discreet.ledger.entry import Entry, Head, Kind, Posting, corrupt, genesis
 from discreet.ledger.schema import ENTRY, POSTING
-from discreet.ledger.store import PIECE, pieces
+from discreet.ledger.store import PIECE, Charged, pieces
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -36,8 +38,17 @@ AT_ONCE = 1 << 24
 class SqlRows:
     """Reads and appends within a transaction that its store has begun."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, known: Book, look: int) -> None:
         self._connection = connection
+        self._known = known
+        self._look = look
+        self._book: Book | None = None
+        self.changed = False
+
+    @property
+    def reached(self) -> Book | None:
+        """The book, if it was asked for."""
+        return self._book
 
     def genesis(self) -> Head:
         """See `Rows`."""
@@ -46,28 +57,32 @@ class SqlRows:
             raise corrupt(0, "has lost its identity")
         return genesis(str(row[0]))
 
-    def last(self) -> Entry | None:
+    def book(self) -> Book:
         """See `Rows`."""
-        return self._one("ORDER BY number DESC LIMIT 1")
+        if self._book is None:
+            self._book = caught_up(self, self._known, self._look)
+        return self._book
 
-    def entry(self, number: int) -> Entry | None:
+    def tally(self, account: str) -> Posting | None:
         """See `Rows`."""
-        return self._one("WHERE number = ?", number)
+        row = self._first(f"{_POSTINGS} WHERE account = ? ORDER BY number DESC LIMIT 1", account)
+        book = self.book()
+        try:
+            line = None if row is None else _posting(row)
+        except (ValueError, TypeError):
+            line = None
+        if (line.tally if line else None) != book.tallies.get(account):
+            raise corrupt(book.head.number, "has other totals than the index of postings finds")
+        return line
 
-    def last_charge(self, account: str) -> Entry | None:
+    def charged(self, number: int) -> Charged | None:
         """See `Rows`."""
-        row = self._first("SELECT MAX(number) FROM discreet_posting WHERE account = ?", account)
-        if row is None or row[0] is None:
-            return None
-        number = row[0]
-        entry = self.entry(number)
-        if entry is None or all(line.account != account for line in entry.postings):
-            raise corrupt(number, "is gone, but not its postings")
-        return entry
-
-    def settlement(self, charge: int) -> Entry | None:
-        """See `Rows`."""
-        return self._one("WHERE settles = ?", charge)
+        settled = "EXISTS (SELECT 1 FROM discreet_entry WHERE settles = e.number)"
+        row = self._first(
+            f"SELECT hash, question, {settled} FROM discreet_entry AS e WHERE number = ? AND kind = 'charge'",
+            number,
+        )
+        return None if row is None else Charged(row[0], row[1], bool(row[2]))
 
     def first_settlement(self, question: str) -> Entry | None:
         """See `Rows`."""
@@ -97,14 +112,23 @@ class SqlRows:
         )
         return self._first(orphan) is not None
 
+    def whole(self) -> None:
+        """See `Rows`."""
+        if self._first("PRAGMA integrity_check(1)") != ("ok",):
+            raise LedgerCorrupt("The ledger's file is damaged: its indexes and tables do not agree.",
+                                "Restore it from a backup.")  # fmt: skip
+
     def append(self, entry: Entry, answer: BinaryIO | None = None) -> None:
         """See `Rows`."""
+        book = self.book()
+        self.changed = True
         size = 0 if answer is None else answer.seek(0, os.SEEK_END)
         large = size > AT_ONCE
         kept = None if answer is None or large else b"".join(pieces(answer))
         time = entry.time.isoformat(timespec="microseconds")
         row = (entry.number, time, entry.kind, entry.question, _key(entry.question), entry.settles, entry.digest,
-               entry.previous, entry.hash, size if large else kept)  # fmt: skip
+               entry.guarantee, entry.description, entry.totals, entry.previous, entry.hash,
+               size if large else kept)  # fmt: skip
         self._connection.execute(_ADD_LARGE if large else _ADD_ENTRY, row)
         if answer is not None and large:
             with self._blob(entry.number, readonly=False) as blob:
@@ -112,14 +136,20 @@ class SqlRows:
                     blob.write(piece)
         for at, line in enumerate(entry.postings):
             self._connection.execute(_ADD_POSTING, _posting_row(entry.number, at, line))
+        self._book = book.plus(entry)
 
     def salt(self, dataset: str) -> int | None:
         """See `Rows`."""
         row = self._first("SELECT salt FROM discreet_salt WHERE dataset_key = ?", _key(dataset))
-        return None if row is None else int(row[0], 16)
+        try:
+            return None if row is None else int(row[0], 16)
+        except (ValueError, TypeError):
+            pass  # its text stays in here
+        raise LedgerCorrupt("The ledger's secret of a data set was altered.", "Restore it from a backup.")
 
     def add_salt(self, dataset: str, salt: int) -> None:
         """See `Rows`."""
+        self.changed = True
         row = (_key(dataset), dataset, f"{salt:016x}")
         self._connection.execute(
             "INSERT INTO discreet_salt (dataset_key, dataset, salt) VALUES (?, ?, ?)", row
@@ -137,7 +167,7 @@ class SqlRows:
 
     def _entries(self, which: str, *values: object) -> list[Entry]:
         rows = self._connection.execute(f"{_ENTRIES} {which}", values).fetchall()
-        charges = [row[0] for row in rows if row[2] == "charge"]
+        charges = [row[0] for row in rows if row[2] != "settle"]
         lines: dict[int, list[Row]] = {}
         if charges:
             between = "WHERE number BETWEEN ? AND ? ORDER BY number, position"
@@ -147,12 +177,13 @@ class SqlRows:
 
 
 def _entry(row: Row, lines: Iterable[Row]) -> Entry:
-    number, time, kind, question, key, settles, digest, previous, seal = row
+    number, time, kind, question, key, settles, digest, guarantee, description, totals, previous, seal = row
     try:
         posted = tuple(map(_posting, lines))
         when = datetime.fromisoformat(time)
         if key == _key(question) and isinstance(number, int):
-            return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, previous, seal)
+            return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, guarantee, description,
+                         totals, previous, seal)  # fmt: skip
     except (ValueError, TypeError, AttributeError):
         pass  # a field is not what we wrote; the database's text stays in here
     raise corrupt(number, "was altered")

@@ -8,7 +8,20 @@ LOSSES = tuple(f"{what}_{part}" for what in ("loss", "total", "limit") for part 
 POSTING = ("account", "number", "position", *LOSSES, "rule", "squares", "charges")
 """The columns of a posting, in order."""
 
-ENTRY = ("number", "time", "kind", "question", "question_key", "settles", "digest", "previous", "hash")
+ENTRY = (
+    "number",
+    "time",
+    "kind",
+    "question",
+    "question_key",
+    "settles",
+    "digest",
+    "guarantee",
+    "description",
+    "totals",
+    "previous",
+    "hash",
+)
 """The columns of an entry, in order; the answer, which may be large, is read alone."""
 
 _TABLES = (
@@ -17,7 +30,8 @@ _TABLES = (
     # The key of a question is its SHA-256, for it may be long.
     "CREATE TABLE discreet_entry (number INTEGER NOT NULL PRIMARY KEY, time VARCHAR(32) NOT NULL, "
     "kind VARCHAR(16) NOT NULL, question TEXT NOT NULL, question_key VARCHAR(64) NOT NULL, "
-    "settles INTEGER UNIQUE, digest VARCHAR(64) NOT NULL, previous VARCHAR(64) NOT NULL, "
+    "settles INTEGER UNIQUE, digest VARCHAR(64) NOT NULL, guarantee TEXT NOT NULL, description TEXT NOT NULL, "
+    "totals VARCHAR(64) NOT NULL, previous VARCHAR(64) NOT NULL, "
     "hash VARCHAR(64) NOT NULL, answer BLOB)",
     "CREATE INDEX ix_discreet_entry_question_key ON discreet_entry (question_key)",
     "CREATE TABLE discreet_posting (account VARCHAR(200) NOT NULL, number INTEGER NOT NULL, "

@@ -1,22 +1,31 @@
-"""The store in a SQLite file, in WAL mode with full sync."""
+"""The store in a SQLite file, with a rollback journal, full sync, and a head in a second place.
+
+A rollback journal, not a write-ahead log: after a commit all that was written is in the file itself, so a side file
+that is lost, damaged or not copied along takes no charge with it. A commit costs more syncs, which `group` shares out.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sqlite3
 import threading
-import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
-from discreet.errors import InvalidParameter, LedgerError
-from discreet.ledger.entry import FORMAT
+from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt, LedgerError
+from discreet.ledger.book import Book
+from discreet.ledger.chain import LOOK
 from discreet.ledger.faults import busy, code_of, explain
+from discreet.ledger.group import Group, Request
+from discreet.ledger.head import HeadFile, Noted, head_of
+from discreet.ledger.making import opened
 from discreet.ledger.rows import SqlRows
-from discreet.ledger.schema import MAKE
 from discreet.ledger.store import MemoryStore, Result, Rows, Store
+
+TAIL = 2
+"""How many entries before the head are checked again at each charge."""
 
 
 def open_sql(address: str, timeout: float) -> Store:
@@ -35,30 +44,34 @@ def open_sql(address: str, timeout: float) -> Store:
 
 
 class SqliteStore:
-    """One connection to one file, used by one thread at a time."""
+    """One connection to one file. Threads that come at the same time share a transaction and its commit."""
 
     durable = True
 
     def __init__(self, path: str, timeout: float) -> None:
         self.where = os.path.abspath(path)
         self._connection: sqlite3.Connection | None = None
+        self._head: HeadFile | None = None
         self._process = 0
         self._closed = False
         self._timeout = timeout
         self._lock = threading.RLock()
+        self._group = Group(self._batch)
         self._file = (0, 0)
+        self._identity = ""
+        self._known: Book | None = None  # the last book that stood in the second place too
+        self._seen: Book | None = None  # the last book that was read
         _stores.add(self)
         # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
-        self._run(SqlRows.probe, "BEGIN IMMEDIATE")
+        self._submit(SqlRows.probe, True)
 
     def read(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` on a snapshot."""
-        return self._run(work, "BEGIN")
+        return self._submit(work, False)
 
     def write(self, work: Callable[[Rows], Result]) -> Result:
-        """Run `work` as the only writer; on return its rows are on disk."""
-        # IMMEDIATE takes the write lock before the first read, so what is checked is still true at commit.
-        return self._run(work, "BEGIN IMMEDIATE")
+        """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
+        return self._submit(work, True)
 
     def close(self) -> None:
         """Close the file."""
@@ -70,13 +83,18 @@ class SqliteStore:
         """Wait for the running transaction and keep others out."""
         self._lock.acquire()
 
-    def let_go(self) -> None:
-        """Undo `hold`."""
+    def let_go(self, *, child: bool = False) -> None:
+        """Undo `hold`; in a forked child also forget the threads that waited."""
+        if child:
+            self._group.forget()
         self._lock.release()
 
     def release(self) -> None:
         """Close the connection; the next transaction opens a new one. The caller holds the lock."""
         connection, self._connection = self._connection, None
+        head, self._head = self._head, None
+        if head is not None:
+            head.close()
         if connection is None:
             return
         if self._process != os.getpid():
@@ -90,36 +108,129 @@ class SqliteStore:
     def __del__(self) -> None:
         self.release()
 
-    def _run(self, work: Callable[[SqlRows], Result], begin: str) -> Result:
-        if not self._lock.acquire(timeout=self._timeout):
+    def _submit(self, work: Callable[[Any], Result], writes: bool) -> Result:
+        request = Request(work, writes)
+        if not self._group.submit(request, self._timeout):
             raise busy(self.where)
+        if request.error is not None:
+            # Raised out here, the error carries no trace of the database's own, whose text may hold an answer.
+            raise request.error
+        return cast(Result, request.result)
+
+    def _batch(self, requests: Sequence[Request]) -> None:
+        """Run all requests in one transaction; those that are not done when this returns are tried again alone."""
+        if not self._lock.acquire(timeout=self._timeout):
+            _fail(requests, busy(self.where))
+            return
+        step = _Step()
         try:
             try:
-                connection = self._ready()
-                connection.execute(begin)
-                self._same_file()
-                result = work(SqlRows(connection))
-                connection.execute("COMMIT")
+                self._transact(requests, step)
             except (sqlite3.Error, OSError) as error:
+                problem: Exception = explain(error, self.where)
+                if code_of(error).startswith("SQLITE_BUSY"):
+                    self._roll_back()  # all is well with the connection
+                else:
+                    self.release()
+            except DiscreetError as error:
+                problem = error
+                self._roll_back()
+            except UnicodeDecodeError as error:  # sqlite3 itself stumbles over the words of a damaged file
                 problem = explain(error, self.where)
                 self.release()
             except BaseException:
                 self._roll_back()
+                if step.committing:
+                    _fail(requests, LedgerError(
+                        "The ledger was interrupted while it wrote; the charge may stand.", "Ask again."))  # fmt: skip
                 raise
             else:
-                return result
+                return
+            _fail(requests if step.at is None else [step.at], problem)
         finally:
+            if self._head is not None:
+                self._head.unlock()
             self._lock.release()
-        # Raised out here, the error carries no trace of the database's own, whose text may hold an answer.
-        raise problem
+
+    def _transact(self, requests: Sequence[Request], step: _Step) -> None:
+        writes = any(request.writes for request in requests)
+        connection = self._ready()
+        assert self._seen is not None
+        self._same_file()
+        noted = self._claim() if writes else self._seen
+        connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        rows = SqlRows(connection, noted, TAIL)
+        if writes:
+            rows.book()
+        # Reading comes first, so that nobody sees what is not committed yet.
+        for request in sorted(requests, key=lambda one: one.writes):
+            step.at = request
+            try:
+                request.result = request.work(rows)
+            except (sqlite3.Error, OSError, UnicodeDecodeError):
+                raise
+            except Exception as error:
+                if rows.changed:
+                    raise
+                request.error = error
+                request.done = True
+            else:
+                request.done = not request.writes
+            rows.changed = False
+        step.at, step.committing = None, writes
+        connection.execute("COMMIT")
+        if writes:
+            self._note(rows.book(), noted)
+        elif rows.reached is not None:
+            self._seen = rows.reached
+        for request in requests:
+            request.done = True
+
+    def _claim(self) -> Book:
+        """Wait for other writers, and read what the second place names."""
+        head = self._head
+        assert head is not None
+        for _ in range(100):
+            if not head.lock(self._timeout):
+                raise busy(self.where)
+            if head.in_place():
+                break
+            # Another writer made the file larger, under the same name; or it is not ours, which its content tells.
+            head.close()
+            head = self._head = HeadFile(head.path)
+        return self._agreed(head.read())
+
+    def _agreed(self, noted: Noted) -> Book:
+        """What the second place names, once it is known to be ours and no older than what was seen here."""
+        known = self._known
+        if noted.identity != self._identity:
+            raise LedgerCorrupt(
+                f"The head {head_of(self.where)} belongs to another ledger.", "Put the right one back."
+            )
+        if known is not None and (
+            noted.book.head.number < known.head.number
+            or (noted.book.head.number == known.head.number and noted.book.head != known.head)
+        ):
+            raise LedgerCorrupt(
+                f"The ledger's head {head_of(self.where)} names entry {noted.book.head.number}, and entry "
+                f"{known.head.number} was there before.",
+                "An old copy was put back. Let `discreet budget adopt` take the ledger over.",
+            )
+        return noted.book
+
+    def _note(self, book: Book, noted: Book) -> None:
+        assert self._head is not None
+        if book.head != noted.head:
+            self._head.write(self._identity, book)
+        self._known = self._seen = book
 
     def _ready(self) -> sqlite3.Connection:
         if self._closed:
             raise LedgerError("The ledger is closed.", "Open it again.")
         if self._connection is None:
-            self._connection = self._connect()
             self._process = os.getpid()
-            self._set_up(self._connection)
+            self._connection, self._head, self._identity = opened(self.where, self._timeout)
+            self._check()
         elif self._process != os.getpid():
             # Only a fork behind Python's back comes here; SQLite must not be used across one.
             raise LedgerError(
@@ -127,40 +238,33 @@ class SqliteStore:
             )
         return self._connection
 
-    def _connect(self) -> sqlite3.Connection:
-        if not os.path.exists(self.where):
-            # Questions and salts are nobody else's business. SQLite's side files take the same mode.
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(self.where, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        return sqlite3.connect(
-            self.where, timeout=self._timeout, isolation_level=None, check_same_thread=False
-        )
-
-    def _set_up(self, connection: sqlite3.Connection) -> None:
-        deadline = time.monotonic() + self._timeout
-        while True:
-            try:
-                _prepare(connection)
-                break
-            except sqlite3.OperationalError as error:
-                # SQLite reports a busy file at once while another process switches it to WAL.
-                if not code_of(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
-                    raise
-            self._roll_back()
-            time.sleep(0.01)
-        found = connection.execute("SELECT format FROM discreet_ledger").fetchone()
-        if found != (FORMAT,):
-            raise LedgerError(
-                f"The ledger at {self.where} is of a format that this version does not know.",
-                "Use the version of discreet that wrote it, or a later one.",
-            )
+    def _check(self) -> None:
+        """Check the file's name, the end of the chain, the second place and the index of postings."""
+        connection, head = self._connection, self._head
+        assert connection is not None
+        assert head is not None
         state = os.stat(self.where)
         if state.st_nlink > 1:
-            # SQLite's log is found by name: two names are two logs, and a budget that is spent twice.
+            # The journal and the head are found by name: two names are two of each, and a budget spent twice.
             raise LedgerError(
                 f"The ledger at {self.where} has a second name (a hard link).", "Remove one of the two names."
             )
         self._file = (state.st_dev, state.st_ino)
+        noted = head.read()
+        book = self._agreed(noted)
+        connection.execute("BEGIN IMMEDIATE")
+        rows = SqlRows(connection, book, LOOK)
+        reached = rows.book()
+        for account in reached.tallies:
+            rows.tally(account)
+        connection.execute("COMMIT")
+        if noted.torn and reached.head == book.head:
+            # A torn write comes after a commit, so the ledger would reach further than the slot that is left.
+            raise LedgerCorrupt(
+                f"One half of the ledger's head {head.path} is unreadable, and nothing tells whether it named more.",
+                "Let `discreet budget adopt` make a new one.",
+            )
+        self._note(reached, book)
 
     def _same_file(self) -> None:
         try:
@@ -183,25 +287,18 @@ class SqliteStore:
                 self.release()
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    def value(sql: str) -> object:
-        row = connection.execute(sql).fetchone()
-        return None if row is None else row[0]
+class _Step:
+    """How far a transaction came: the request at work, and whether the commit has begun."""
 
-    made = "SELECT 1 FROM sqlite_master WHERE name = 'discreet_ledger'"
-    if value("PRAGMA journal_mode") != "wal":
-        value("PRAGMA journal_mode = WAL")  # where a file system cannot, the rollback journal is as safe
-    value("PRAGMA synchronous = EXTRA")  # FULL, and the folder too when a rollback journal is deleted
-    value("PRAGMA fullfsync = ON")  # macOS: through the drive's own cache
-    assert value("PRAGMA synchronous") == 3
-    if value(made) is None:
-        connection.execute("BEGIN IMMEDIATE")
-        if value(made) is None:
-            for statement in MAKE:
-                connection.execute(statement)
-            row = (FORMAT, secrets.token_hex(16))
-            connection.execute("INSERT INTO discreet_ledger (format, identity) VALUES (?, ?)", row)
-        connection.execute("COMMIT")
+    at: Request | None = None
+    committing = False
+
+
+def _fail(requests: Sequence[Request], problem: Exception) -> None:
+    for request in requests:
+        if not request.done:
+            request.error = problem
+            request.done = True
 
 
 # SQLite must not be used across a fork: the child would believe that it holds the parent's file locks. So
@@ -220,11 +317,15 @@ def _before_fork() -> None:
         _held.append(store)
 
 
-def _after_fork() -> None:
+def _after_fork(child: bool = False) -> None:
     while _held:
-        _held.pop().let_go()
+        _held.pop().let_go(child=child)
     _forking.release()
 
 
+def _in_child() -> None:
+    _after_fork(child=True)
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)

@@ -6,10 +6,11 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
 from discreet.errors import LedgerError
-from discreet.ledger.entry import Entry, Head, genesis
+from discreet.ledger.book import Book
+from discreet.ledger.entry import Entry, Head, Posting, genesis
 
 Result = TypeVar("Result")
 PIECE = 1 << 20
@@ -23,23 +24,28 @@ def pieces(file: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
+class Charged(NamedTuple):
+    """What is needed of a charge to settle it."""
+
+    hash: str
+    question: str
+    settled: bool
+
+
 class Rows(Protocol):
     """The rows as one transaction sees them."""
 
     def genesis(self) -> Head:
         """Head of the ledger when it was empty."""
 
-    def last(self) -> Entry | None:
-        """The last entry."""
+    def book(self) -> Book:
+        """The head and the totals. The tail of the chain and the second place were compared with them."""
 
-    def entry(self, number: int) -> Entry | None:
-        """One entry by its number."""
+    def tally(self, account: str) -> Posting | None:
+        """The latest posting to the account, which was compared with the book."""
 
-    def last_charge(self, account: str) -> Entry | None:
-        """The latest charge that has a posting to the account."""
-
-    def settlement(self, charge: int) -> Entry | None:
-        """The settlement of a charge."""
+    def charged(self, number: int) -> Charged | None:
+        """What is needed of a charge to settle it."""
 
     def first_settlement(self, question: str) -> Entry | None:
         """The earliest settlement of a question."""
@@ -52,6 +58,9 @@ class Rows(Protocol):
 
     def stray(self) -> bool:
         """Whether a posting exists that belongs to no entry."""
+
+    def whole(self) -> None:
+        """Check what no entry covers: the store's own structure, as far as it has one."""
 
     def append(self, entry: Entry, answer: BinaryIO | None = None) -> None:
         """Add an entry; the answer is read from the start of a file."""
@@ -118,30 +127,32 @@ class MemoryStore:
 class _MemoryRows:
     def __init__(self) -> None:
         self._genesis = genesis(secrets.token_hex(16))
+        self._book = Book(self._genesis, {})
         self._entries: list[Entry] = []
         self._answers: dict[int, bytes] = {}
-        self._last: dict[str, int] = {}
-        self._settlements: dict[int, int] = {}
+        self._last: dict[str, Posting] = {}
+        self._settled: set[int] = set()
         self._first: dict[str, int] = {}
         self._salts: dict[str, int] = {}
 
     def genesis(self) -> Head:
         return self._genesis
 
-    def last(self) -> Entry | None:
-        return self._entries[-1] if self._entries else None
+    def book(self) -> Book:
+        return self._book
 
-    def entry(self, number: int) -> Entry | None:
-        return self._entries[number - 1] if 1 <= number <= len(self._entries) else None
+    def tally(self, account: str) -> Posting | None:
+        return self._last.get(account)
 
-    def last_charge(self, account: str) -> Entry | None:
-        return self.entry(self._last.get(account, 0))
-
-    def settlement(self, charge: int) -> Entry | None:
-        return self.entry(self._settlements.get(charge, 0))
+    def charged(self, number: int) -> Charged | None:
+        entry = self._entries[number - 1] if 1 <= number <= len(self._entries) else None
+        if entry is None or entry.kind != "charge":
+            return None
+        return Charged(entry.hash, entry.question, number in self._settled)
 
     def first_settlement(self, question: str) -> Entry | None:
-        return self.entry(self._first.get(question, 0))
+        at = self._first.get(question)
+        return None if at is None else self._entries[at - 1]
 
     def answer(self, number: int) -> Iterator[bytes]:
         yield self._answers[number]
@@ -152,15 +163,19 @@ class _MemoryRows:
     def stray(self) -> bool:
         return False
 
+    def whole(self) -> None:
+        pass
+
     def append(self, entry: Entry, answer: BinaryIO | None = None) -> None:
         kept = b"".join(pieces(answer)) if answer is not None else b""
         self._entries.append(entry)
+        self._book = self._book.plus(entry)
         if entry.settles is not None and answer is not None:
             self._answers[entry.number] = kept
-            self._settlements[entry.settles] = entry.number
+            self._settled.add(entry.settles)
             self._first.setdefault(entry.question, entry.number)
         for posting in entry.postings:
-            self._last[posting.account] = entry.number
+            self._last[posting.account] = posting
 
     def salt(self, dataset: str) -> int | None:
         return self._salts.get(dataset)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from discreet.imports import loading
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
 from discreet.session import csv_types
+from discreet.session.place import beside, beside_policy
 from discreet.session.session import Session
 
 
@@ -50,9 +50,9 @@ def protect(
         budget: the epsilon that may ever be spent, or a `Budget`.
         neighbours: "add_remove" (one unit more or fewer) or "replace_one".
         public: the names of the tables that hold nothing private.
-        ledger: where the budget is kept. By default beside the policy file or the data file; for a database in
-            ~/.local/state/discreet, one for each database; for frames in memory, where it is forgotten with the
-            process.
+        ledger: where the budget is kept. By default beside the policy file or the data file, one for each data set
+            however its name is spelled; for a database in ~/.local/state/discreet, one for each database; for frames
+            in memory, where it is forgotten with the process.
 
     Raises:
         PolicyError: the policy is incomplete or does not fit the data.
@@ -90,7 +90,7 @@ def protect(
         name = named[0] if len(declared.tables) == 1 else None
         engine = open_source(source, name, csv_types.of_policy(declared, source), shown)
         place = (
-            ledger or declared.ledger or (home.with_suffix(".ledger.db") if home else _beside(source, engine))
+            ledger or declared.ledger or (beside_policy(home) if home else _beside(engine, source, declared))
         )
         return _open(engine, declared, place)
     if source is None:
@@ -115,12 +115,20 @@ def protect(
         table or private[0], privacy_unit=privacy_unit, max_rows=max_rows, bounds=bounds, keys=keys, types=types,
         budget=budget, neighbours=neighbours, public=tuple(hidden),
     )  # fmt: skip
-    return _open(engine, declared, ledger or _beside(source, engine))
+    return _open(engine, declared, ledger or _beside(engine, source, declared))
 
 
 def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) -> Session:
     try:
-        return Session(engine, policy, open_ledger(place))
+        return Session(engine, policy, open_ledger(place, may_read=True))
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _beside(engine: Engine, source: object, policy: Policy) -> Path | None:
+    try:
+        return beside(source, engine, [name for name, table in policy.tables.items() if not table.public])
     except BaseException:
         engine.close()
         raise
@@ -139,24 +147,3 @@ def _sources(policy: Policy) -> object:
     if rest and policy.source is None:
         raise PolicyError("The table has no data.", "Give it a url.", key=f"tables.{rest[0]}.url")
     return {**own, **dict.fromkeys(rest, policy.source)}
-
-
-def _beside(source: object, engine: Engine) -> Path | None:
-    """The place of the ledger beside a data file; for a database in the user's own folder; None for data in memory."""
-    place = getattr(engine, "place", "")
-    if place is None:
-        return None
-    if place:
-        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-        folder = state / "discreet"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}.ledger.db"
-    if isinstance(source, Mapping):
-        places = [_beside(one, engine) for one in source.values()]
-        return next((place for place in places if place is not None), None)
-    if not isinstance(source, str | os.PathLike):
-        return None
-    text = os.fspath(source)
-    path = Path(text.partition(":")[2] if text.startswith(("parquet:", "csv:", "duckdb:")) else text)
-    name = path.name.partition("#")[0].replace("*", "all")
-    return path.with_name(f"{name}.ledger.db")

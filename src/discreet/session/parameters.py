@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter, QueryRefused
-from discreet.rational import Number, decimal, epsilon_of, exact
+from discreet.rational import decimal, epsilon_of, exact
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.planner import Emphasis, Limits
 
@@ -53,9 +53,12 @@ def delta_of(delta: object) -> Fraction:
     return value
 
 
-def emphasis_of(split: Mapping[str, Number] | None) -> Emphasis:
+def emphasis_of(split: object) -> Emphasis:
     """Read how columns share epsilon."""
-    return tuple((name, epsilon_of(times, f"split[{name}]")) for name, times in sorted((split or {}).items()))
+    shares = {} if split is None else split
+    if not isinstance(shares, Mapping) or not all(isinstance(name, str) for name in shares):
+        raise InvalidParameter("split is not a mapping of columns to numbers.", 'Write split={"n": 3}.')
+    return tuple((name, epsilon_of(times, f"split[{name}]")) for name, times in sorted(shares.items()))
 
 
 def level_of(confidence: object, simultaneous: object) -> Level:
@@ -82,6 +85,6 @@ def limits_of(max_rows: int | None, max_groups: int | None) -> Limits:
 
 
 def whole(value: object, name: str) -> None:
-    """Refuse what is no positive whole number."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    """Refuse what is no positive whole number of 64 bits."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**63:
         raise InvalidParameter(f"{name} must be a positive whole number.", f"Write {name}=1000.")

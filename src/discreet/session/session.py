@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any, Self
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.escaping import name as one_line
-from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.rational import Number, epsilon_of
+from discreet.session.account import DataAccount
+from discreet.session.asking import SLACK, asked, bill, no_pickle, see_process, size_of
 from discreet.session.budget import DATA_SET, BudgetState
 from discreet.session.csv_types import advised
+from discreet.session.guarantee import Guarantee
 from discreet.session.held import held
 from discreet.session.notebook import told
 from discreet.session.notes import INVENTED, notes_of
@@ -36,6 +39,7 @@ from discreet.session.parameters import (
     see_text,
     whole,
 )
+from discreet.session.prompt import promptly
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.finish.answer import Release
 from discreet.sql.intervals.simultaneous import Level
@@ -63,10 +67,14 @@ REHEARSED = 1000
 class Session:
     """Answers questions about one data set under one budget.
 
-    Made by `protect`. A session may be shared between threads; its ledger may be shared between processes.
+    Made by `protect`. A session may be shared between threads; its ledger may be shared between processes. It belongs
+    to the process that opened it: in a forked child, and when it is pickled, it raises `SessionError`, at once and
+    uncharged. Every error of a question has the attribute `charged`, the exact loss that stays charged or None, and
+    says it.
     """
 
     def __init__(self, engine: Engine, policy: Policy, ledger: Ledger) -> None:
+        self._process = os.getpid()
         self._engine = engine
         self._policy = policy
         self._ledger = ledger
@@ -80,7 +88,9 @@ class Session:
         self._known: dict[tuple[str, bool], Reading] = {}
         limit = Loss(policy.budget.epsilon, policy.budget.delta)
         self._accounts = (Account(DATA_SET, limit, policy.budget.accountant),)
+        self._account = DataAccount(ledger, self._accounts[0], Guarantee.of(policy, self._catalog))
 
+    @asked
     def sql(
         self,
         query: str,
@@ -96,8 +106,9 @@ class Session:
     ) -> Release:
         """Answer a question.
 
-        The charge is durable before any data is read, and stays when anything fails afterwards. The same question
-        with the same epsilon on the same data is answered from the ledger again, for nothing.
+        The charge is durable before any private data is read, and stays when anything fails afterwards: then no answer
+        is given, and the error says what was charged. The same question with the same epsilon on the same data, as far
+        as its version tells, is answered from the ledger again, for nothing, once it was settled.
 
         Args:
             query: one SELECT in DuckDB's dialect over the tables of the policy.
@@ -123,8 +134,14 @@ class Session:
             QueryRefused: the question cannot be answered with a guarantee. Nothing was charged.
             SourceError: a table, a column or a file has gone, or may no longer be read. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. Nothing was charged.
-            LedgerError: the ledger cannot be written. No data was touched.
-            EngineError: the engine failed; the charge stays.
+            LedgerError: the ledger cannot be read or written. Where that shows before the charge, nothing was charged
+                and no data was touched; where the answer cannot be settled, the charge stays and the answer is lost.
+            EngineError: the engine failed or was interrupted; the charge stays. Before the charge it means that the
+                source is gone, and nothing was charged.
+            PostProcessingError: what is done with the noisy tables failed; the charge stays.
+            SessionError: this is another process than the one that opened the session. Nothing was charged.
+
+        Every error, of ours or not, has `charged`: the exact loss that stays charged, or None.
 
         Privacy: epsilon-differentially private for the privacy unit of the policy, by the Laplace mechanism
         (Dwork, McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query; with
@@ -143,6 +160,7 @@ class Session:
         with told(progress) as say:
             return self._answer(plan, level, say)
 
+    @asked
     def write(
         self,
         query: str,
@@ -236,6 +254,7 @@ class Session:
                 return streamed(self, plan, target, level, say)
             return in_memory(self._answer(plan, level, say), target)
 
+    @asked
     def release(
         self,
         compute: Callable[[], Any],
@@ -267,7 +286,8 @@ class Session:
                 those of the policy. Nothing was charged.
             PolicyError: a sampled sensitivity, which the policy does not allow. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. Nothing was charged.
-            LedgerError: the ledger cannot be written. Nothing was computed.
+            LedgerError: the ledger cannot be written; `charged` says whether that was before the charge, when nothing
+                was computed, or after it.
             EngineError: `compute` failed or gave no finite numbers; the charge stays.
 
         Privacy: epsilon-differentially private by the Laplace mechanism (Dwork, McSherry, Nissim and Smith 2006) if
@@ -290,11 +310,15 @@ class Session:
         noise = mechanism(size, epsilon_of(epsilon))
         parts = ["vouched", what, str(noise.epsilon), str(size)]
         question = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-        charge = self._ledger.charge(question, Loss(noise.epsilon), self._accounts)
-        release = answer(compute, noise, level, what, note)
-        self._ledger.settle(charge, release.to_bytes())
+        with self._ledger.room(SLACK) as room:
+            charge = self._charge(question, Loss(noise.epsilon), what)
+            release = answer(compute, noise, level, what, note)
+            kept = release.to_bytes()
+            room.give_back()
+            self._ledger.settle(charge, kept)
         return release
 
+    @asked
     def preview(
         self,
         query: str,
@@ -347,10 +371,11 @@ class Session:
         plan = self._plan(query, loss, *rest)
         budget, cost = self.budget, Fraction(0)
         if plan.releases:
-            after = self._ledger.spent(self._accounts[0], Loss(plan.epsilon, plan.delta)).epsilon
+            after = self._account.spent(Loss(plan.epsilon, plan.delta)).epsilon
             cost = max(Fraction(0), after - budget.spent)
         return preview_of(plan, public, level, group_rows, cost, budget.left)
 
+    @asked
     def explain(
         self,
         query: str,
@@ -414,6 +439,7 @@ class Session:
 
         return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)
 
+    @asked
     def mock(self, rows: int = MOCK_ROWS) -> Session:
         """A session over invented tables, in which every question can be tried for nothing.
 
@@ -464,7 +490,8 @@ class Session:
     @property
     def budget(self) -> BudgetState:
         """What the data set may spend, has spent and has left."""
-        limit, spent = self._policy.budget, self._ledger.spent(self._accounts[0])
+        see_process(self._process)
+        limit, spent = self._policy.budget, self._account.spent()
         return BudgetState(limit.epsilon, spent.epsilon, limit.delta, spent.delta)
 
     @property
@@ -478,7 +505,9 @@ class Session:
         return self._policy
 
     def close(self) -> None:
-        """Release the engine and the ledger."""
+        """Release the engine and the ledger. In a forked child it does nothing: both are the parent's."""
+        if os.getpid() != self._process:
+            return
         self._engine.close()
         self._ledger.close()
 
@@ -490,7 +519,12 @@ class Session:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> str:
+        raise no_pickle()
+
     def __repr__(self) -> str:
+        if os.getpid() != self._process:
+            return "<Session of another process>"
         tables = ", ".join(map(one_line, self._policy.tables))
         invented = "invented " if self._invented else ""
         return f"<Session over {invented}{tables}: {self.budget!r}>"
@@ -538,25 +572,40 @@ class Session:
         return plan
 
     def _answer(self, plan: Plan, level: Level, say: Callable[[str], None]) -> Release:
-        """Charge, run and settle, or answer from the ledger."""
-        question = self._question(plan)
-        kept = self._ledger.replay(question)
-        if kept is not None:
-            return self._settled(plan, kept, level)
+        """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
         self._rehearse(plan)
         if not plan.releases:
             return self._finish(plan, [], *level)
+        question = self._question(plan)
+        with self._ledger.turn(question):
+            return self._answer_in_turn(plan, question, level, say)
+
+    def _answer_in_turn(self, plan: Plan, question: str, level: Level, say: Callable[[str], None]) -> Release:
+        kept = self._ledger.replay(question)
+        if kept is not None:
+            return self._settled(plan, kept, level)
         self._probe(plan)
         from discreet.sql.finish.serialisation import pack
         from discreet.sql.intervals.row_mapping import follows
 
-        charge = self._ledger.charge(question, Loss(plan.epsilon, plan.delta), self._accounts)
-        say("reading the data")
-        noisy = self._run(plan)
-        say("finishing the answer")
-        release = self._finish(plan, noisy, *level)
-        self._ledger.settle(charge, pack(release, noisy, follows(plan)))
+        with self._ledger.room(size_of(plan)) as room:
+            charge = self._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
+            say("reading the data")
+            noisy = self._run(plan)
+            say("finishing the answer")
+            release = self._finish(plan, noisy, *level)
+            answer = pack(release, noisy, follows(plan))
+            room.give_back()
+            self._ledger.settle(charge, answer)
         return release
+
+    def _charge(self, question: str, loss: Loss, words: str, plan: Plan | None = None) -> Charge:
+        """Charge the question that is being asked."""
+        parts = [part for release in plan.releases for part in release.parts] if plan is not None else []
+        kept = [part.cap for part in parts if part.rows.per_unit]
+        return bill().charge(
+            self._ledger, question, loss, lambda: self._account.charge(question, loss, kept, words)
+        )
 
     def _rehearse(self, plan: Plan) -> None:
         """Run the post-processing on empty tables, once for each statement, so that faults show before the charge."""
@@ -574,10 +623,12 @@ class Session:
         probe(plan, self._engine)
 
     def _question(self, plan: Plan) -> str:
-        """The canonical question on this version of the data."""
+        """The canonical question on this version of the data: what is released, not how it is written or shown."""
+        from discreet.sql.lower.identity import identity
+
         tables = sorted(name for name, table in self._policy.tables.items() if not table.public)
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
-        parts = [plan.statement, loss, self._policy.digest(),
+        parts = [identity(plan, self._engine.dialect), loss, self._policy.digest(),
                  self._public_digest, *(f"{name} {self._engine.version(name)}" for name in tables)]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -598,7 +649,9 @@ class Session:
         from discreet.sql.lower.run import run_release
 
         salt = self._ledger.salt(DATA_SET)
-        return [run_release(release, self._engine, salt) for release in plan.releases]
+        return promptly(
+            self._engine, lambda: [run_release(release, self._engine, salt) for release in plan.releases]
+        )
 
     def _finish(self, plan: Plan, noisy: list[Noisy], confidence: float, together: bool = False) -> Release:
         from discreet.sql.finish.postprocess import finish
@@ -639,12 +692,17 @@ class Session:
         )
 
     def _settled(self, plan: Plan, kept_bytes: bytes, level: Level) -> Release:
-        """An earlier answer; at another confidence its intervals are made anew from the same noisy integers."""
+        """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
         from discreet.sql.finish.serialisation import unpack
 
         kept = unpack(kept_bytes, plan)
-        if kept.release is not None and (kept.release.confidence, kept.release.simultaneous) == level:
-            return kept.release
+        release = kept.release
+        if (
+            release is not None
+            and (release.confidence, release.simultaneous) == level
+            and release.question == plan.text
+        ):
+            return release
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
         return replace(self._finish(plan, kept.noisy, *level), made=kept.made, replayed=True)

@@ -13,7 +13,9 @@ from typing import IO, TYPE_CHECKING
 
 from discreet.errors import QueryRefused
 from discreet.ledger import Loss
+from discreet.session.asking import size_of
 from discreet.session.budget import DATA_SET
+from discreet.session.prompt import promptly
 from discreet.sql.finish.answer import Release
 from discreet.sql.finish.answer_file import Target
 from discreet.sql.finish.blockwise import MOST_KEPT, answers, integers, noisy_blocks
@@ -86,16 +88,19 @@ def streamed(session: Session, plan: Plan, target: Target, level: Level, say: Sa
             f"The answer is made of {integers(plan):,} noisy integers; at most {MOST_KEPT:,} can be kept.",
             "Ask for fewer groups or fewer quantities at once.",
         )
+    session._rehearse(plan)
     question = session._question(plan)
     with target.folder() as folder, (folder / "settled").open("w+b") as kept:
-        replayed = session._ledger.replay_into(question, kept)
-        if not replayed:
-            session._rehearse(plan)
-            session._probe(plan)
-            charge = session._ledger.charge(question, Loss(plan.epsilon, plan.delta), session._accounts)
-            say("reading the data")
-            _draw(session, plan, kept, say)
-            session._ledger.settle(charge, kept)
+        with session._ledger.turn(question):
+            replayed = session._ledger.replay_into(question, kept)
+            if not replayed:
+                session._probe(plan)
+                with session._ledger.room(size_of(plan)) as room:
+                    charge = session._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
+                    say("reading the data")
+                    promptly(session._engine, lambda: _draw(session, plan, kept, say))
+                    room.give_back()
+                    session._ledger.settle(charge, kept)
         with zipfile.ZipFile(kept) as archive:
             releases = _releases(session, plan, archive, level, replayed, folder)
             first, rows = _kept(target, _told(releases, say), folder)
@@ -136,7 +141,7 @@ def _releases(
     """The answer as one release after the other, each with some of its rows."""
     if "answer.arrow" in archive.namelist():  # it was answered in memory before
         release = Release.from_bytes(archive.read("answer.arrow"))
-        if (release.confidence, release.simultaneous) == level:
+        if (release.confidence, release.simultaneous) == level and release.question == plan.text:
             yield release
             return
     made = made_of(archive)

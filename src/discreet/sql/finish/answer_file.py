@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet import escaping, far
+from discreet.engines.folders import Folder
 from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -83,15 +82,15 @@ class Target:
             InvalidParameter: it cannot be made.
         """
         try:
-            made = Path(tempfile.mkdtemp(prefix=".discreet-", dir=self.path.absolute().parent))
+            made = Folder(".discreet-", self.path.absolute().parent)
         except OSError:
             raise InvalidParameter(
                 f"The folder of {self.path} cannot be written.", "Choose another one."
             ) from None
         try:
-            yield made
+            yield made.path
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            made.remove()
 
     def write(self, pieces: Iterable[Release], folder: Path) -> tuple[Release, int]:
         """Write an answer, and let it appear under its name when all of it is on disk.

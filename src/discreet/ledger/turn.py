@@ -1,0 +1,122 @@
+"""Who asks a question that is being answered elsewhere waits for that answer, and pays nothing.
+
+A turn is a lock that ends with its holder, however that ends: threads of a process take turns by a lock in memory,
+processes by a locked byte of a file beside the ledger, which the system frees when a process dies. A turn is a
+courtesy: it saves budget and guards nothing. Who cannot have it in time is charged as before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+if sys.platform != "win32":
+    import fcntl
+
+WAIT = 60.0
+"""Seconds to wait for the same question elsewhere."""
+_PAUSE = 0.05
+
+
+class _Held:
+    """The lock of one question in this process, and how many hold it or wait for it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+
+
+_mutex = threading.Lock()
+_held: dict[tuple[str, int], _Held] = {}
+_files: dict[str, int] = {}  # never closed: closing one would free all locks that this process has in it
+
+
+@contextlib.contextmanager
+def turn(place: str, question: str, wait: float = WAIT) -> Iterator[bool]:
+    """Be the only one to ask a question, or wait for whoever does.
+
+    Args:
+        place: what tells ledgers apart; the path of a file for turns across processes, or a name without one.
+        question: the canonical question.
+        wait: seconds to wait at most.
+
+    Yields:
+        Whether the turn was had in time.
+    """
+    deadline = time.monotonic() + wait
+    byte = int.from_bytes(hashlib.sha256(question.encode()).digest()[:7], "big")
+    key = (place, byte)
+    with _mutex:
+        held = _held.setdefault(key, _Held())
+        held.users += 1
+    mine = False
+    try:
+        mine = held.lock.acquire(timeout=wait)
+        if not mine:
+            yield False
+            return
+        file = _file(place)
+        locked = file is not None and _lock(file, byte, deadline)
+        try:
+            yield file is None or locked
+        finally:
+            if locked and file is not None:
+                _unlock(file, byte)
+    finally:
+        if mine:
+            held.lock.release()
+        with _mutex:
+            held.users -= 1
+            if not held.users:
+                _held.pop(key, None)
+
+
+def _file(place: str) -> int | None:
+    """The file of turns, open; None where there is none or it cannot be had."""
+    if sys.platform == "win32" or not os.path.isabs(place):
+        return None
+    with _mutex:
+        if place not in _files:
+            try:
+                _files[place] = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            except OSError:
+                return None
+        return _files[place]
+
+
+def _lock(file: int, byte: int, deadline: float) -> bool:
+    if sys.platform == "win32":
+        return False
+    while True:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+        except (BlockingIOError, PermissionError):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_PAUSE)
+        except OSError:  # no locks on this file system
+            return False
+        else:
+            return True
+
+
+def _unlock(file: int, byte: int) -> None:
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
+
+
+def _in_child() -> None:
+    # The threads that held these are not in the child, and it inherits no lock of a file.
+    global _mutex
+    _mutex = threading.Lock()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

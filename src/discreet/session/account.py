@@ -1,0 +1,147 @@
+"""The account of a data set in its ledger, under the guarantee that the policy gives now."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Iterable
+
+from discreet.errors import BudgetExceeded, PolicyError
+from discreet.ledger import Account, Charge, Entry, Ledger, Loss
+from discreet.session.guarantee import Guarantee, cannot_reprice
+
+LONGEST = 4000
+"""Characters of a description; the rest of a longer question is left out."""
+TRIES = 5
+"""How often a charge is tried while others change the guarantee."""
+
+
+class DataAccount:
+    """Charges one account of one ledger under one guarantee, and re-prices what was charged under an earlier one.
+
+    Raises:
+        PolicyError: what was charged cannot be converted to this guarantee; see `guarantee`.
+    """
+
+    def __init__(self, ledger: Ledger, account: Account, guarantee: Guarantee, exact: bool = True) -> None:
+        self._ledger = ledger
+        self._account = account
+        self._guarantee = guarantee
+        self._exact = exact
+        self._times(ledger.latest(account.name))
+
+    def charge(self, question: str, loss: Loss, kept: Iterable[int], words: str) -> Charge:
+        """Charge a question, after re-pricing what went before if the policy has changed.
+
+        Args:
+            question: the canonical one.
+            loss: what it costs.
+            kept: the caps of this question.
+            words: what is asked.
+
+        Raises:
+            PolicyError: the guarantee has changed in the meantime, and there is no converting. Nothing was charged.
+            BudgetExceeded: the budget does not have so much left. The question was not charged.
+        """
+        said = described(words)
+        for _ in range(TRIES):
+            last = self._ledger.latest(self._account.name)
+            self._reprice(last)
+            text = self._guarantee.after(_said(last)).text(kept)
+            try:
+                return self._ledger.charge(
+                    question, loss, [self._account], guarantee=text, description=said, admit=self._counts_once
+                )
+            except _Changed:
+                continue  # another process, with another policy, was faster
+        raise PolicyError(
+            "Two processes ask this ledger under two policies.",
+            "Let them use the same one.",
+            key="neighbours",
+        )
+
+    def spent(self, extra: Loss | None = None) -> Loss:
+        """What was spent, as it counts under this guarantee, with a loss that is not charged yet."""
+        times = self._times(self._ledger.latest(self._account.name))
+        if times == 1:
+            return self._ledger.spent(self._account, extra)
+        spent = self._ledger.spent(self._account)
+        more = Loss(0) if extra is None else extra.rounded_up()
+        return Loss(times * spent.epsilon, spent.delta) + more
+
+    def _times(self, last: Entry | None) -> int:
+        """How many times what was charged up to an entry counts now."""
+        times = self._guarantee.times(_said(last), self._exact)
+        if times > 1 and self._account.rule != "pure":
+            raise cannot_reprice(times, f"the accountant {self._account.rule}")
+        if times > 1 and self._ledger.spent(self._account).delta:
+            raise cannot_reprice(times, "an account that has spent a delta")
+        return times
+
+    def _reprice(self, last: Entry | None) -> None:
+        """Charge what was charged before once more as often as it counts more than once."""
+        times = self._times(last)
+        if last is None or times == 1:
+            return
+        spent = self._ledger.spent(self._account)  # all that was charged until `last`, or it is seen below
+
+        def same(entry: Entry | None) -> None:
+            if entry is None or entry.number != last.number:
+                raise _Changed
+
+        more = Loss((times - 1) * spent.epsilon)
+        text = self._guarantee.after(_said(last)).text()
+        words = f"what was charged before counts {times} times since the policy has changed"
+        try:
+            self._ledger.charge(
+                "re-pricing", more, [self._account], guarantee=text, description=words, admit=same
+            )
+        except _Changed:
+            return  # the charge looks again
+        except BudgetExceeded as error:
+            error.add_note(f"Under the policy as it is now, what was charged before counts {times} times.")
+            raise
+
+    def _counts_once(self, last: Entry | None) -> None:
+        """See, within the transaction of a charge, that what went before counts once."""
+        try:
+            once = self._guarantee.times(_said(last), self._exact) == 1
+        except PolicyError:
+            once = False
+        if not once:
+            raise _Changed
+
+
+class _Changed(Exception):
+    """The last charge is another one than was looked at."""
+
+
+def _said(last: Entry | None) -> Guarantee | None:
+    return None if last is None else Guarantee.read(last.guarantee)
+
+
+def described(words: str) -> str:
+    """Who asked what, in words, on one line."""
+    line = " ".join(words.split())
+    if len(line) > LONGEST:
+        line = line[: LONGEST - 1] + "…"
+    return f"{user()} asked: {line}"
+
+
+def user() -> str:
+    """The name of the user of this process."""
+    try:
+        return " ".join(getpass.getuser().split()) or "somebody"
+    except (KeyError, OSError):  # a container without a list of users
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "somebody"
+
+
+def who_and_what(description: str) -> tuple[str, str]:
+    """Read a description.
+
+    Example:
+        >>> who_and_what("ana asked: SELECT 1"), who_and_what("")
+        (('ana', 'SELECT 1'), ('', ''))
+    """
+    who, asked, what = description.partition(" asked: ")
+    return (who, what) if asked else ("", description)

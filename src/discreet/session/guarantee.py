@@ -1,0 +1,163 @@
+"""Which guarantee a charge bought, and what it counts when the policy says another one later.
+
+An epsilon means nothing without its neighbours: 1 for each row is 3 for a person of three rows. So the guarantee stands
+with each charge: the privacy unit of every private table, the neighbours, and the caps. When the policy changes, what
+was spent is worth something else. Let every mechanism so far be epsilon-DP for the old neighbours. If two data sets
+that are neighbours now are at most k old steps apart, it is k epsilon-DP for the new ones (group privacy: Dwork and
+Roth 2014, theorem 2.2); if no number of old steps leads from one to the other, or nobody knows how many, nothing is.
+
+| before | now | k |
+|---|---|---|
+| unit added or removed | the same unit replaced | 2: out, in |
+| unit added or removed | one row added or removed | 2: out, in with a row fewer |
+| unit added or removed | one row replaced | 4: so for two units |
+| unit replaced | unit added or removed; rows | none: replacing keeps the number of units, which may be shown exactly |
+| row | unit | none: it is the number of rows of a unit, which has no public bound |
+| one unit column | another one | none |
+
+Caps (`max_rows`) change nothing: a charge covers all rows of a unit, kept or not, whatever the cap was.
+
+A k is charged as an entry of its own, (k - 1) times what was spent, before the next question. That is exact where
+losses add up and no delta was spent; by another accountant, and with a delta, the change is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import PolicyError
+
+if TYPE_CHECKING:
+    from discreet.policy import Policy
+    from discreet.sql.algebra.catalog import Catalog
+
+ROW = "row"
+"""The unit of a table in which each row is one."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What an epsilon of a policy protects.
+
+    Attributes:
+        neighbours: `add_remove` or `replace_one`.
+        units: the privacy unit by table, a column or "row".
+        caps: how many rows of a unit are kept, by table.
+    """
+
+    neighbours: str
+    units: Mapping[str, str]
+    caps: Mapping[str, int]
+
+    @classmethod
+    def of(cls, policy: Policy, catalog: Catalog) -> Guarantee:
+        """The guarantee of a policy, with columns as the data spells them."""
+        tables = sorted(catalog.private.items())
+        units = {name: ROW if table.unit is None else f"column {table.unit.name}" for name, table in tables}
+        return cls(policy.neighbours, units, {name: table.max_rows for name, table in tables})
+
+    @classmethod
+    def declared(cls, policy: Policy) -> Guarantee:
+        """The guarantee of a policy without its data, whose spelling of columns is not known."""
+        tables = sorted((name.lower(), table) for name, table in policy.tables.items() if not table.public)
+        units = {n: ROW if t.privacy_unit == ROW else f"column {t.privacy_unit}" for n, t in tables}
+        return cls(policy.neighbours, units, {name: table.max_rows or 1 for name, table in tables})
+
+    @classmethod
+    def read(cls, text: str) -> Guarantee | None:
+        """Read what stands with a charge; None where nothing does that is understood."""
+        try:
+            known = json.loads(text)
+            return cls(str(known["neighbours"]), dict(known["units"]), dict(known["caps"]))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def text(self, kept: Iterable[int] = ()) -> str:
+        """As canonical JSON.
+
+        Args:
+            kept: the caps of one question, where they are its own.
+        """
+        known: dict[str, Any] = {
+            "neighbours": self.neighbours,
+            "units": dict(self.units),
+            "caps": dict(self.caps),
+        }
+        if kept := sorted(set(kept)):
+            known["kept"] = kept
+        return json.dumps(known, sort_keys=True, ensure_ascii=False)
+
+    def after(self, before: Guarantee | None) -> Guarantee:
+        """The same, with the tables that it no longer names, so that one that comes back is recognised."""
+        if before is None:
+            return self
+        return Guarantee(self.neighbours, {**before.units, **self.units}, {**before.caps, **self.caps})
+
+    def times(self, before: Guarantee | None, exact: bool = True) -> int:
+        """How many times an epsilon of an earlier guarantee counts under this one.
+
+        A table that is new where another one is gone may be that one by a new name, so it is compared with it.
+
+        Args:
+            before: the earlier one; None where nobody said it: then it counts once.
+            exact: whether columns are spelled as the data does.
+
+        Raises:
+            PolicyError: there is no such number.
+        """
+        if before is None:
+            return 1
+        added = [name for name in self.units if name not in before.units]
+        worst = 1
+        for table, unit in before.units.items():
+            now = (
+                [self.units[table]] if table in self.units else [unit, *(self.units[name] for name in added)]
+            )
+            for other in now:
+                k = _steps(unit, before.neighbours, other, self.neighbours, exact)
+                if k is None:
+                    raise _refused(table, unit, before.neighbours, other, self.neighbours)
+                worst = max(worst, k)
+        return worst
+
+
+def _steps(unit: str, neighbours: str, now: str, neighbours_now: str, exact: bool) -> int | None:
+    """How many old steps lead to a new neighbour; see above."""
+    same = unit == now or (not exact and unit.lower() == now.lower())
+    if same and neighbours == neighbours_now:
+        return 1
+    if neighbours != "add_remove":
+        return None
+    if same:
+        return 2
+    if now == ROW:
+        return 2 if neighbours_now == "add_remove" else 4
+    return None
+
+
+def _refused(table: str, unit: str, neighbours: str, now: str, neighbours_now: str) -> PolicyError:
+    key = f"tables.{table}.privacy_unit" if unit != now else "neighbours"
+    return PolicyError(
+        f"What was charged so far protects {_words(unit, neighbours)}, and the policy now says "
+        f"{_words(now, neighbours_now)}: what was spent cannot be converted, and the budget would say too little.",
+        'Put the policy back as it was; or keep that ledger as a record, name a new one with ledger = "…", and grant '
+        "it only what the data set can still bear beside the answers that were given.",
+        key=key,
+    )
+
+
+def _words(unit: str, neighbours: str) -> str:
+    verb = "added or removed" if neighbours == "add_remove" else "replaced"
+    return f"one row, {verb}" if unit == ROW else f"one unit of the {unit}, {verb}"
+
+
+def cannot_reprice(times: int, why: str) -> PolicyError:
+    """The error for a change that has a factor, but not by this accountant."""
+    return PolicyError(
+        f"Under the policy as it is now, what was charged so far counts {times} times, which {why} cannot express.",
+        "Put privacy_unit and neighbours back as they were, or start a new ledger with a budget that allows for it.",
+        key="neighbours",
+    )

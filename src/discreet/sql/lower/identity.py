@@ -1,0 +1,103 @@
+"""What makes two questions the same one to the ledger: the noisy integers that they are answered from.
+
+Everything above those is post-processing, which is free: names of columns, an ORDER BY, arithmetic on aggregates, a
+`split` or a `max_groups` that changes nothing. So the identity of a question is that of its releases: the SQL that the
+engine runs, the public groups, how the integers of a measure are read, and the noise on them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import Enum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.sql.algebra import keys as ks
+from discreet.sql.expressions.expression import Expression, spell
+from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
+from discreet.sql.plan.plan import Plan, ReleasePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SALT = 0
+"""In the place of the secret of the data set, which decides no identity."""
+
+
+def identity(plan: Plan, dialect: str) -> str:
+    """A text that two plans share exactly when the same noisy integers answer both.
+
+    Args:
+        plan: of a question.
+        dialect: of the engine, in which the releases are written.
+
+    Returns:
+        A SHA-256, in hexadecimal; of a plan that asks for nothing private it is that of nothing.
+    """
+    state = hashlib.sha256()
+    for release in plan.releases:
+        for piece in _pieces(release, dialect):
+            state.update(b"%d:" % len(piece) + piece)
+    return state.hexdigest()
+
+
+def _pieces(release: ReleasePlan, dialect: str) -> Iterator[bytes]:
+    shape = release
+    if release.discovery is not None:
+        yield from _query(compile_discovery(release, dialect, SALT))
+        found = release.discovery
+        yield _text((found.part.cap, found.share, found.delta, found.measure), dialect)
+        shape = replace(release, keys=ks.imagined(release.keys, 1))  # the groups are not known yet
+    for number, part in enumerate(release.parts):
+        yield from _query(compile_part(shape, number, dialect, SALT))
+        yield _text((part.cap, part.rows.per_unit), dialect)
+    yield _text((dialect, shape.cells, release.unit_factor, release.shares), dialect)
+    yield _text(tuple((key.public, key.expression.type) for key in release.keys), dialect)
+    yield _text(release.measures, dialect)
+
+
+def _query(compiled: Compiled) -> Iterator[bytes]:
+    yield compiled.sql.encode()
+    for name, table in sorted(compiled.tables.items()):
+        yield name.encode()
+        yield _content(table)
+
+
+def _content(table: pa.Table) -> bytes:
+    """A hash of a small table, such as a list of keys."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return hashlib.sha256(sink.getvalue()).digest()
+
+
+def _text(value: object, dialect: str) -> bytes:
+    return repr(_plain(value, dialect)).encode()
+
+
+def _plain(value: object, dialect: str) -> Any:
+    """A value as tuples of numbers and texts, the same in every process."""
+    if isinstance(value, Expression):
+        span = value.span
+        return (
+            spell(value, dialect),
+            value.type.name,
+            _plain(span.lo, dialect),
+            _plain(span.hi, dialect),
+            span.nullable,
+        )
+    if value is None or isinstance(value, bool | int | str | float | Fraction):
+        return value
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, tuple | list):
+        return tuple(_plain(one, dialect) for one in value)
+    if dataclasses.is_dataclass(value):
+        fields = (getattr(value, field.name) for field in dataclasses.fields(value))
+        return type(value).__name__, *(_plain(one, dialect) for one in fields)
+    raise TypeError(type(value).__name__)

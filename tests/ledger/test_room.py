@@ -1,0 +1,93 @@
+"""Room for the answer is taken before the charge."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dp
+from discreet.errors import LedgerError
+from discreet.ledger import Ledger, room
+from discreet.ledger.room import Room
+from discreet.session import asking
+
+MAP = "SELECT a, b, COUNT(*) AS n, AVG(a) AS m FROM visits GROUP BY a, b"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> dp.Session:
+    pq.write_table(pa.table({"a": [1, 2], "b": [1, 2]}), tmp_path / "visits.parquet")
+    bounds = {"a": (0, 99), "b": (0, 99)}
+    return dp.protect(tmp_path / "visits.parquet", privacy_unit="row", bounds=bounds, budget=9)
+
+
+def test_a_full_disk_is_found_before_the_charge(
+    session: dp.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    for ask in (
+        lambda: session.sql(MAP, 1),
+        lambda: session.write(MAP.replace("99", "9"), 1, tmp_path / "a.csv"),
+        lambda: session.release(lambda: 1, 1, 1, what="one"),
+    ):
+        with pytest.raises(LedgerError) as caught:
+            ask()
+        assert caught.value.charged is None
+    assert session.budget.spent == 0
+    assert not list(tmp_path.glob(".discreet-room-*"))
+
+
+def test_an_answer_without_room_is_found(
+    session: dp.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: no room is taken."""
+    monkeypatch.setattr(room, "_FULL", set())
+    with pytest.raises(pytest.fail.Exception):
+        test_a_full_disk_is_found_before_the_charge(session, tmp_path, monkeypatch)
+
+
+def test_the_room_is_as_large_as_the_answer(session: dp.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    settle = Ledger.settle
+
+    def kept(self: Ledger, charge: object, answer: bytes) -> None:
+        sizes.append(len(answer))
+        settle(self, charge, answer)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Ledger, "settle", kept)
+    for sql in (
+        MAP,
+        f"{MAP} ORDER BY n * 2 LIMIT 5000",
+        "SELECT MEDIAN(a) AS m FROM visits",
+        "SELECT COUNT(*) AS n FROM visits",
+    ):
+        session.sql(sql, "1/7")
+        assert sizes[-1] <= asking.size_of(session._plan(sql, dp.Budget(epsilon="1/7").epsilon))
+
+
+def test_it_is_really_there_until_it_is_given_back(tmp_path: Path) -> None:
+    with Room(str(tmp_path / "l.db"), 1 << 20) as taken:
+        assert os.fstat(taken._fd).st_size == 1 << 20
+        assert os.fstat(taken._fd).st_blocks * 512 >= 1 << 20
+        assert not list(tmp_path.iterdir())  # it has no name
+        fd = taken._fd
+        taken.give_back()
+        with pytest.raises(OSError, match="descriptor"):
+            os.fstat(fd)
+
+
+def test_where_nothing_can_be_reserved_nothing_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "unknown")
+
+    monkeypatch.setattr(os, "posix_fallocate", unknown)
+    with Room(str(tmp_path / "l.db"), 1 << 20), Room(None, 1 << 40):
+        pass

@@ -1,0 +1,251 @@
+"""What was charged under one guarantee, and what it counts when the policy says another one."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dp
+from discreet.errors import BudgetExceeded, PolicyError
+from discreet.ledger import Account, Loss, open_ledger
+from discreet.policy import Policy
+from discreet.session import DATA_SET, guarantee
+from discreet.session.account import DataAccount, described, who_and_what
+from discreet.session.guarantee import ROW, Guarantee
+
+ROWS = pa.table({"id": [1, 1, 1, 2, 3], "other": [1, 2, 3, 4, 5], "age": [30, 31, 32, 40, 50]})
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+def opened(folder: Path, unit: str = "id", **more: Any) -> dp.Session:
+    if not (folder / "visits.parquet").exists():
+        pq.write_table(ROWS, folder / "visits.parquet")
+    caps = {} if unit == "row" else {"max_rows": more.pop("max_rows", 3)}
+    return dp.protect(
+        folder / "visits.parquet", privacy_unit=unit, budget=more.pop("budget", 100), **caps, **more
+    )
+
+
+def ask(session: dp.Session, times: int = 1) -> None:
+    at = len(session.ledger.entries())
+    for number in range(times):
+        session.sql(f"SELECT COUNT(*) + {at + number} AS n FROM visits WHERE {at + number} >= 0", 1)
+
+
+def charges(session: dp.Session) -> list[dict[str, Any]]:
+    return [json.loads(e.guarantee) for e in session.ledger.entries() if e.kind == "charge"]
+
+
+def test_unit_neighbours_and_caps_stand_with_each_charge(tmp_path: Path) -> None:
+    session = opened(tmp_path, bounds={"age": (0, 100)})
+    session.sql(COUNT, 1, max_rows=2)
+    session.release(lambda: 3, 1, 1, what="three")
+    one, two = charges(session)
+    known = {"caps": {"visits": 3}, "neighbours": "add_remove", "units": {"visits": "column id"}}
+    assert one == {**known, "kept": [2]}
+    assert two == known
+    first, _, second, _ = session.ledger.entries()
+    assert who_and_what(first.description)[1] == COUNT
+    assert who_and_what(second.description)[1] == "three"
+
+
+def test_rows_do_not_become_persons(tmp_path: Path) -> None:
+    with opened(tmp_path, "row") as session:
+        ask(session, 4)
+    with pytest.raises(PolicyError) as caught:
+        opened(tmp_path)
+    assert caught.value.key == "tables.visits.privacy_unit"
+    assert "one row" in caught.value.cause
+    assert "ledger" in caught.value.fix
+    with opened(tmp_path, "row") as session:
+        assert session.budget.spent == 4
+
+
+def test_a_conversion_that_lets_everything_pass_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: every charge counts once, whatever it protects."""
+    monkeypatch.setattr(guarantee, "_steps", lambda *_: 1)
+    with pytest.raises(pytest.fail.Exception):
+        test_rows_do_not_become_persons(tmp_path)
+    with pytest.raises(AssertionError):
+        test_what_is_converted_is_charged_before_the_next_question(tmp_path, "replace_one", "other", 2)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "unit", "times"),
+    [("replace_one", "id", 2), ("add_remove", "row", 2), ("replace_one", "row", 4)],
+)
+def test_what_is_converted_is_charged_before_the_next_question(
+    tmp_path: Path, neighbours: str, unit: str, times: int
+) -> None:
+    folder = tmp_path / f"{neighbours}{unit}"
+    folder.mkdir()
+    with opened(folder) as session:
+        ask(session, 3)
+        assert session.budget.spent == 3
+    with opened(folder, unit if unit != "other" else "id", neighbours=neighbours) as session:
+        assert session.budget.spent == 3 * times
+        assert session.preview(COUNT, 1).cost == 1
+        ask(session)
+        ask(session)
+        assert session.budget.spent == 3 * times + 2
+        assert session.ledger.spent(DATA_SET) == Loss(3 * times + 2)
+        assert session.ledger.verify() == 11
+    with pytest.raises(PolicyError):  # and there is no way back
+        opened(folder)
+
+
+def test_what_is_converted_may_overdraw(tmp_path: Path) -> None:
+    with opened(tmp_path, budget=5) as session:
+        ask(session, 3)
+    with opened(tmp_path, budget=5, neighbours="replace_one") as session:
+        assert session.budget.spent == 6
+        assert session.budget.left == 0
+        with pytest.raises(BudgetExceeded) as caught:
+            ask(session)
+        assert "counts 2 times" in "".join(caught.value.__notes__)
+        assert caught.value.charged is None
+    with opened(tmp_path, budget=5) as session:
+        assert session.budget.spent == 3  # nothing was given under the other policy
+
+
+def test_caps_convert_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path, max_rows=3) as session:
+        ask(session)
+    with opened(tmp_path, max_rows=50) as session:
+        ask(session)
+        assert session.budget.spent == 2
+
+
+def test_another_unit_is_refused_and_other_accountants_too(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        ask(session)
+    with pytest.raises(PolicyError):
+        opened(tmp_path, "other")
+    for budget in (dp.Budget(epsilon=100, delta=1e-6, accountant="zcdp"),):
+        with pytest.raises(PolicyError):
+            opened(tmp_path, budget=budget, neighbours="replace_one")
+
+
+def held(units: dict[str, str], neighbours: str = "add_remove") -> Guarantee:
+    return Guarantee(neighbours, units, dict.fromkeys(units, 1))
+
+
+def test_a_table_that_goes_and_comes_back_is_recognised() -> None:
+    first, second, third = (
+        held({"a": "column id"}),
+        held({"b": "column id"}),
+        held({"a": ROW, "b": "column id"}),
+    )
+    with pytest.raises(PolicyError):
+        held({"b": ROW}).times(held({"a": ROW}, "replace_one"))
+    assert second.times(first) == 1
+    carried = second.after(first)
+    assert third.times(carried) == 2  # once by way of a
+    with pytest.raises(PolicyError):
+        held({"renamed": "column id"}).times(held({"a": ROW}))
+
+
+def _neighbours(data: frozenset[tuple[int, int]], kind: str, unit: str) -> set[frozenset[tuple[int, int]]]:
+    """All data sets of two units with up to two rows of two values each that are one step away."""
+    every = [frozenset(rows) for size in range(5) for rows in itertools.combinations(CELLS, size)]
+    return {other for other in every if _one_step(data, other, kind, unit)}
+
+
+BOTH = list(itertools.product(("add_remove", "replace_one"), ("column id", ROW)))
+CELLS = [(unit, value) for unit in range(2) for value in range(2)]
+
+
+def _one_step(one: frozenset[tuple[int, int]], two: frozenset[tuple[int, int]], kind: str, unit: str) -> bool:
+    if unit == ROW:
+        gone, come = len(one - two), len(two - one)
+        return gone + come == 1 if kind == "add_remove" else gone == come == 1
+    units_one, units_two = {u for u, _ in one}, {u for u, _ in two}
+    changed = {u for u, _ in one ^ two}
+    if kind == "add_remove":
+        return len(changed) == 1 and len(units_one ^ units_two) == 1
+    if len(units_one) != len(units_two):
+        return False
+    return len(changed) == 1 or (len(changed) == 2 and len(units_one & units_two) == len(units_one) - 1)
+
+
+@pytest.mark.parametrize(("kind", "unit"), BOTH)
+@pytest.mark.parametrize(("kind_now", "unit_now"), BOTH)
+def test_no_neighbour_is_further_away_than_is_said(
+    kind: str, unit: str, kind_now: str, unit_now: str
+) -> None:
+    """All data sets of up to four rows: breadth first along old steps; each new neighbour is within the factor."""
+    factor = guarantee._steps(unit, kind, unit_now, kind_now, True)
+    if factor is None:
+        return
+    every = [frozenset(rows) for size in range(5) for rows in itertools.combinations(CELLS, size)]
+    steps = {data: _neighbours(data, kind, unit) for data in every}
+    for data in every:
+        near, reach = {data}, [{data}]
+        for _ in range(factor):
+            near = near | {other for one in near for other in steps[one]}
+            reach.append(near)
+        assert _neighbours(data, kind_now, unit_now) <= near
+
+
+def test_a_policy_that_changes_under_a_running_process_is_seen(tmp_path: Path) -> None:
+    """Two sessions of two policies on one ledger, at once: whatever the order, none counts what it may not."""
+    rows, persons = opened(tmp_path, "row"), opened(tmp_path)
+    refused = []
+
+    def asks(session: dp.Session, name: str) -> None:
+        for at in range(10):
+            try:
+                session.sql(f"SELECT COUNT(*) AS n FROM visits WHERE {at} >= 0", Fraction(1, 100))
+            except PolicyError:
+                refused.append(name)
+
+    threads = [threading.Thread(target=asks, args=pair) for pair in ((rows, "row"), (persons, "id"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    said = [set(one["units"].values()) for one in charges(rows)]
+    assert refused
+    if {ROW} in said:  # once rows were charged, no person is
+        assert all(one == {ROW} for one in said[said.index({ROW}) :])
+
+
+def test_a_charge_between_looking_and_re_pricing_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = Policy.for_table("t", privacy_unit="id", max_rows=1, budget=9)
+    ledger = open_ledger(tmp_path / "l.db")
+    account = Account(DATA_SET, Loss(100))
+    before, now = held({"t": "column id"}), held({"t": "column id"}, "replace_one")
+    old, new = DataAccount(ledger, account, before), DataAccount(ledger, account, now)
+    old.charge("q1", Loss(1), (), "one")
+    reprice = DataAccount._reprice
+    raced: list[Any] = []
+
+    def late(self: DataAccount, last: Any) -> None:
+        if not raced:
+            raced.append("now")
+            old.charge("q2", Loss(2), (), "two")
+        reprice(self, last)
+
+    monkeypatch.setattr(DataAccount, "_reprice", late)
+    new.charge("q3", Loss(4), (), "three")
+    assert ledger.spent(account) == Loss(2 * (1 + 2) + 4)
+    assert Guarantee.declared(policy).units == {"t": "column id"}
+
+
+def test_a_description_is_one_line() -> None:
+    who, what = who_and_what(described("SELECT\n 1 \t" + "x" * 9000))
+    assert who
+    assert what.startswith("SELECT 1 x")
+    assert len(what) == 4000
