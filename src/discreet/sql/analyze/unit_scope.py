@@ -234,12 +234,13 @@ def _sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Typ
     low = Fraction(0) if lo is not None and lo >= 0 else None
     high = Fraction(0) if hi is not None and hi <= 0 else None
     if step == 1:
-        return (
-            f"CAST(GREATEST(LEAST({total}, {SATURATE}), -{SATURATE}) AS BIGINT)",
-            Type.INTEGER,
-            Span(low, high, True),
-        )
+        return capped(total, "COUNT({x}){over}"), Type.INTEGER, Span(low, high, True)
     return f"(CAST({total} AS DOUBLE) * {size})", Type.FLOAT, Span(low, high, True)
+
+
+def capped(total: str, count: str) -> str:
+    """A wide sum that saturates. GREATEST and LEAST pass over NULL, so whether there is anything is asked first."""
+    return f"(CASE WHEN {count} > 0 THEN CAST(GREATEST(LEAST({total}, {SATURATE}), -{SATURATE}) AS BIGINT) END)"
 
 
 # Window functions ---------------------------------------------------------------------------------------------
