@@ -56,7 +56,9 @@ def test_every_integer_is_that_of_the_plan() -> None:
     seen = session.explain(QUESTION, epsilon=0.5).to_dict()
     (release,) = _found(seen["plan"], "release")
     made = plan(QUESTION, session._catalog, Fraction(1, 2)).releases[0]
-    assert release["groups"] == made.cells == 9  # of three counties one begins with an a, and nobody is below 10
+    assert (
+        release["groups"] == made.cells == 9
+    )  # of three counties one begins with an a, and nobody is below 10
     assert [key["values"] for key in release["key"]] == [1, 9]
     assert len(release["measure"]) == len(made.measures)
     for at, (told, measure) in enumerate(zip(release["measure"], made.measures, strict=True)):

@@ -20,6 +20,7 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows, UnitAggregate, WindowCall
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.implied_bounds import of_count, of_sum
 from discreet.sql.expressions.dialect import WIDE
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.expressions.span import Span
@@ -87,7 +88,7 @@ class UnitScope:
 
     def _lift(self, node: exp.Expr) -> exp.Expr:
         if is_aggregate(node):
-            aggregate, kind, span = read_unit_aggregate(node, self.binder)
+            aggregate, kind, span = read_unit_aggregate(node, self.binder, self.frame.rows.max_rows)
             name = f"g{len(self.aggregates)}"
             self.aggregates.append((name, aggregate))
             self.columns[name] = Column(name, kind, span)
@@ -134,8 +135,13 @@ def _copied(node: exp.Expr, f: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     return out
 
 
-def read_unit_aggregate(node: exp.Expr, binder: Binder) -> tuple[UnitAggregate, Type, Span]:
+def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[UnitAggregate, Type, Span]:
     """Read an aggregate over the rows of one unit.
+
+    Args:
+        node: the aggregate.
+        binder: reads its argument.
+        rows: how many rows of a unit are expected to count, from which bounds follow.
 
     Raises:
         QueryRefused: it is not supported, or its sum would depend on the order of the rows.
@@ -144,27 +150,27 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder) -> tuple[UnitAggregate, 
     if isinstance(node, exp.Filter):
         condition = binder.condition(node.expression.this)
         node = node.this
-    some = Span(Fraction(0), None, nullable=False)
+    some, many = Span(Fraction(0), None, nullable=False), of_count(rows)
     if isinstance(node, exp.CountIf):
         one = fn.case([(binder.condition(node.this), Literal(1, Type.INTEGER))], Literal(None, Type.INTEGER))
-        return UnitAggregate({"": "COUNT({0})"}, _filtered(one, condition)), Type.INTEGER, some
+        return UnitAggregate({"": "COUNT({0})"}, _filtered(one, condition), many), Type.INTEGER, some
     if isinstance(node, exp.Count):
         distinct = isinstance(node.this, exp.Distinct)
         inner = node.this.expressions[0] if distinct else node.this
         if inner is None or isinstance(inner, exp.Star):
             if condition is None:
                 return (
-                    UnitAggregate({"": "COUNT(*)"}, None),
+                    UnitAggregate({"": "COUNT(*)"}, None, many),
                     Type.INTEGER,
                     Span(Fraction(1), None, nullable=False),
                 )
             return (
-                UnitAggregate({"": "COUNT({0})"}, _filtered(Literal(1, Type.INTEGER), condition)),
+                UnitAggregate({"": "COUNT({0})"}, _filtered(Literal(1, Type.INTEGER), condition), many),
                 Type.INTEGER,
                 some,
             )
         sql = "COUNT(DISTINCT {0})" if distinct else "COUNT({0})"
-        return UnitAggregate({"": sql}, _filtered(binder.bind(inner), condition)), Type.INTEGER, some
+        return UnitAggregate({"": sql}, _filtered(binder.bind(inner), condition), many), Type.INTEGER, some
     if isinstance(node.this, exp.Distinct | exp.Order) or node.args.get("expressions"):
         raise binder.refuse(node, "An aggregate takes one argument here.", "Write it plainly.")
     if isinstance(node, exp.Min | exp.Max):
@@ -180,7 +186,8 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder) -> tuple[UnitAggregate, 
     if isinstance(node, exp.Sum | exp.Avg):
         argument, step = _summable(node, _filtered(binder.bind(node.this), condition), binder)
         sql, kind, span = _sum_sql(isinstance(node, exp.Avg), argument, step)
-        return UnitAggregate(_in_dialects(sql, ""), argument), kind, span
+        follows = of_sum(argument.span, step, rows) if isinstance(node, exp.Sum) else None
+        return UnitAggregate(_in_dialects(sql, ""), argument, follows), kind, span
     raise binder.refuse(node, f"{node.key.upper()} is not supported per unit.",
                         "Use COUNT, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND.")  # fmt: skip
 
@@ -240,7 +247,9 @@ def _sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Typ
 
 def capped(total: str, count: str) -> str:
     """A wide sum that saturates. GREATEST and LEAST pass over NULL, so whether there is anything is asked first."""
-    return f"(CASE WHEN {count} > 0 THEN CAST(GREATEST(LEAST({total}, {SATURATE}), -{SATURATE}) AS BIGINT) END)"
+    return (
+        f"(CASE WHEN {count} > 0 THEN CAST(GREATEST(LEAST({total}, {SATURATE}), -{SATURATE}) AS BIGINT) END)"
+    )
 
 
 # Window functions ---------------------------------------------------------------------------------------------
@@ -326,7 +335,7 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
             call = WindowCall(spelling, tuple(args), rest, tuple(order), True, framed_sql)
             return call, args[0].type, args[0].span.null()
     if is_window_aggregate(function):
-        aggregate, kind_, span = read_unit_aggregate(function, binder)
+        aggregate, kind_, span = read_unit_aggregate(function, binder, frame.rows.max_rows)
         if isinstance(function, exp.Sum | exp.Avg):
             argument, step = _summable(function, binder.bind(function.this), binder)
             sql, kind_, span = _sum_sql(isinstance(function, exp.Avg), argument, step)
@@ -338,7 +347,7 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
             raise refuse(
                 function, "DISTINCT is not supported in a window.", "Group by the unit in a sub-query."
             )
-        call = WindowCall(spelling, tuple(args_), rest, tuple(order), framed, frame_sql)
+        call = WindowCall(spelling, tuple(args_), rest, tuple(order), framed, frame_sql, aggregate.follows)
         return call, kind_, span.null()
     raise refuse(function, f"{function.sql('duckdb')} is not supported as a window over private rows.",
                  "Use row_number, rank, lag, lead, first_value, last_value, COUNT, SUM, AVG, MIN or MAX.")  # fmt: skip
