@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from discreet import __version__
-from discreet.cli import budget, demo, experiment, explain, failure, gallery, init, plan, plot, preview, query
+from discreet.cli import budget, demo, experiment, explain, failure, gallery, init, plan, plot, preview, query, tables
 from discreet.errors import DiscreetError
 
 
@@ -57,6 +57,7 @@ def root(
     Start here:
       discreet demo
       discreet init visits.parquet -o policy.toml     (then decide what it asks you)
+      discreet tables
       discreet query --mock "SELECT COUNT(*) FROM visits" --epsilon 0.1     (on invented data, free)
       discreet explain "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet preview "SELECT COUNT(*) FROM visits" --epsilon 0.1
@@ -72,6 +73,7 @@ def root(
 
 app.command("demo")(demo.command)
 app.command("init")(init.command)
+app.command("tables")(tables.command)
 app.command("query")(query.command)
 app.command("preview")(preview.command)
 app.command("explain")(explain.command)

@@ -168,6 +168,13 @@ def question(sql: str | None, file: Path | None) -> str:
     return sys.stdin.read() if sql == "-" else sql
 
 
+def is_free(text: str) -> bool:
+    """Whether a question only looks around: DESCRIBE, SHOW TABLES, SUMMARIZE, information_schema."""
+    from discreet.sql.syntax.looking import looks_around
+
+    return looks_around(text)
+
+
 def read_bounds(text: str) -> tuple[str, tuple[str, str]]:
     """Read `age=0:120`; a date-time, which has colons of its own, belongs into a policy.
 

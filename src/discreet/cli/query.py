@@ -75,12 +75,14 @@ def command(
     from discreet.cli import output as out
     from discreet.session.writing import Written
 
+    text = opt.question(sql, file)
+    if epsilon is None and opt.is_free(text):
+        epsilon = "1"  # which is not spent
     if epsilon is None:
         raise opt.Usage("name the cost with --epsilon; `discreet preview` helps to choose it")
     if (as_json, as_csv, output is not None).count(True) > 1:
         raise opt.Usage("give one of --json, --csv and --output")
     out.check_output(output)
-    text = opt.question(sql, file)
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
     with Progress("opening the data") as progress, _opened(place, mock) as session:
         shares = dict(opt.read_pair(one, "--split") for one in split or ())

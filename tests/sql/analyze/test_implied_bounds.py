@@ -23,7 +23,7 @@ QUESTIONS = {
     "SELECT SUM(n) AS t FROM (SELECT u, COUNT(*) FILTER (WHERE w > 1) AS n FROM data GROUP BY u) AS v": (0, 2),
     "SELECT SUM(s) AS t FROM (SELECT u, SUM(a > 3) AS s FROM data GROUP BY u) AS v": (0, 2),
     "SELECT SUM(s + 1) AS t FROM (SELECT u, SUM(a) AS s FROM data GROUP BY u) AS v": (1, 19),
-    "SELECT SUM(s) AS t FROM (SELECT * FROM (SELECT u, SUM(a) AS s FROM data GROUP BY u) AS v WHERE s > 0) AS w": (0, 18),
+    "SELECT SUM(s) AS t FROM (SELECT * FROM (SELECT u, SUM(a) AS s FROM data GROUP BY u) WHERE s > 0)": (0, 18),
 }  # fmt: skip
 
 

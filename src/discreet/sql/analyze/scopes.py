@@ -31,6 +31,7 @@ from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
 from discreet.sql.syntax.grouping_sets import expand
+from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.refusal import refuse
 
 if TYPE_CHECKING:
@@ -179,10 +180,7 @@ class Splitter:
                 return self._renamed(rel.scan(self.catalog.private[name]), node.args.get("alias"), node)
             if name in self.catalog.public:
                 return Public(node)
-            known = [*env, *self.catalog.private, *self.catalog.public]
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"The tables are {', '.join(known)}."
-            raise self.refuse(node, f"There is no table {node.name}.", hint)
+            raise self.no_table(node, env)
         if isinstance(node, exp.Subquery):
             scope = self.query(node, env)
             return self._renamed(scope, node.args.get("alias"), node) if isinstance(scope, Rows) else scope
@@ -344,6 +342,14 @@ class Splitter:
                 return sandbox.run(inner.sql("duckdb"))
         except PostProcessingError as error:
             raise self.refuse(node, error.cause, error.fix) from None
+
+    def no_table(self, node: exp.Table, env: Env) -> QueryRefused:
+        """The refusal of a table that is not there."""
+        tables = [name for name in self.catalog.public if name not in INFORMATION]
+        known = [*env, *self.catalog.private, *tables]
+        near = difflib.get_close_matches(node.name.lower(), known, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"The tables are {', '.join(known)}."
+        return self.refuse(node, f"There is no table {node.name}.", hint)
 
     def split_inner(self, node: exp.Expr, env: Env, skip: Set[str] = frozenset()) -> None:
         """Split the sub-queries inside the expressions of a public scope."""

@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.errors import QueryRefused
+from discreet.sql.syntax import looking
 from discreet.sql.syntax.refusal import refuse
 
 MAX_TEXT = 100_000
@@ -52,11 +53,13 @@ def parse(text: str) -> exp.Query:
         v for k, v in statement.args.items() if k != "this"
     ):
         statement = statement.this
+    statement = looking.as_query(statement, text)
     if not isinstance(statement, exp.Query):
         kind = type(statement).__name__.upper()
         raise refuse(
             statement, text, f"This is a {kind} statement; only SELECT can be answered.", "Write a SELECT."
         )
+    looking.rename(statement)
     _check(statement, text)
     return statement
 
@@ -84,8 +87,7 @@ def _check(statement: exp.Query, text: str) -> None:
                     raise refuse(node, text, f"The table function {name} is not allowed in a query.",
                                  "Name a table of the session; the steward can add one to the policy.")  # fmt: skip
             elif node.args.get("db") is not None or node.args.get("catalog") is not None:
-                raise refuse(node, text, "A table is named by one word, without schema or database.",
-                             f"Write {node.name}.")  # fmt: skip
+                raise refuse(node, text, *looking.no_schema(node))
         if isinstance(node, exp.Identifier) and node.name.startswith(RESERVED):
             raise refuse(
                 node, text, "Names that begin with two underscores are reserved.", "Choose another name."
