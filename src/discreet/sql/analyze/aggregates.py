@@ -13,6 +13,7 @@ from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.quantile_syntax import quantile_asked
 from discreet.sql.expressions.expression import Column, Expression, Literal, constant
 from discreet.sql.functions.names import takes_a_number
+from discreet.sql.syntax import rewrites
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,9 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
             return Request("rows", None, sql) if condition is None else _counted(condition, sql)
         return Request("count", _filtered(argument, condition), sql)
     name = NUMERIC.get(type(node))
+    better = rewrites.of_aggregate(node) if name is None else None
+    if better is not None:
+        raise binder.refuse(node, *better)
     if name is None:
         raise binder.refuse(node, "This aggregate is not supported.",
                             "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX, COVAR_POP, CORR "

@@ -30,6 +30,7 @@ from discreet.sql.analyze.release_scope import Draft, ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
+from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.refusal import refuse
@@ -88,7 +89,9 @@ class Splitter:
         """
         scope = self.query(statement.copy(), {})
         if isinstance(scope, Rows):
+            better = rewrites.without_units(statement, self.unit_names())
             raise self.refuse(statement, "This query returns rows of a private table.",
+                              f"Leave the unit out of the groups: {better}" if better else
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
         assert isinstance(scope.node, exp.Query)
         _make_limits_total(scope.node)
@@ -156,6 +159,11 @@ class Splitter:
         scope = self._plain_source(node, env)
         attached = [key for key, value in node.args.items() if value and key not in READ_OF_SOURCE]
         if isinstance(scope, Rows) and attached:
+            pivot = next(iter(node.args.get("pivots") or []), None)
+            if isinstance(pivot, exp.Pivot):
+                table = node.name or node.alias or "…"
+                raise self.refuse(pivot, rewrites.PIVOTED,
+                                  rewrites.of_pivot(pivot, table))  # fmt: skip
             raise self.refuse(node, f"{attached[0].upper()} is not supported beside private rows in FROM.",
                               "Write joins one after the other, and nothing else behind the table.")  # fmt: skip
         for join in node.args.get("joins") or []:
@@ -342,6 +350,10 @@ class Splitter:
                 return sandbox.run(inner.sql("duckdb"))
         except PostProcessingError as error:
             raise self.refuse(node, error.cause, error.fix) from None
+
+    def unit_names(self) -> list[str]:
+        """The columns that name units, in lower case."""
+        return [t.unit.name.lower() for t in self.catalog.private.values() if t.unit is not None]
 
     def no_table(self, node: exp.Table, env: Env) -> QueryRefused:
         """The refusal of a table that is not there."""

@@ -25,6 +25,7 @@ from discreet.sql.expressions.dialect import WIDE
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import takes_a_number
+from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
 
@@ -171,6 +172,9 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[Unit
             )
         sql = "COUNT(DISTINCT {0})" if distinct else "COUNT({0})"
         return UnitAggregate({"": sql}, _filtered(binder.bind(inner), condition), many), Type.INTEGER, some
+    better = rewrites.of_unit_aggregate(node)
+    if better is not None:
+        raise binder.refuse(node, *better)
     if isinstance(node.this, exp.Distinct | exp.Order) or node.args.get("expressions"):
         raise binder.refuse(node, "An aggregate takes one argument here.", "Write it plainly.")
     if isinstance(node, exp.Min | exp.Max):
@@ -290,6 +294,9 @@ def windowed(
 
 
 def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> tuple[WindowCall, Type, Span]:
+    if isinstance(node.this, exp.Ntile):
+        raise refuse(node, "NTILE numbers a row by the rows of other people.",
+                     rewrites.of_ntile(node.this, node.args.get("order")))  # fmt: skip
     if not frame.rows.per_unit:
         raise refuse(node, "A window over rows that are one unit each would mix units.", "Remove it.")
     partition = [binder.bind(p) for p in node.args.get("partition_by") or []]
