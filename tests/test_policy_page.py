@@ -9,12 +9,12 @@ from typing import get_args
 
 import pytest
 from pydantic import BaseModel
-from tests.test_readme import ROOT, _blocks
 
 from discreet.accounting.tally import RULES
 from discreet.policy import Policy
 from discreet.policy.model import Budget, ColumnPolicy, TablePolicy
 from discreet.policy.values import KeyReference
+from tests.test_readme import ROOT, _blocks
 
 PAGE = (ROOT / "docs" / "policy.md").read_text("utf-8")
 MODELS: dict[type[BaseModel], str] = {
@@ -47,7 +47,8 @@ def test_every_key_of_the_model_is_on_the_page() -> None:
 
 def test_every_model_has_its_section() -> None:
     """A model inside a model is found, so that none can be added without a section."""
-    found, seen = [Policy], set[type[BaseModel]]()
+    found: list[type[BaseModel]] = [Policy]
+    seen: set[type[BaseModel]] = set()
     while found:
         model = found.pop()
         seen.add(model)

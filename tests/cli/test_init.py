@@ -87,7 +87,8 @@ def test_it_does_not_load_before_the_steward_decides_and_loads_after(folder: Pat
 
 EVERY = pa.table(
     {
-        "visit_id": [1, 2], "patient_id": ["a", "b"], "birth_year": [1950, 1960], "is_smoker": [0, 1], "share": [0.1, 0.2],
+        "visit_id": [1, 2], "patient_id": ["a", "b"], "birth_year": [1950, 1960], "is_smoker": [0, 1],
+        "share": [0.1, 0.2],
         "active": [True, False], "age": [1, 2], "cost": [1.0, 2.0], "county": ["A", "B"], "tags": [[1], [2]],
         "seen": pa.array([0, 1], pa.date32()), "seen_at": pa.array([0, 1], pa.timestamp("us")), "start_date": ["", ""],
         "user_active": [True, True], "month": pa.array([1, 2], pa.int8()), "latitude": [1.0, 2.0], "a b": [1, 2],
@@ -113,15 +114,16 @@ def test_every_line_works_when_it_is_uncommented(folder: Path, run: Run, columns
     assert result.exit_code == 0, result.stderr
     for column, rule in declared.columns.items():
         if rule.bounds is not None and isinstance(rule.bounds[0], Fraction):
-            assert run("preview", "-p", "every.toml", f'SELECT SUM("{column}") FROM every', "-e", "1").exit_code == 0
+            assert (
+                run("preview", "-p", "every.toml", f'SELECT SUM("{column}") FROM every', "-e", "1").exit_code
+                == 0
+            )
         if rule.keys is not None:
             question = f'SELECT "{column}", COUNT(*) AS n FROM every GROUP BY ALL'
             assert run("preview", "-p", "every.toml", question, "-e", "1").exit_code == 0
 
 
-def test_a_line_that_does_not_work_is_found(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_does_not_work_is_found(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drafts, "suggest", lambda name, kind: ('bounds = [0, 1], keys = ["A"]', ""))
     with pytest.raises(AssertionError):
         test_every_line_works_when_it_is_uncommented(folder, run, EVERY.column_names)

@@ -74,7 +74,8 @@ CASES = [
     ("SELECT arg_max(age, cost) AS a FROM visits", None, "MEDIAN(age)", "SELECT MEDIAN(age) AS a FROM visits"),
     ("SELECT gender, COUNT(*) AS n FROM (SELECT who, any_value(gender) AS gender FROM visits GROUP BY who) AS v "
      "GROUP BY gender", None, "MIN(gender)",
-     "SELECT gender, COUNT(*) AS n FROM (SELECT who, MIN(gender) AS gender FROM visits GROUP BY who) AS v GROUP BY gender"),
+     "SELECT gender, COUNT(*) AS n FROM (SELECT who, MIN(gender) AS gender FROM visits GROUP BY who) AS v "
+     "GROUP BY gender"),
     ("SELECT AVG(a) AS a FROM (SELECT who, MEDIAN(age) AS a FROM visits GROUP BY who) AS v", None, "AVG(age)",
      "SELECT AVG(a) AS a FROM (SELECT who, AVG(age) AS a FROM visits GROUP BY who) AS v"),
     ("SELECT who, gender, COUNT(*) AS n FROM visits GROUP BY who, gender", None,
@@ -85,7 +86,8 @@ CASES = [
     ("SELECT who, gender FROM visits GROUP BY who, gender", None,
      "SELECT gender, COUNT(*) AS n FROM visits GROUP BY gender",
      "SELECT gender, COUNT(*) AS n FROM visits GROUP BY gender"),
-    ("SELECT QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits", None, "QUANTILE_CONT(age, 0.25), QUANTILE_CONT(age, 0.5)",
+    ("SELECT QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits", None,
+     "QUANTILE_CONT(age, 0.25), QUANTILE_CONT(age, 0.5)",
      "SELECT QUANTILE_CONT(age, 0.25), QUANTILE_CONT(age, 0.5) FROM visits"),
     ("SELECT PERCENTILE_DISC([0.1, 0.9]) WITHIN GROUP (ORDER BY age) AS q FROM visits", None, "QUANTILE_DISC(age, 0.9)",
      "SELECT QUANTILE_DISC(age, 0.1), QUANTILE_DISC(age, 0.9) FROM visits"),

@@ -8,7 +8,21 @@ import typer
 from typer.core import TyperGroup
 
 from discreet import __version__
-from discreet.cli import budget, demo, experiment, explain, failure, gallery, init, plan, plot, preview, query, tables
+from discreet.cli import (
+    budget,
+    completion,
+    demo,
+    experiment,
+    explain,
+    failure,
+    gallery,
+    init,
+    plan,
+    plot,
+    preview,
+    query,
+    tables,
+)
 from discreet.errors import DiscreetError
 
 
@@ -78,6 +92,7 @@ app.command("query")(query.command)
 app.command("preview")(preview.command)
 app.command("explain")(explain.command)
 app.command("plot")(plot.command)
+app.command("completion")(completion.command)
 app.command("gallery")(gallery.command)
 app.command("plan")(plan.command)
 app.add_typer(budget.app, name="budget")

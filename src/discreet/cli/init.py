@@ -159,7 +159,9 @@ def _table(name: str, columns: Columns, several: bool) -> str:
         "# keys: the public groups, spelled as in the data. Needed to group by a text.",
     ]
     if any(not kind for _, kind in columns):
-        lines.append('# A CSV file has no types: write bounds = [0, 100] for a number or dates, keys = ["A", "B"] for a text.')
+        lines.append(
+            '# A CSV file has no types: write bounds = [0, 100] for a number or dates, keys = ["A", "B"] for a text.'
+        )
     lines.append("# Nobody can sum or group by a column that is left as it is.")
     rules = [_rule(*column) for column in columns]
     width = max(len(rule) for rule, _ in rules)
@@ -177,7 +179,10 @@ def _unit_lines(columns: Columns, several: bool) -> tuple[list[tuple[str, str]],
         more = [(f"privacy_unit = {_text(guess)}", "a guess, too") for guess in guesses[1:]]
         return [first, rows], [*more, row, *other]
     first = ('privacy_unit = "row"', "only if nobody has more than one row")
-    column = ('privacy_unit = "COLUMN"', "the column that tells the people apart who are to be protected; with max_rows")
+    column = (
+        'privacy_unit = "COLUMN"',
+        "the column that tells the people apart who are to be protected; with max_rows",
+    )
     return [first], [column, rows, *other]
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from discreet.errors import InvalidParameter, SourceError
 
 if TYPE_CHECKING:
     from discreet.session import Session
@@ -131,9 +133,9 @@ class Place:
         keys = dict(read_keys(text) for text in self.keys or ())
         from discreet.session import protect
 
-        return protect(
-            self.source, table=self.table, privacy_unit=self.unit, max_rows=self.max_rows, bounds=bounds or None,
-            keys=keys or None, budget=self.budget, ledger=self.ledger,
+        return _opened(
+            protect, self.source, table=self.table, privacy_unit=self.unit, max_rows=self.max_rows,
+            bounds=bounds or None, keys=keys or None, budget=self.budget, ledger=self.ledger,
         )  # fmt: skip
 
     def _only_with_source(self) -> None:
@@ -142,6 +144,19 @@ class Place:
         for option, value in given.items():
             if value:
                 raise Usage(f"{option} goes with --source; a policy file says it itself")
+
+
+def _opened(protect: Callable[..., Session], source: str, **declared: Any) -> Session:
+    """Open what --source names.
+
+    Raises:
+        InvalidParameter: there is no such source, which is bad usage.
+    """
+    try:
+        return protect(source, **declared)
+    except SourceError as error:
+        cause, fix = error.cause, error.fix
+    raise InvalidParameter(f"--source: {cause}", fix)
 
 
 def policy_file(given: Path | None) -> Path:

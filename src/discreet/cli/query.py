@@ -11,6 +11,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.progress import Progress
+from discreet.cli.streams import see_writable
 from discreet.errors import EngineError, PostProcessingError
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def command(
     if (as_json, as_csv, output is not None).count(True) > 1:
         raise opt.Usage("give one of --json, --csv and --output")
     out.check_output(output)
+    if output is None:
+        see_writable()
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
     with Progress("opening the data") as progress, _opened(place, mock) as session:
         shares = dict(opt.read_pair(one, "--split") for one in split or ())

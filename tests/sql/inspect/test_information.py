@@ -36,7 +36,12 @@ LOOKS = [
 
 def opened(rows: int) -> Session:
     visits = pa.table(
-        {"who": list(range(rows)), "age": [rows] * rows, "county": ["A"] * rows, "note": [f"secret {rows}"] * rows}
+        {
+            "who": list(range(rows)),
+            "age": [rows] * rows,
+            "county": ["A"] * rows,
+            "note": [f"secret {rows}"] * rows,
+        }
     )
     declared: dict[str, Any] = {"budget": 1, "tables": TABLES}
     return dp.protect({"visits": visits, "counties": COUNTIES}, policy=dp.Policy(**declared))
@@ -60,7 +65,9 @@ def test_it_is_answered_for_nothing_and_touches_no_data(
     def touched(*_: object) -> None:
         raise AssertionError
 
-    for name in [n for n in dir(session._engine) if not n.startswith("_") and callable(getattr(session._engine, n))]:
+    for name in [
+        n for n in dir(session._engine) if not n.startswith("_") and callable(getattr(session._engine, n))
+    ]:
         if name not in ("version", "close"):
             monkeypatch.setattr(type(session._engine), name, touched)
     release = session.sql(question)
@@ -98,7 +105,11 @@ def test_it_says_what_the_policy_says(session: Session) -> None:
     ]  # fmt: skip
     assert "GROUP BY" in rows[2]["answers"]
     assert "GROUP BY" not in rows[3]["answers"]
-    (age,) = session.sql("SELECT * FROM (FROM information_schema.columns) WHERE column_name = 'age'").to_arrow().to_pylist()
+    (age,) = (
+        session.sql("SELECT * FROM (FROM information_schema.columns) WHERE column_name = 'age'")
+        .to_arrow()
+        .to_pylist()
+    )
     assert (age["lower_bound"], age["upper_bound"], age["keys"]) == ("0", "99", None)
 
 
@@ -106,9 +117,13 @@ def test_what_can_be_said_of_each_column_can_be_asked(session: Session) -> None:
     for row in session.sql("DESCRIBE visits").to_arrow().to_pylist():
         name = row["column_name"]
         if "GROUP BY," in row["answers"] + "," and "sub-query" not in row["answers"]:
-            assert session.preview(f"SELECT {name}, COUNT(*) AS n FROM visits GROUP BY {name}", 1).epsilon == 1
+            assert (
+                session.preview(f"SELECT {name}, COUNT(*) AS n FROM visits GROUP BY {name}", 1).epsilon == 1
+            )
         if "SUM, AVG, MEDIAN" in row["answers"]:
-            assert session.preview(f"SELECT SUM({name}) AS n, MEDIAN({name}) AS m FROM visits", 1).epsilon == 1
+            assert (
+                session.preview(f"SELECT SUM({name}) AS n, MEDIAN({name}) AS m FROM visits", 1).epsilon == 1
+            )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +153,9 @@ def test_only_what_is_free_does_without_epsilon(session: Session) -> None:
 
 
 def test_private_rows_may_be_joined_with_it(session: Session) -> None:
-    question = "SELECT COUNT(*) AS n FROM visits JOIN information_schema.tables AS t ON visits.note = t.table_name"
+    question = (
+        "SELECT COUNT(*) AS n FROM visits JOIN information_schema.tables AS t ON visits.note = t.table_name"
+    )
     assert session.sql(question, 1).epsilon == 1
 
 

@@ -41,7 +41,9 @@ def test_a_check_that_looks_at_no_width_is_found(monkeypatch: pytest.MonkeyPatch
 
 
 def test_lpad_is_answered_on_rows_and_above_them(session: Session) -> None:
-    question = "SELECT lpad(CAST(a AS VARCHAR), 3, '0') AS k, lpad('x', 5) AS p, COUNT(*) AS n FROM data GROUP BY 1"
+    question = (
+        "SELECT lpad(CAST(a AS VARCHAR), 3, '0') AS k, lpad('x', 5) AS p, COUNT(*) AS n FROM data GROUP BY 1"
+    )
     rows = session.sql(question, 1).to_arrow().to_pylist()
     assert [row["k"] for row in rows][:2] == ["000", "001"]
     assert rows[0]["p"] == "    x"

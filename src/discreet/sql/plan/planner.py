@@ -22,8 +22,8 @@ from discreet.sql.plan.plan import AnyMeasure, Discovery, Part, Plan, ReleasePla
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Choice, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
-from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.looking import described
+from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.parse import parse
 
 

@@ -18,7 +18,9 @@ INFORMATION = (TABLES, COLUMNS)
 """The names of the two tables, in lower case; the dot is part of the name."""
 NAMED = "looks_at"
 
-_SHOW_TABLES = f'SELECT table_name AS name, kind, privacy_unit, max_rows, columns FROM "{TABLES}" ORDER BY ALL'
+_SHOW_TABLES = (
+    f'SELECT table_name AS name, kind, privacy_unit, max_rows, columns FROM "{TABLES}" ORDER BY ALL'
+)
 _DESCRIBE = f"""
     SELECT column_name, data_type AS column_type, declared, answers FROM "{COLUMNS}"
     WHERE lower(table_name) = lower({{}}) ORDER BY ordinal_position"""
@@ -114,7 +116,8 @@ def _words(statement: exp.Expr) -> list[str]:
         rest = [e.name for e in inner.expressions] if isinstance(inner, exp.Anonymous) else []
         return ["pragma", inner.name.lower(), *rest]
     if isinstance(statement, exp.Command):
-        rest = statement.args.get("expression")
-        words = (rest if isinstance(rest, str) else getattr(rest, "name", "")).strip().rstrip(";").split()
-        return [str(statement.this).lower(), *(words if len(words) == 1 else [*map(str.lower, words[:-1]), *words[-1:]])]
+        tail: object = statement.args.get("expression")
+        text = tail if isinstance(tail, str) else str(getattr(tail, "name", ""))
+        *words, last = text.strip().rstrip(";").split() or [""]
+        return [str(statement.this).lower(), *map(str.lower, words), last]
     return []

@@ -1,4 +1,4 @@
-"""What to write instead of what is refused: fixes that are made of the query itself, so that they can be typed as shown."""
+"""What to write instead of what is refused: fixes made of the query itself, so that they can be typed as shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ AGGREGATES = (
     "count", "sum", "avg", "variance", "stddev", "median", "quantile_cont", "min", "max", "corr", "covar_pop",
     "regr_slope", "count_if",
 )  # fmt: skip
-SYNONYMS = {"average": "avg", "mean": "avg", "total": "sum", "var": "variance", "std": "stddev", "sd": "stddev"}
+SYNONYMS = {
+    "average": "avg",
+    "mean": "avg",
+    "total": "sum",
+    "var": "variance",
+    "std": "stddev",
+    "sd": "stddev",
+}
 """What other systems call them."""
 KEYWORDS = (
     "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "WITH", "QUALIFY", "BETWEEN", "UNION",
@@ -84,7 +91,7 @@ def of_pivot(node: exp.Pivot, table: str) -> str:
 
     Example:
         >>> of_pivot(sqlglot.parse_one("PIVOT t ON c USING SUM(x)", read="duckdb"), "t")
-        'Write the groups in rows: SELECT c, SUM(x) AS v FROM t GROUP BY c; or a column each: SUM(x) FILTER (WHERE c = …).'
+        'Write the groups in rows: SELECT c, SUM(x) AS v FROM t GROUP BY c; or a column each: ...'
     """
     if node.args.get("unpivot"):
         return "Write the columns one by one, or put queries together with UNION ALL."
@@ -105,7 +112,9 @@ def of_pivot(node: exp.Pivot, table: str) -> str:
 def of_ntile(node: exp.Expr, order: exp.Expr | None) -> str:
     """The fix of NTILE, which numbers rows by those of other people."""
     x = sql(order.expressions[0].this) if order is not None and order.expressions else "x"
-    return f"Ask for the limits first, as QUANTILE_CONT({x}, 0.25), and write their values into WHERE {x} <= …"
+    return (
+        f"Ask for the limits first, as QUANTILE_CONT({x}, 0.25), and write their values into WHERE {x} <= …"
+    )
 
 
 def without_units(statement: exp.Query, units: Sequence[str]) -> str:
@@ -152,7 +161,11 @@ def misspelt(text: str, readable_to: int) -> tuple[int, int, str] | None:
         tokens = DuckDB().tokenize(text)
     except TokenError:
         return None
-    words = [t for t in tokens if t.text.isalpha() and t.text.upper() not in KEYWORDS and t.start <= readable_to + 1]
+    words = [
+        t
+        for t in tokens
+        if t.text.isalpha() and t.text.upper() not in KEYWORDS and t.start <= readable_to + 1
+    ]
     for token in reversed(words[-MOST_WORDS:]):
         for keyword in difflib.get_close_matches(token.text.upper(), KEYWORDS, n=1, cutoff=0.7):
             mended = text[: token.start] + keyword + text[token.end + 1 :]
@@ -193,8 +206,8 @@ def called(node: exp.Expr) -> str:
     """The name of a function as DuckDB calls it.
 
     Example:
-        >>> called(sqlglot.parse_one("any_value(x)", read="duckdb")), called(sqlglot.parse_one("mode(x)", read="duckdb"))
-        ('any_value', 'mode')
+        >>> [called(sqlglot.parse_one(f"{name}(x)", read="duckdb")) for name in ("any_value", "mode")]
+        ['any_value', 'mode']
     """
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         return node.name.lower()
