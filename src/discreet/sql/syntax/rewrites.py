@@ -102,6 +102,8 @@ def of_pivot(node: exp.Pivot, table: str) -> str:
         by = [*map(sql, group.expressions), *by]
     using = node.args.get("using") or (node.expressions if fields else [])
     first = sql(using[0].this if isinstance(using[0], exp.Alias) else using[0]) if using else "COUNT(*)"
+    if not by:
+        return "Write SELECT …, COUNT(*) AS n FROM … GROUP BY …."
     listed = ", ".join(by)
     return (
         f"Write the groups in rows: SELECT {listed}, {first} AS v FROM {table} GROUP BY {listed}; or a column each: "
