@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -15,6 +18,8 @@ from discreet.cli.init import scaffold
 from discreet.engines.csv_text import header
 from discreet.errors import PolicyError
 from discreet.policy import Policy
+
+drafts = importlib.import_module("discreet.cli.init")
 
 
 def _csv(table: pa.Table) -> str:
@@ -54,7 +59,7 @@ def test_every_column_and_type_is_listed(folder: Path, run: Run) -> None:
     for words in (
         '# privacy_unit = "patient_id"',
         "# patient_id = {}",
-        "# age = { bounds = [0, 100] }",
+        "# age = { bounds = [0, 120] }",
         '# county = { keys = ["A", "B"] }',
         "# cost = { bounds = [0.0, 100.0] }",
         "# integer",
@@ -79,6 +84,72 @@ def test_it_does_not_load_before_the_steward_decides_and_loads_after(folder: Pat
     assert policy.tables["visits"].max_rows == 3
     result = run("query", "-p", "new.toml", "SELECT SUM(cost) AS c FROM visits", "-e", "0.5")
     assert result.exit_code == 0, result.stderr
+
+
+EVERY = pa.table(
+    {
+        "visit_id": [1, 2], "patient_id": ["a", "b"], "birth_year": [1950, 1960], "is_smoker": [0, 1],
+        "share": [0.1, 0.2],
+        "active": [True, False], "age": [1, 2], "cost": [1.0, 2.0], "county": ["A", "B"], "tags": [[1], [2]],
+        "seen": pa.array([0, 1], pa.date32()), "seen_at": pa.array([0, 1], pa.timestamp("us")), "start_date": ["", ""],
+        "user_active": [True, True], "month": pa.array([1, 2], pa.int8()), "latitude": [1.0, 2.0], "a b": [1, 2],
+    }
+)  # fmt: skip
+
+
+def uncommented(text: str) -> str:
+    """The draft with every line that could be a line of TOML taken as one."""
+    lines = [re.sub(r'^# (?=[\w"-]+( [\w"]+)* = )', "", line) for line in text.splitlines()]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("columns", [EVERY.column_names, ["age", "county", "tags"], ["user_active", "cost"]])
+def test_every_line_works_when_it_is_uncommented(folder: Path, run: Run, columns: list[str]) -> None:
+    parquet.write_table(EVERY.select(columns), folder / "every.parquet")
+    text = uncommented(run("init", "every.parquet").stdout)
+    (folder / "every.toml").write_text(text)
+    declared = Policy.from_toml(folder / "every.toml").tables["every"]
+    assert declared.privacy_unit == ("patient_id" if "patient_id" in columns else "row")
+    assert set(declared.columns) == set(columns)
+    result = run("query", "-p", "every.toml", "SELECT COUNT(*) AS n FROM every", "-e", "0.1")
+    assert result.exit_code == 0, result.stderr
+    for column, rule in declared.columns.items():
+        if rule.bounds is not None and isinstance(rule.bounds[0], Fraction):
+            assert (
+                run("preview", "-p", "every.toml", f'SELECT SUM("{column}") FROM every', "-e", "1").exit_code
+                == 0
+            )
+        if rule.keys is not None:
+            question = f'SELECT "{column}", COUNT(*) AS n FROM every GROUP BY ALL'
+            assert run("preview", "-p", "every.toml", question, "-e", "1").exit_code == 0
+
+
+def test_a_line_that_does_not_work_is_found(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "suggest", lambda name, kind: ('bounds = [0, 1], keys = ["A"]', ""))
+    with pytest.raises(AssertionError):
+        test_every_line_works_when_it_is_uncommented(folder, run, EVERY.column_names)
+
+
+def test_names_and_types_alone_suggest(folder: Path, run: Run) -> None:
+    parquet.write_table(EVERY, folder / "every.parquet")
+    text = run("init", "every.parquet").stdout
+    for words in (
+        '# privacy_unit = "patient_id"',
+        'or # privacy_unit = "visit_id"',
+        "# birth_year = { bounds = [1900, 2030] }",
+        "# is_smoker = { keys = [0, 1] }",
+        "# share = { bounds = [0.0, 1.0] }",
+        "# latitude = { bounds = [-90.0, 90.0] }",
+        "# month = { bounds = [1, 12] }",
+        "# integer; a year, by its name",
+        "# boolean; true or false",
+        "# text; a date, by its name",
+        "# other; it cannot be asked about",
+    ):
+        assert words in text
+    assert "user_active" not in text.partition("columns]")[0]  # true or false names nobody
+    (folder / "c.csv").write_text("patient_id,age,start_date,county\n1,2,3,4\n")
+    assert "# start_date = { bounds = [2024-01-01, 2024-12-31] }" in run("init", "c.csv").stdout
 
 
 def test_it_does_not_overwrite_unless_told(folder: Path, run: Run) -> None:

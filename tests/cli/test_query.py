@@ -182,9 +182,9 @@ def test_the_policy_may_be_named_by_the_environment(
     assert run("query", COUNT, "-e", "0.1").exit_code == 0
 
 
-def test_a_missing_file_is_exit_code_1(folder: Path, run: Run) -> None:
+def test_a_missing_file_of_a_policy_is_exit_code_2(folder: Path, run: Run) -> None:
     (folder / "visits.parquet").unlink()
-    assert run("query", COUNT, "-e", "0.1").exit_code == 1
+    assert run("query", COUNT, "-e", "0.1").exit_code == 2
 
 
 def test_a_file_is_asked_without_a_policy(folder: Path, run: Run) -> None:

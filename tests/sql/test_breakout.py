@@ -19,6 +19,7 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, QueryRefused
 from discreet.sql.finish import postprocess
 from discreet.sql.intervals import simulated as drawn
+from discreet.sql.syntax.looking import INFORMATION, looks_around
 
 SECRET, NUMBER = "the-secret", 987_654_321
 ROWS = pa.table({
@@ -54,7 +55,9 @@ class Watch:
 
         def given(box: Sandbox, tables: Mapping[str, pa.Table]) -> None:
             for name, table in tables.items():
-                known = name in ("pub", "p", "__draws", "__answer") or name.startswith("__release_")
+                known = name in ("pub", "p", "__draws", "__answer", *INFORMATION) or name.startswith(
+                    "__release_"
+                )
                 if not known or holds_a_secret(table.to_pydict()):
                     self.seen.append(f"the sandbox was given {name}")
             opened(box, tables)
@@ -225,7 +228,7 @@ def test_it_is_refused(watch: Watch, group: str) -> None:
         sql = template.replace("{file}", str(file)).replace("{folder}", str(folder))
         answer, seen = watch.ask(sql)
         wrong += [f"{sql}: {one}" for one in seen]
-        if not isinstance(answer, QueryRefused):
+        if not isinstance(answer, QueryRefused) and not looks_around(sql):  # which is the policy alone
             answered.append(sql)
     assert wrong == []
     assert not answered, answered

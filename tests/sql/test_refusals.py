@@ -16,7 +16,8 @@ from discreet.session import Session
 
 VISITS = pa.table(
     {"who": [1, 1, 2], "age": [30, 30, 64], "cost": [1.0, 2.0, 3.0], "county": ["A", "B", "A"], "note": ["x", "y", "z"],
-     "date": pa.array([0, 1, 2], pa.int32()).cast(pa.date32()), "wide": [1.0, 2.0, 3.0]}
+     "date": pa.array([0, 1, 2], pa.int32()).cast(pa.date32()), "wide": [1.0, 2.0, 3.0], "gender": ["f", "m", "f"],
+     "stamp": ["2024-01-01 09:27:00"] * 3, "clock": ["9:27AM", "12:01AM", "12:30PM"]}
 )  # fmt: skip
 TESTS = pa.table({"who": [1, 2, 3], "result": [1.0, 2.0, 3.0]})
 COUNTIES = pa.table({"county": ["A", "B"], "region": ["north", "south"]})
@@ -24,7 +25,8 @@ COUNTIES = pa.table({"county": ["A", "B"], "region": ["north", "south"]})
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
-    bounds = {"age": {"bounds": (0, 99)}, "cost": {"bounds": (0, 500)}, "county": {"keys": ["A", "B"]}}
+    bounds = {"age": {"bounds": (0, 99)}, "cost": {"bounds": (0, 500)}, "county": {"keys": ["A", "B"]},
+              "gender": {"keys": ["f", "m"]}}  # fmt: skip
     declared: dict[str, Any] = {
         "budget": 1,
         "tables": {
@@ -38,7 +40,77 @@ def session() -> Iterator[Session]:
         yield opened
 
 
+HOUR = "CAST(split_part(clock, ':', 1) AS BIGINT) % 12 + CASE WHEN clock ILIKE '%PM' THEN 12 ELSE 0 END"
+PAD = "lpad(x, 3, '0')"
 CASES = [
+    ("SELECT cont(*) AS n FROM visits", "cont(*)", "COUNT(*)", "SELECT COUNT(*) AS n FROM visits"),
+    ("SELECT averge(age) AS a FROM visits", "averge(age)", "AVG(age)", "SELECT AVG(age) AS a FROM visits"),
+    ("selct COUNT(*) AS n FROM visits", "selct", "Did you mean SELECT", "SELECT COUNT(*) AS n FROM visits"),
+    ("SELECT COUNT(*) AS n FRM visits", "FRM", "Did you mean FROM", "SELECT COUNT(*) AS n FROM visits"),
+    ("SELECT county, COUNT(*) AS n\nFROM visits\nGRUOP BY county", "GRUOP", "Did you mean GROUP",
+     "SELECT county, COUNT(*) AS n\nFROM visits\nGROUP BY county"),
+    ("PIVOT visits ON county USING COUNT(*)", None, "SELECT county, COUNT(*) AS v FROM visits GROUP BY county",
+     "SELECT county, COUNT(*) AS v FROM visits GROUP BY county"),
+    ("PIVOT visits ON county USING SUM(cost)", None, "SUM(cost) FILTER (WHERE county = …)",
+     "SELECT SUM(cost) FILTER (WHERE county = 'A') AS a FROM visits"),
+    ("SELECT * FROM visits PIVOT (SUM(cost) FOR county IN ('A', 'B'))", None,
+     "SELECT county, SUM(cost) AS v FROM visits GROUP BY county",
+     "SELECT county, SUM(cost) AS v FROM visits GROUP BY county"),
+    ("SELECT histogram(age) AS h FROM visits", "histogram(age)", "SELECT age, COUNT(*) AS n … GROUP BY age",
+     "SELECT age, COUNT(*) AS n FROM visits GROUP BY age"),
+    ("SELECT histogram(wide) AS h FROM visits", "histogram(wide)", "width_bucket(wide, 0, 100, 10)",
+     "SELECT width_bucket(wide, 0, 100, 10) AS bin, COUNT(*) AS n FROM visits GROUP BY 1"),
+    ("SELECT mode(gender) AS m FROM visits", "mode(gender)",
+     "SELECT gender, COUNT(*) AS n … GROUP BY gender ORDER BY n DESC LIMIT 1",
+     "SELECT gender, COUNT(*) AS n FROM visits GROUP BY gender ORDER BY n DESC LIMIT 1"),
+    ("SELECT AVG(cost) AS c FROM (SELECT cost, ntile(4) OVER (ORDER BY cost) AS q FROM visits) AS v WHERE q = 1",
+     "ntile(4) OVER (ORDER BY cost)", "QUANTILE_CONT(cost, 0.25)", "SELECT QUANTILE_CONT(cost, 0.25) AS q FROM visits"),
+    ("SELECT AVG(cost) AS c FROM (SELECT cost, ntile(4) OVER (PARTITION BY who ORDER BY cost) AS q FROM visits) AS v",
+     None, "WHERE cost <= …", "SELECT AVG(cost) AS c FROM visits WHERE cost <= 120"),
+    ("SELECT county, any_value(gender) AS g FROM visits GROUP BY county", None, "Add gender to GROUP BY",
+     "SELECT county, gender, COUNT(*) AS n FROM visits GROUP BY county, gender"),
+    ("SELECT county, first(age) AS a FROM visits GROUP BY county", "first(age)", "MEDIAN(age)",
+     "SELECT county, MEDIAN(age) AS a FROM visits GROUP BY county"),
+    ("SELECT arg_max(age, cost) AS a FROM visits", None, "MEDIAN(age)", "SELECT MEDIAN(age) AS a FROM visits"),
+    ("SELECT gender, COUNT(*) AS n FROM (SELECT who, any_value(gender) AS gender FROM visits GROUP BY who) AS v "
+     "GROUP BY gender", None, "MIN(gender)",
+     "SELECT gender, COUNT(*) AS n FROM (SELECT who, MIN(gender) AS gender FROM visits GROUP BY who) AS v "
+     "GROUP BY gender"),
+    ("SELECT AVG(a) AS a FROM (SELECT who, MEDIAN(age) AS a FROM visits GROUP BY who) AS v", None, "AVG(age)",
+     "SELECT AVG(a) AS a FROM (SELECT who, AVG(age) AS a FROM visits GROUP BY who) AS v"),
+    ("SELECT who, gender, COUNT(*) AS n FROM visits GROUP BY who, gender", None,
+     "SELECT gender, COUNT(*) AS n FROM visits GROUP BY gender",
+     "SELECT gender, COUNT(*) AS n FROM visits GROUP BY gender"),
+    ("SELECT who, SUM(cost) AS c FROM visits GROUP BY who", None, "SELECT SUM(cost) AS c FROM visits",
+     "SELECT SUM(cost) AS c FROM visits"),
+    ("SELECT who, gender FROM visits GROUP BY who, gender", None,
+     "SELECT gender, COUNT(*) AS n FROM visits GROUP BY gender",
+     "SELECT gender, COUNT(*) AS n FROM visits GROUP BY gender"),
+    ("SELECT QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits", None,
+     "QUANTILE_CONT(age, 0.25), QUANTILE_CONT(age, 0.5)",
+     "SELECT QUANTILE_CONT(age, 0.25), QUANTILE_CONT(age, 0.5) FROM visits"),
+    ("SELECT PERCENTILE_DISC([0.1, 0.9]) WITHIN GROUP (ORDER BY age) AS q FROM visits", None, "QUANTILE_DISC(age, 0.9)",
+     "SELECT QUANTILE_DISC(age, 0.1), QUANTILE_DISC(age, 0.9) FROM visits"),
+    ("SELECT hour(stamp) AS h, COUNT(*) AS n FROM visits GROUP BY 1", "hour(stamp)", "HOUR(CAST(stamp AS TIMESTAMP))",
+     "SELECT HOUR(CAST(stamp AS TIMESTAMP)) AS h, COUNT(*) AS n FROM visits GROUP BY 1"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE date_trunc('month', stamp) = '2024-01-01'", None,
+     "DATE_TRUNC('MONTH', CAST(stamp AS TIMESTAMP))",
+     "SELECT COUNT(*) AS n FROM visits WHERE DATE_TRUNC('MONTH', CAST(stamp AS TIMESTAMP)) = '2024-01-01'"),
+    ("SELECT hour(clock) AS h, COUNT(*) AS n FROM visits GROUP BY 1", "hour(clock)", HOUR,
+     f"SELECT {HOUR} AS h, COUNT(*) AS n FROM visits GROUP BY 1"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE hour(CAST(clock AS TIME)) = 9", None, HOUR,
+     f"SELECT COUNT(*) AS n FROM visits WHERE {HOUR} = 9"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE hour(strptime(clock, '%I:%M%p')) = 9", None,
+     "CAST(split_part(x, ':', 1) AS BIGINT)",
+     "SELECT COUNT(*) AS n FROM visits WHERE CAST(split_part(clock, ':', 1) AS BIGINT) = 9"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE rpad(note, 3, 'x') = 'xxx'", None, PAD,
+     "SELECT COUNT(*) AS n FROM visits WHERE lpad(note, 3, '0') = '00x'"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE repeat(note, 3) = 'xxx'", None, PAD,
+     "SELECT lpad(CAST(age AS VARCHAR), 3, '0') AS k, COUNT(*) AS n FROM visits GROUP BY 1"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE lpad(note, age, '0') = '00x'", None, PAD,
+     "SELECT COUNT(*) AS n FROM visits WHERE lpad(note, 3) = '  x'"),
+    ("SELECT lpad(county, 1000000000, 'x') AS k, COUNT(*) AS n FROM visits GROUP BY 1", None, PAD,
+     "SELECT lpad(county, 100, 'x') AS k, COUNT(*) AS n FROM visits GROUP BY 1"),
     ("SELECT county FROM visits GROUP BY county", "county", "Add COUNT(*) AS n",
      "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"),
     ("SELECT COUNT(*) AS n FROM visits WHERE age > $1", "$1", "Write the value",

@@ -1,4 +1,4 @@
-"""The command line: `discreet demo`, `init`, `query`, `preview`, `explain`, `plan` and `budget`.
+"""The command line: `discreet demo`, `init`, `query`, `tables`, `preview`, `explain`, `plan` and `budget`.
 
 Answers go to stdout, words and progress to stderr. Exit codes: 0 answered, 2 bad usage, bad policy or refused
 query, 3 refused budget, 130 interrupted, 1 anything else. One command is one file; what is heavy is imported
@@ -7,8 +7,6 @@ inside the command that needs it, so that `--help` is quick.
 
 from __future__ import annotations
 
-import sys
-
 
 def main() -> None:
     """Run the command line on the arguments of this process, and exit."""
@@ -16,10 +14,11 @@ def main() -> None:
     from discreet.cli.signals import clean_up_on_signals
 
     clean_up_on_signals()
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot write "±" shows "?"; it does not lose an answer that was paid for.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    from discreet.cli.completion import prepare
+    from discreet.cli.streams import guard
+
+    guard()
+    prepare()
     app(prog_name="discreet")
 
 

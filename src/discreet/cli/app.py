@@ -9,7 +9,21 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from discreet import __version__
-from discreet.cli import budget, demo, experiment, explain, failure, gallery, init, plan, plot, preview, query
+from discreet.cli import (
+    budget,
+    completion,
+    demo,
+    experiment,
+    explain,
+    failure,
+    gallery,
+    init,
+    plan,
+    plot,
+    preview,
+    query,
+    tables,
+)
 from discreet.errors import DiscreetError
 
 
@@ -65,6 +79,7 @@ def root(
     Start here:
       discreet demo
       discreet init visits.parquet -o policy.toml     (then decide what it asks you)
+      discreet tables
       discreet query --mock "SELECT COUNT(*) FROM visits" --epsilon 0.1     (on invented data, free)
       discreet explain "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet preview "SELECT COUNT(*) FROM visits" --epsilon 0.1
@@ -80,10 +95,12 @@ def root(
 
 app.command("demo")(demo.command)
 app.command("init")(init.command)
+app.command("tables")(tables.command)
 app.command("query")(query.command)
 app.command("preview")(preview.command)
 app.command("explain")(explain.command)
 app.command("plot")(plot.command)
+app.command("completion")(completion.command)
 app.command("gallery")(gallery.command)
 app.command("plan")(plan.command)
 app.add_typer(budget.app, name="budget")

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Usage
+from discreet.cli.suggest import suggest, units
 from discreet.escaping import toml_text
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
 
-_PEOPLE = (
-    "patient", "person", "people", "user", "visitor", "customer", "client", "member", "student", "pupil",
-    "employee", "worker", "subject", "participant", "respondent", "citizen", "resident", "household", "account",
-    "device", "subscriber", "donor", "driver", "guest", "player", "voter", "taxpayer", "passenger", "tenant",
-)  # fmt: skip
-_NUMBERS = ("ssn", "nhs", "nino", "email", "mail", "phone", "uid", "pid", "id")
+_HEAD = 1 << 20
+"""How many bytes of a CSV file may be its header line."""
 
 _RULES = {
     "INTEGER": "bounds = [0, 100]",
@@ -117,7 +114,8 @@ def scaffold(url: str, tables: Mapping[str, Columns]) -> str:
 _PREFACE = """\
 # A policy, made from the names and types of the columns; no value was read.
 # The lines marked DECIDE are yours: remove the "# " in front and write what you decided. Decide from what you
-# know of the subject, never by looking at this data: what stands here is as good as public.
+# know of the subject, never by looking at this data: what stands here is as good as public. Every key is explained
+# in docs/policy.md.
 """
 _BUDGET = """\
 [budget]
@@ -126,26 +124,12 @@ _BUDGET = """\
 
 
 def _table(name: str, columns: Columns, several: bool) -> str:
-    decide = []
-    if several:
-        decide.append(("public = true", "only if nothing in it is about people; then leave out the rest"))
-    guesses = [column for column, _ in columns if is_unit(column)]
-    decide += [
-        (f"privacy_unit = {toml_text(guess)}", "a guess from its name: who is to be protected?")
-        for guess in guesses
-    ]
-    if not guesses:
-        decide.append(
-            ('privacy_unit = "COLUMN"', "the column that tells the people apart who are to be protected")
-        )
-    decide += [
-        ('privacy_unit = "row"', "instead, if nobody has more than one row; without max_rows"),
-        ("max_rows = 3", "how many rows of one unit count; more rows need more noise"),
-    ]
+    decide, other = _unit_lines(columns, several)
     width = max(len(line) for line, _ in decide)
     lines = [
         f"[tables.{_key(name)}]",
         *(f"# {line.ljust(width)}   # DECIDE: {words}" for line, words in decide),
+        *(f"#   or # {line}   ({words})" for line, words in other),
         "",
         f"[tables.{_key(name)}.columns]",
         "# bounds: what lies outside is clamped. Needed to sum and average; whole numbers can be grouped by them, too.",
@@ -162,29 +146,30 @@ def _table(name: str, columns: Columns, several: bool) -> str:
     return "\n".join([*lines, *(f"# {rule.ljust(width)}   {words}".rstrip() for rule, words in rules)]) + "\n"
 
 
+def _unit_lines(columns: Columns, several: bool) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The lines that make a table private, which work together as they stand, and what may stand there instead."""
+    guesses = units(list(columns))
+    rows = ("max_rows = 3", "how many rows of one unit count; more rows need more noise")
+    row = ('privacy_unit = "row"', "if nobody has more than one row; without max_rows")
+    other = [("public = true", "if nothing in it is about people; without the rest")] if several else []
+    if guesses:
+        first = (f"privacy_unit = {toml_text(guesses[0])}", "a guess from its name: who is to be protected?")
+        more = [(f"privacy_unit = {toml_text(guess)}", "a guess, too") for guess in guesses[1:]]
+        return [first, rows], [*more, row, *other]
+    first = ('privacy_unit = "row"', "only if nobody has more than one row")
+    column = (
+        'privacy_unit = "COLUMN"',
+        "the column that tells the people apart who are to be protected; with max_rows",
+    )
+    return [first], [column, rows, *other]
+
+
 def _rule(name: str, kind: str) -> tuple[str, str]:
     """The line about a column, and the words beside it."""
-    words = f"# {kind.lower()}" if kind else '# or bounds = [0, 100], keys = ["A", "B"], type = "integer"'
-    if is_unit(name):
-        return f"{_key(name)} = {{}}", f"{words if kind else '#'} tells people apart, perhaps"
-    if kind == "OTHER":
-        words = "# of a type that cannot be asked about"
-    return f"{_key(name)} = {{ {_RULES[kind]} }}".replace("{  }", "{}"), words
-
-
-def is_unit(name: str) -> bool:
-    """Whether a column may tell people apart, by its name.
-
-    Example:
-        >>> [n for n in ("patient_id", "VisitorId", "age", "paid", "userName", "uid") if is_unit(n)]
-        ['patient_id', 'VisitorId', 'userName', 'uid']
-    """
-    words = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
-    return any(
-        word in _NUMBERS or word.removesuffix("s") in _PEOPLE
-        for word in re.split(r"[^a-z0-9]+", words)
-        if word
-    )
+    found = suggest(name, kind)
+    rule, why = (_RULES[kind], "") if found is None else found
+    words = "; ".join(each for each in (kind.lower(), why) if each)
+    return f"{_key(name)} = {{ {rule} }}".replace("{  }", "{}"), f"# {words}" if words else ""
 
 
 def _beside(url: str, home: Path) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from discreet.errors import InvalidParameter, SourceError
 
 if TYPE_CHECKING:
     from discreet.session import Session
@@ -144,9 +146,9 @@ class Place:
         types = dict(read_pair(text, "--type") for text in self.types or ())
         from discreet.session import protect
 
-        return protect(
-            self.source, table=self.table, privacy_unit=self.unit, max_rows=self.max_rows, bounds=bounds or None,
-            keys=keys or None, types=types or None, budget=self.budget, ledger=self.ledger,
+        return _opened(
+            protect, self.source, table=self.table, privacy_unit=self.unit, max_rows=self.max_rows,
+            bounds=bounds or None, keys=keys or None, types=types or None, budget=self.budget, ledger=self.ledger,
         )  # fmt: skip
 
     def _only_with_source(self) -> None:
@@ -155,6 +157,19 @@ class Place:
         for option, value in given.items():
             if value:
                 raise Usage(f"{option} goes with --source; a policy file says it itself")
+
+
+def _opened(protect: Callable[..., Session], source: str, **declared: Any) -> Session:
+    """Open what --source names.
+
+    Raises:
+        InvalidParameter: there is no such source, which is bad usage.
+    """
+    try:
+        return protect(source, **declared)
+    except SourceError as error:
+        cause, fix = error.cause, error.fix
+    raise InvalidParameter(f"--source: {cause}", fix)
 
 
 def policy_file(given: Path | None) -> Path:
@@ -179,6 +194,13 @@ def question(sql: str | None, file: Path | None) -> str:
         return file.read_text("utf-8")
     assert sql is not None
     return sys.stdin.read() if sql == "-" else sql
+
+
+def is_free(text: str) -> bool:
+    """Whether a question only looks around: DESCRIBE, SHOW TABLES, SUMMARIZE, information_schema."""
+    from discreet.sql.syntax.looking import looks_around
+
+    return looks_around(text)
 
 
 def read_bounds(text: str) -> tuple[str, tuple[str, str]]:

@@ -11,6 +11,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.progress import Progress
+from discreet.cli.streams import see_writable
 from discreet.errors import EngineError, PostProcessingError, tell
 
 if TYPE_CHECKING:
@@ -81,12 +82,16 @@ def command(
     from discreet.cli import output as out
     from discreet.session.writing import Written
 
+    text = opt.question(sql, file)
+    if epsilon is None and opt.is_free(text):
+        epsilon = "1"  # which is not spent
     if epsilon is None:
         raise opt.Usage("name the cost with --epsilon; `discreet preview` helps to choose it")
     if (as_json, as_csv, output is not None).count(True) > 1:
         raise opt.Usage("give one of --json, --csv and --output")
     out.check_output(output)
-    text = opt.question(sql, file)
+    if output is None:
+        see_writable()
     place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger, types)
     with Progress("opening the data") as progress, _opened(place, mock) as session:
         if output is not None:

@@ -121,7 +121,7 @@ class TablePolicy(Model):
     max_rows: Annotated[int | None, PlainValidator(values.rows)] = None
     public: Annotated[bool, Field(strict=True)] = False
     columns: dict[str, ColumnPolicy] = Field(default_factory=dict)
-    url: str | None = None
+    url: Annotated[str | None, BeforeValidator(values.place)] = None
 
     @model_validator(mode="after")
     def _complete(self) -> TablePolicy:
@@ -161,8 +161,8 @@ def _url(value: object) -> object:
         unknown = [str(key) for key in value if key != "url"]
         if unknown:
             raise wrong("There is no such key.", "The only key here is url.", unknown[0])
-        return value.get("url")
-    return value
+        return values.place(value.get("url"))
+    return values.place(value)
 
 
 class Policy(Model):
@@ -316,10 +316,14 @@ class Policy(Model):
 
         try:
             # Decimals are read as they are written, so that they are exact however long they are.
-            declared = tomllib.loads(Path(path).read_text("utf-8"), parse_float=Decimal)
+            declared = tomllib.loads(Path(path).read_text("utf-8-sig"), parse_float=Decimal)
             cause = ""
         except OSError:
             cause, fix = f"The policy file {path} cannot be read.", "Check the path."
+        except UnicodeDecodeError:
+            cause, fix = f"The policy file {path} is not written in UTF-8.", "Save it as UTF-8."
+        except RecursionError:
+            cause, fix = f"The policy file {path} is nested too deeply.", "Write it plainly."
         except ValueError as error:
             cause, fix = f"The policy file {path} is not TOML: {error}.", "Mend the place."
         if cause:

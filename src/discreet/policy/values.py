@@ -19,6 +19,7 @@ Key: TypeAlias = str | int | bool | dt.date
 MAX_KEYS = 10_000_000
 COLUMN_TYPES = ("text", "integer", "float", "boolean", "date", "timestamp")
 """How a column of a CSV file may be read."""
+MAX_ROWS = 2**31 - 1
 
 
 class KeyReference(Model):
@@ -65,13 +66,27 @@ def accountant(value: object) -> Rule:
     raise wrong("There is no such accountant.", 'Write "pure", "zcdp" or "pld".')
 
 
+def place(value: object) -> object:
+    """Refuse a text that names no place; whatever else it is, is looked at elsewhere."""
+    if isinstance(value, str):
+        if not value.strip() or re.fullmatch(r"(parquet|csv|duckdb|spark|ibis):/*", value):
+            raise wrong("It names no place.", 'Write for instance "parquet:visits.parquet".')
+        if not value.isprintable():
+            raise wrong("It has a character in it that is not shown.", "Write the place plainly.")
+    return value
+
+
 def rows(value: object) -> int | None:
-    """Read a number of rows: whole, at least 1; None stays."""
+    """Read a number of rows: whole, at least 1 and of 31 bits; None stays."""
     if value is None:
         return None
     found = number(value)
     if found.denominator != 1 or found < 1:
         raise wrong("It must be a whole number, at least 1.", "Decide how many rows of one unit may count.")
+    if found > MAX_ROWS:
+        raise wrong(
+            f"It must be at most {MAX_ROWS:,}.", "Decide how many rows of one unit may count, such as 3."
+        )
     return int(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from discreet.engines.engine import Engine
@@ -12,6 +13,7 @@ from discreet.imports import loading
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
 from discreet.session import csv_types
+from discreet.session.named import open_named
 from discreet.session.place import beside, beside_policy
 from discreet.session.session import Session
 
@@ -84,11 +86,13 @@ def protect(
             raise PolicyError(
                 f"{' and '.join(extra)} cannot be given beside a policy.", "Write it into the policy."
             )
-        source = _sources(declared) if source is None else source
+        named_here = source is None
+        source = _sources(declared) if named_here else source
         named = [name for name, one in declared.tables.items() if not one.public]
         shown = [name for name, one in declared.tables.items() if one.public]
         name = named[0] if len(declared.tables) == 1 else None
-        engine = open_source(source, name, csv_types.of_policy(declared, source), shown)
+        opening = partial(open_source, source, name, csv_types.of_policy(declared, source), shown)
+        engine = open_named(declared, opening) if named_here else opening()
         place = (
             ledger or declared.ledger or (beside_policy(home) if home else _beside(engine, source, declared))
         )

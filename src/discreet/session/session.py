@@ -22,6 +22,7 @@ from discreet.rational import Number, epsilon_of
 from discreet.session.account import DataAccount
 from discreet.session.asking import SLACK, asked, bill, no_pickle, see_process, size_of
 from discreet.session.budget import DATA_SET, BudgetState
+from discreet.session.cost import loss_of, see_cost
 from discreet.session.csv_types import advised
 from discreet.session.guarantee import Guarantee
 from discreet.session.held import held
@@ -42,6 +43,8 @@ from discreet.session.parameters import (
 from discreet.session.prompt import promptly
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.finish.answer import Release
+from discreet.sql.inspect.information import told as told_tables
+from discreet.sql.inspect.information import with_information
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.plan.plan import Plan
@@ -83,7 +86,7 @@ class Session:
         schemas = engine.schema()
         policy.check(schemas)
         public = {name: engine.public(name) for name, table in policy.tables.items() if table.public}
-        self._catalog = Catalog.build(policy, schemas, public)
+        self._catalog = with_information(Catalog.build(policy, schemas, public), policy)
         self._rehearsed: set[str] = set()
         self._known: dict[tuple[str, bool], Reading] = {}
         limit = Loss(policy.budget.epsilon, policy.budget.delta)
@@ -94,7 +97,7 @@ class Session:
     def sql(
         self,
         query: str,
-        epsilon: Number,
+        epsilon: Number | None = None,
         *,
         confidence: float = 0.95,
         delta: Number | None = None,
@@ -111,8 +114,10 @@ class Session:
         as its version tells, is answered from the ledger again, for nothing, once it was settled.
 
         Args:
-            query: one SELECT in DuckDB's dialect over the tables of the policy.
-            epsilon: the privacy loss of the whole question, a positive rational; 0.1 means 1/10.
+            query: one SELECT in DuckDB's dialect over the tables of the policy. DESCRIBE, SHOW TABLES, SUMMARIZE and
+                information_schema are answered from the policy alone, for nothing.
+            epsilon: the privacy loss of the whole question, a positive rational; 0.1 means 1/10. What reads nothing
+                private needs none.
             confidence: of the intervals, strictly between 0 and 1.
             delta: allows groups whose keys are not public: those with enough units are found, the others are not
                 shown. It is spent only by a question that has such groups, and the budget must grant a delta.
@@ -156,7 +161,8 @@ class Session:
         """
         level = level_of(confidence, simultaneous)
         limits = limits_of(max_rows, max_groups)
-        plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
+        plan = self._plan(query, loss_of(epsilon), limits, delta_of(delta), emphasis_of(split))
+        see_cost(epsilon, plan)
         with told(progress) as say:
             return self._answer(plan, level, say)
 
@@ -638,7 +644,7 @@ class Session:
         import pyarrow as pa
 
         state = hashlib.sha256()
-        for name, table in sorted(self._catalog.public.items()):
+        for name, table in sorted(told_tables(self._catalog, self._policy).items()):
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, table.schema) as writer:
                 writer.write_table(table.combine_chunks())

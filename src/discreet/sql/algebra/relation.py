@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.sql.algebra.catalog import PrivateTable
@@ -126,10 +127,12 @@ class UnitAggregate:
     Attributes:
         spelling: SQL by dialect, with {0} for the argument.
         argument: over the rows; None for COUNT(*).
+        follows: the least and the greatest value that max_rows rows give, where that is known. Not enforced.
     """
 
     spelling: Mapping[str, str]
     argument: Expression | None
+    follows: tuple[Fraction, Fraction] | None = None
 
     def __hash__(self) -> int:
         """Hash by what is computed."""
@@ -162,6 +165,7 @@ class WindowCall:
         order: what its window is ordered by: expression and the words behind it, such as DESC NULLS LAST.
         total: whether ties of that order must be broken, which is done by the values of the row.
         frame: the frame, as SQL; empty for the default.
+        follows: as of a `UnitAggregate`.
     """
 
     spelling: Mapping[str, str]
@@ -170,6 +174,7 @@ class WindowCall:
     order: tuple[tuple[Expression, str], ...]
     total: bool
     frame: str
+    follows: tuple[Fraction, Fraction] | None = None
 
     def __hash__(self) -> int:
         """Hash by what is computed."""

@@ -13,6 +13,7 @@ from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.quantile_syntax import quantile_asked
 from discreet.sql.expressions.expression import Column, Expression, Literal, constant
 from discreet.sql.functions.names import takes_a_number
+from discreet.sql.syntax import rewrites
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,14 @@ PAIRS: dict[type[exp.Expr], str] = {
 """Of two arguments, y before x."""
 
 
-def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str]) -> Request:
+def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Binder) -> Request:
     """Read one aggregate function.
 
     Args:
         node: the aggregate, perhaps with FILTER.
         binder: reads its arguments.
         units: the columns that hold the privacy unit.
+        within: reads an argument that has no bounds again, with the columns clamped to the bounds that follow.
 
     Raises:
         QueryRefused: it is not supported, or its argument has no bounds.
@@ -65,10 +67,10 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str]) -> Request:
         return _distinct(node, binder, units, condition, sql)
     what = quantile_asked(node, binder)
     if what is not None:
-        return Request(what[0], _filtered(_number(what[1], node, binder), condition), sql)
+        return Request(what[0], _filtered(_number(what[1], node, binder, within), condition), sql)
     pair = PAIRS.get(type(node))
     if pair is not None:
-        y, x = (_number(node.args[key], node, binder) for key in ("this", "expression"))
+        y, x = (_number(node.args[key], node, binder, within) for key in ("this", "expression"))
         return Request(pair, _filtered(x, condition), sql, y)
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
         raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
@@ -84,14 +86,17 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str]) -> Request:
             return Request("rows", None, sql) if condition is None else _counted(condition, sql)
         return Request("count", _filtered(argument, condition), sql)
     name = NUMERIC.get(type(node))
+    better = rewrites.of_aggregate(node) if name is None else None
+    if better is not None:
+        raise binder.refuse(node, *better)
     if name is None:
         raise binder.refuse(node, "This aggregate is not supported.",
                             "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX, COVAR_POP, CORR "
                             "or REGR_SLOPE.")  # fmt: skip
-    return Request(name, _filtered(_number(node.this, node, binder), condition), sql)
+    return Request(name, _filtered(_number(node.this, node, binder, within), condition), sql)
 
 
-def _number(node: exp.Expr, function: exp.Expr, binder: Binder) -> Expression:
+def _number(node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder) -> Expression:
     """Read an argument that must be a bounded number."""
     name = function.name if isinstance(function, exp.AnonymousAggFunc) else function.key.upper()
     argument = binder.bind(node)
@@ -101,6 +106,8 @@ def _number(node: exp.Expr, function: exp.Expr, binder: Binder) -> Expression:
         argument = as_number
     if argument.type not in (Type.INTEGER, Type.FLOAT):
         raise binder.refuse(function, *takes_a_number(name, node, argument.type))
+    if not argument.span.bounded:
+        argument = within.bind(node)
     if not argument.span.bounded or not argument.span.within(-(10**300), 10**300):
         inner = node.sql("duckdb")
         raise binder.refuse(node, f"{inner} has no bounds, so one person could move the answer without limit.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -146,6 +146,12 @@ class Binder:
                 node, f"{usage} does not take {len(args)} arguments.", f"Write {lines[0].usage}."
             )
         got = " and ".join(TYPE_WORDS[one.type] for one in args)
+        moment = next(
+            (at for at, one in enumerate(args) if one.type is T and _wants_moment(lines, at, args)), None
+        )
+        if moment is not None:
+            raise self.refuse(node, f"{usage} takes a time stamp, not a text.",
+                              text_moment(node, nodes[moment]))  # fmt: skip
         raise self.refuse(node, f"{usage} does not take {got}.", "Convert the arguments with CAST(… AS …).")
 
     def _literal(self, node: exp.Expr) -> Literal:
@@ -224,3 +230,31 @@ class Binder:
 
 
 __all__ = ["Binder", "Call"]
+
+
+def _wants_moment(lines: Sequence[fn.Function], at: int, args: Sequence[Expression]) -> bool:
+    """Whether the other arguments fit, and this one should be a date or a time stamp."""
+    return any(
+        len(line.takes) == len(args)
+        and line.takes[at] in (D, S)
+        and all(fn.widen(arg, line.takes[i]) is not None for i, arg in enumerate(args) if i != at)
+        for line in lines
+    )
+
+
+def text_moment(node: exp.Expr, argument: exp.Expr) -> str:
+    """The fix where a text stands for a date or a time stamp."""
+    x = argument.sql("duckdb")
+    whole = node.copy()
+    for one in list(whole.find_all(exp.Column)):
+        if one.sql("duckdb") == x:
+            one.replace(exp.cast(one.copy(), "TIMESTAMP"))
+    fix = f"Write {whole.sql('duckdb')} where the texts are like 2024-01-31 09:27:00"
+    if "hour" not in node.sql("duckdb").lower():
+        return f"{fix}; what is no date is NULL."
+    return f"{fix}; of texts like 9:27AM, write {clock_hour(x)}."
+
+
+def clock_hour(x: str) -> str:
+    """The hour of a text like 9:27AM, in SQL."""
+    return f"CAST(split_part({x}, ':', 1) AS BIGINT) % 12 + CASE WHEN {x} ILIKE '%PM' THEN 12 ELSE 0 END"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -70,9 +70,9 @@ class Frame:
             raise refuse(node, self.text, f"There is no column {node.name}.", hint)
         return found
 
-    def binder(self) -> Binder:
-        """Reads expressions over the rows."""
-        return Binder(self.text, self.column, partial(about_column, self.rows.relation))
+    def binder(self, column: Callable[[exp.Column], Expression] | None = None) -> Binder:
+        """Reads expressions over the rows; with `column`, by another meaning of their columns."""
+        return Binder(self.text, column or self.column, partial(about_column, self.rows.relation))
 
     def filtered(self, where: Expression) -> Frame:
         """The rows that satisfy a condition."""

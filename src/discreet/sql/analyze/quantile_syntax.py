@@ -9,6 +9,7 @@ from sqlglot import exp
 from discreet.errors import InvalidParameter
 from discreet.rational import exact
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.syntax import rewrites
 
 FUNCTIONS = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile)
 
@@ -39,7 +40,7 @@ def quantile_asked(node: exp.Expr, binder: Binder) -> tuple[str, exp.Expr] | Non
         share = node.args.get("quantile") or node.args.get("expression")
         if isinstance(node.args.get("weight"), exp.Expr):
             share = None
-        return f"quantile {_share(node, share, binder)}", node.this
+        return f"quantile {_share(node, share, binder, node.this)}", node.this
     return None
 
 
@@ -48,17 +49,23 @@ def _ordered(
 ) -> tuple[str, exp.Expr]:
     if len(order.expressions) != 1:
         raise binder.refuse(function, "A quantile is ordered by one expression.", "Write ORDER BY x.")
-    q = _share(function, share, binder)
     ordered = order.expressions[0]
     descending = isinstance(ordered, exp.Ordered) and bool(ordered.args.get("desc"))
     argument = ordered.this if isinstance(ordered, exp.Ordered) else ordered
+    q = _share(function, share, binder, argument)
     return f"quantile {1 - q if descending else q}", argument
 
 
-def _share(function: exp.Expr, node: exp.Expr | None, binder: Binder) -> Fraction:
+def _share(
+    function: exp.Expr, node: exp.Expr | None, binder: Binder, argument: exp.Expr | None = None
+) -> Fraction:
     """The q of a quantile: a literal between 0 and 1, read as a decimal."""
     refusal = binder.refuse(node or function, "A quantile needs one literal between 0 and 1 that says which.",
                             "Write for instance QUANTILE_CONT(x, 0.9), or MIN(x) or MAX(x) for the ends.")  # fmt: skip
+    if isinstance(node, exp.Array) and node.expressions:
+        name = "QUANTILE_DISC" if isinstance(function, exp.PercentileDisc) else "QUANTILE_CONT"
+        x = rewrites.sql(argument) if argument is not None else "x"
+        raise binder.refuse(node, "A quantile is one number here.", rewrites.of_quantiles(name, x, node))
     if not isinstance(node, exp.Literal) or node.is_string:
         raise refusal
     try:

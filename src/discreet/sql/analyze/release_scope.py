@@ -13,6 +13,7 @@ from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import Request, read_aggregate
 from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.implied_bounds import clamped
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Column, Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
@@ -56,6 +57,7 @@ class ReleaseScope:
         self.frame = frame
         self.refuse = splitter.refuse
         self.binder = frame.binder()
+        self.within = frame.binder(clamped(frame.rows, frame.column))
         keys = self._keys(group_nodes)
         count = cells(tuple(key for key in keys if key.public))
         if count > MAX_CELLS:
@@ -146,7 +148,7 @@ class ReleaseScope:
     def lift(self, node: exp.Expr) -> exp.Expr:
         """Rewrite an expression of the release as one over its noisy table."""
         if is_aggregate(node):
-            return self.draft.column(read_aggregate(node, self.binder, self.frame.held))
+            return self.draft.column(read_aggregate(node, self.binder, self.frame.held, self.within))
         if isinstance(node, exp.Query):
             scope = self.splitter.query(node.copy(), self.env)
             if isinstance(scope, Rows):

@@ -30,7 +30,9 @@ from discreet.sql.analyze.release_scope import Draft, ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
+from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.grouping_sets import expand
+from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.refusal import refuse
 
 if TYPE_CHECKING:
@@ -87,7 +89,9 @@ class Splitter:
         """
         scope = self.query(statement.copy(), {})
         if isinstance(scope, Rows):
+            better = rewrites.without_units(statement, self.unit_names())
             raise self.refuse(statement, "This query returns rows of a private table.",
+                              f"Leave the unit out of the groups: {better}" if better else
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
         assert isinstance(scope.node, exp.Query)
         _make_limits_total(scope.node)
@@ -155,6 +159,11 @@ class Splitter:
         scope = self._plain_source(node, env)
         attached = [key for key, value in node.args.items() if value and key not in READ_OF_SOURCE]
         if isinstance(scope, Rows) and attached:
+            pivot = next(iter(node.args.get("pivots") or []), None)
+            if isinstance(pivot, exp.Pivot):
+                table = node.name or node.alias or "…"
+                raise self.refuse(pivot, rewrites.PIVOTED,
+                                  rewrites.of_pivot(pivot, table))  # fmt: skip
             raise self.refuse(node, f"{attached[0].upper()} is not supported beside private rows in FROM.",
                               "Write joins one after the other, and nothing else behind the table.")  # fmt: skip
         for join in node.args.get("joins") or []:
@@ -179,10 +188,7 @@ class Splitter:
                 return self._renamed(rel.scan(self.catalog.private[name]), node.args.get("alias"), node)
             if name in self.catalog.public:
                 return Public(node)
-            known = [*env, *self.catalog.private, *self.catalog.public]
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"The tables are {', '.join(known)}."
-            raise self.refuse(node, f"There is no table {node.name}.", hint)
+            raise self.no_table(node, env)
         if isinstance(node, exp.Subquery):
             scope = self.query(node, env)
             return self._renamed(scope, node.args.get("alias"), node) if isinstance(scope, Rows) else scope
@@ -344,6 +350,18 @@ class Splitter:
                 return sandbox.run(inner.sql("duckdb"))
         except PostProcessingError as error:
             raise self.refuse(node, error.cause, error.fix) from None
+
+    def unit_names(self) -> list[str]:
+        """The columns that name units, in lower case."""
+        return [t.unit.name.lower() for t in self.catalog.private.values() if t.unit is not None]
+
+    def no_table(self, node: exp.Table, env: Env) -> QueryRefused:
+        """The refusal of a table that is not there."""
+        tables = [name for name in self.catalog.public if name not in INFORMATION]
+        known = [*env, *self.catalog.private, *tables]
+        near = difflib.get_close_matches(node.name.lower(), known, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"The tables are {', '.join(known)}."
+        return self.refuse(node, f"There is no table {node.name}.", hint)
 
     def split_inner(self, node: exp.Expr, env: Env, skip: Set[str] = frozenset()) -> None:
         """Split the sub-queries inside the expressions of a public scope."""

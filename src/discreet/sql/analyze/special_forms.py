@@ -12,7 +12,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.analyze import date_forms
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.binder import Binder, clock_hour
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.functions.names import TYPE_WORDS
 from discreet.sql.functions.patterns import portable, problem
@@ -274,6 +274,10 @@ def _cast(binder: Binder, node: exp.Expr) -> Expression:
     if kind is _TYPE.DECIMAL:
         return _decimal(binder, node)
     name = CASTS.get(kind)
+    if name is None and kind is _TYPE.TIME:
+        raise binder.refuse(node, "A time of day has no type here.",
+                            f"Write extract(hour FROM CAST({inner.sql('duckdb')} AS TIMESTAMP)) of a time stamp, or "
+                            f"{clock_hour(inner.sql('duckdb'))} of a text like 9:27AM.")  # fmt: skip
     if name is None:
         raise binder.refuse(
             node,

@@ -20,10 +20,12 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows, UnitAggregate, WindowCall
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.implied_bounds import of_count, of_sum
 from discreet.sql.expressions.dialect import WIDE
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import takes_a_number
+from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
 
@@ -93,7 +95,7 @@ class UnitScope:
 
     def _lift(self, node: exp.Expr) -> exp.Expr:
         if is_aggregate(node):
-            aggregate, kind, span = read_unit_aggregate(node, self.binder)
+            aggregate, kind, span = read_unit_aggregate(node, self.binder, self.frame.rows.max_rows)
             name = f"g{len(self.aggregates)}"
             self.aggregates.append((name, aggregate))
             self.columns[name] = Column(name, kind, span)
@@ -140,8 +142,13 @@ def _copied(node: exp.Expr, f: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     return out
 
 
-def read_unit_aggregate(node: exp.Expr, binder: Binder) -> tuple[UnitAggregate, Type, Span]:
+def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[UnitAggregate, Type, Span]:
     """Read an aggregate over the rows of one unit.
+
+    Args:
+        node: the aggregate.
+        binder: reads its argument.
+        rows: how many rows of a unit are expected to count, from which bounds follow.
 
     Raises:
         QueryRefused: it is not supported, or its sum would depend on the order of the rows.
@@ -150,28 +157,31 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder) -> tuple[UnitAggregate, 
     if isinstance(node, exp.Filter):
         condition = binder.condition(node.expression.this)
         node = node.this
-    some = Span(Fraction(0), None, nullable=False)
+    some, many = Span(Fraction(0), None, nullable=False), of_count(rows)
     if isinstance(node, exp.CountIf):
         one = fn.case([(binder.condition(node.this), Literal(1, Type.INTEGER))], Literal(None, Type.INTEGER))
-        return UnitAggregate({"": "COUNT({0})"}, _filtered(one, condition)), Type.INTEGER, some
+        return UnitAggregate({"": "COUNT({0})"}, _filtered(one, condition), many), Type.INTEGER, some
     if isinstance(node, exp.Count):
         distinct = isinstance(node.this, exp.Distinct)
         inner = node.this.expressions[0] if distinct else node.this
         if inner is None or isinstance(inner, exp.Star):
             if condition is None:
                 return (
-                    UnitAggregate({"": "COUNT(*)"}, None),
+                    UnitAggregate({"": "COUNT(*)"}, None, many),
                     Type.INTEGER,
                     Span(Fraction(1), None, nullable=False),
                 )
             return (
-                UnitAggregate({"": "COUNT({0})"}, _filtered(Literal(1, Type.INTEGER), condition)),
+                UnitAggregate({"": "COUNT({0})"}, _filtered(Literal(1, Type.INTEGER), condition), many),
                 Type.INTEGER,
                 some,
             )
         sql = "COUNT(DISTINCT {0})" if distinct else "COUNT({0})"
         argument = binder.bind(inner) if distinct else binder.presence(inner)
-        return UnitAggregate({"": sql}, _filtered(argument, condition)), Type.INTEGER, some
+        return UnitAggregate({"": sql}, _filtered(argument, condition), many), Type.INTEGER, some
+    better = rewrites.of_unit_aggregate(node)
+    if better is not None:
+        raise binder.refuse(node, *better)
     if isinstance(node.this, exp.Distinct | exp.Order) or node.args.get("expressions"):
         raise binder.refuse(node, "An aggregate takes one argument here.", "Write it plainly.")
     if isinstance(node, exp.Min | exp.Max):
@@ -187,7 +197,8 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder) -> tuple[UnitAggregate, 
     if isinstance(node, exp.Sum | exp.Avg):
         argument, step = _summable(node, _filtered(binder.bind(node.this), condition), binder)
         sql, kind, span = _sum_sql(isinstance(node, exp.Avg), argument, step)
-        return UnitAggregate(_in_dialects(sql, ""), argument), kind, span
+        follows = of_sum(argument.span, step, rows) if isinstance(node, exp.Sum) else None
+        return UnitAggregate(_in_dialects(sql, ""), argument, follows), kind, span
     raise binder.refuse(node, f"{node.key.upper()} is not supported per unit.",
                         "Use COUNT, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND.")  # fmt: skip
 
@@ -243,15 +254,19 @@ def _sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Typ
     low = Fraction(0) if lo is not None and lo >= 0 else None
     high = Fraction(0) if hi is not None and hi <= 0 else None
     if step == 1:
-        return (
-            f"CAST(GREATEST(LEAST({total}, {SATURATE}), -{SATURATE}) AS BIGINT)",
-            Type.INTEGER,
-            Span(low, high, True),
-        )
+        return capped(total, "COUNT({x}){over}"), Type.INTEGER, Span(low, high, True)
     most = LARGEST // step
     if most < MOST_TOTAL:
-        total = f"GREATEST(LEAST({total}, {most}), -{most})"
-    return f"(CAST({total} AS DOUBLE) * {size})", Type.FLOAT, Span(low, high, True)
+        within = f"GREATEST(LEAST({total}, {most}), -{most})"
+        total = f"CASE WHEN COUNT({{x}}){{over}} > 0 THEN {within} END"
+    return f"(CAST(({total}) AS DOUBLE) * {size})", Type.FLOAT, Span(low, high, True)
+
+
+def capped(total: str, count: str) -> str:
+    """A wide sum that saturates. GREATEST and LEAST pass over NULL, so whether there is anything is asked first."""
+    return (
+        f"(CASE WHEN {count} > 0 THEN CAST(GREATEST(LEAST({total}, {SATURATE}), -{SATURATE}) AS BIGINT) END)"
+    )
 
 
 # Window functions ---------------------------------------------------------------------------------------------
@@ -292,6 +307,9 @@ def windowed(
 
 
 def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> tuple[WindowCall, Type, Span]:
+    if isinstance(node.this, exp.Ntile):
+        raise refuse(node, "NTILE numbers a row by the rows of other people.",
+                     rewrites.of_ntile(node.this, node.args.get("order")))  # fmt: skip
     if not frame.rows.per_unit:
         raise refuse(node, "A window over rows that are one unit each would mix units.", "Remove it.")
     partition = [binder.bind(p) for p in node.args.get("partition_by") or []]
@@ -337,7 +355,7 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
             call = WindowCall(spelling, tuple(args), rest, tuple(order), True, framed_sql)
             return call, args[0].type, args[0].span.null()
     if is_window_aggregate(function):
-        aggregate, kind_, span = read_unit_aggregate(function, binder)
+        aggregate, kind_, span = read_unit_aggregate(function, binder, frame.rows.max_rows)
         if isinstance(function, exp.Sum | exp.Avg):
             argument, step = _summable(function, binder.bind(function.this), binder)
             sql, kind_, span = _sum_sql(isinstance(function, exp.Avg), argument, step)
@@ -349,7 +367,7 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
             raise refuse(
                 function, "DISTINCT is not supported in a window.", "Group by the unit in a sub-query."
             )
-        call = WindowCall(spelling, tuple(args_), rest, tuple(order), framed, frame_sql)
+        call = WindowCall(spelling, tuple(args_), rest, tuple(order), framed, frame_sql, aggregate.follows)
         return call, kind_, span.null()
     raise refuse(function, f"{function.sql('duckdb')} is not supported as a window over private rows.",
                  "Use row_number, rank, lag, lead, first_value, last_value, COUNT, SUM, AVG, MIN or MAX.")  # fmt: skip

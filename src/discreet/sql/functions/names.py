@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
+from discreet.sql.syntax import rewrites
 
 TYPE_WORDS = {
     Type.BOOLEAN: "a boolean", Type.INTEGER: "an integer", Type.FLOAT: "a number", Type.TEXT: "a text",
@@ -53,7 +54,7 @@ BY_NAME = {
 _NOW = ("The moment of asking is not part of the question, so it would not mean the same tomorrow.",
         "Write the date as a literal, for instance DATE '2024-06-30'.")  # fmt: skip
 _CHANCE = ("A random value would make the answer depend on more than the data.", "Remove it.")
-_SIZE = ("It could make a text of any length.", "Use lpad, or write the text out.")
+_SIZE = ("It could make a text of any length.", "Write lpad(x, 3, '0'), or the text out.")
 _HASH = ("Nothing is known of what a hash may be, so it has no bounds and no keys.", "Use the value itself.")
 _NAN = ("NaN is read as NULL, and infinities are clamped to the bounds.", "Write x IS NULL.")
 REASONS: dict[str, tuple[str, str]] = {
@@ -69,7 +70,9 @@ REASONS: dict[str, tuple[str, str]] = {
     "glob": ("GLOB is not supported.", "Use LIKE, or regexp_matches."),
     "collate": ("Texts are compared by code point.", "Use lower(x) to compare without case."),
     **dict.fromkeys(("strptime", "try_strptime"), ("Texts of another form have no date.",
-                                                  "Write TRY_CAST(x AS DATE), or cut it with substring.")),
+                                                  "Write CAST(x AS DATE) where they are like 2024-01-31, or cut them: "
+                                                  "make_date(CAST(substring(x, 7, 4) AS BIGINT), …); of texts like "
+                                                  "9:27AM the hour is CAST(split_part(x, ':', 1) AS BIGINT).")),
     "interval": ("An interval can only be added to a date or subtracted from one.", "Write x + INTERVAL 1 MONTH."),
 }  # fmt: skip
 """Why some functions are left out for good, and what to write instead."""
@@ -118,7 +121,13 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
     if name in REASONS:
         why, fix = REASONS[name]
         return f"{cause} {why}", fix
-    near = difflib.get_close_matches(name, [*names(), *other_names()], n=1)
+    better = rewrites.of_aggregate(node)
+    if better is not None:
+        return better
+    aggregates = (*rewrites.AGGREGATES, *rewrites.SYNONYMS) if isinstance(node, exp.Anonymous) else ()
+    near = difflib.get_close_matches(name, [*aggregates, *names(), *other_names()], n=1)
+    if near and near[0] in aggregates:
+        return f"There is no function {name}.", f"Did you mean {rewrites.aggregate(near[0], node)}?"
     return cause, f"Did you mean {near[0]}?" if near else f"Use one of: {', '.join(names())}."
 
 

@@ -22,6 +22,7 @@ from discreet.sql.plan.plan import AnyMeasure, Discovery, Part, Plan, ReleasePla
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Choice, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
+from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.parse import parse
 
@@ -106,6 +107,9 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
     """
     statement = parse(text)
     splitter = Splitter(text, catalog, unknown_keys)
+    table = described(statement)
+    if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
+        raise splitter.no_table(table, {})
     post = splitter.split(statement)
     for draft in splitter.drafts:
         if not draft.requests and not draft.unknown:

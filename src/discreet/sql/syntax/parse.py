@@ -13,7 +13,9 @@ from sqlglot.tokenizer_core import TokenType
 
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.errors import QueryRefused
-from discreet.sql.syntax.refusal import refuse
+from discreet.sql.syntax import looking, rewrites
+from discreet.sql.syntax.refusal import at, refuse
+from discreet.sql.syntax.rewrites import padded
 
 MAX_TEXT = 100_000
 MAX_DEPTH = 120
@@ -52,11 +54,17 @@ def parse(text: str) -> exp.Query:
         v for k, v in statement.args.items() if k != "this"
     ):
         statement = statement.this
+    statement = looking.as_query(statement, text)
     if not isinstance(statement, exp.Query):
+        if isinstance(statement, exp.Pivot):
+            table = rewrites.sql(statement.this) if isinstance(statement.this, exp.Table) else "…"
+            raise refuse(statement, text, rewrites.PIVOTED,
+                         rewrites.of_pivot(statement, table))  # fmt: skip
         kind = type(statement).__name__.upper()
         raise refuse(
             statement, text, f"This is a {kind} statement; only SELECT can be answered.", "Write a SELECT."
         )
+    looking.rename(statement)
     _check(statement, text)
     return statement
 
@@ -84,8 +92,7 @@ def _check(statement: exp.Query, text: str) -> None:
                     raise refuse(node, text, f"The table function {name} is not allowed in a query.",
                                  "Name a table of the session; the steward can add one to the policy.")  # fmt: skip
             elif node.args.get("db") is not None or node.args.get("catalog") is not None:
-                raise refuse(node, text, "A table is named by one word, without schema or database.",
-                             f"Write {node.name}.")  # fmt: skip
+                raise refuse(node, text, *looking.no_schema(node))
         if isinstance(node, exp.Identifier) and node.name.startswith(RESERVED):
             raise refuse(
                 node, text, "Names that begin with two underscores are reserved.", "Choose another name."
@@ -104,12 +111,16 @@ def _refuse_functions(statement: exp.Query, text: str) -> None:
     called = {a.text.lower() for a, b in pairwise(tokens) if b.token_type is TokenType.L_PAREN}
     functions = list(statement.find_all(exp.Func))
     called |= {_function_name(node) for node in functions}
+    if "lpad" in called and padded(statement):
+        called.remove("lpad")
     for name in sorted(called & FORBIDDEN_FUNCTIONS.keys()):
         written = (
             n for n in functions if name in (_function_name(n), n.sql("duckdb").partition("(")[0].lower())
         )
-        raise refuse(next(written, None), text, f"The function {name} is not allowed in a query.",
-                     "Remove it: a query reads the tables of the session and nothing else.")  # fmt: skip
+        fix = "Remove it: a query reads the tables of the session and nothing else."
+        if name in ("lpad", "rpad", "repeat"):
+            fix = "Write lpad(x, 3, '0'), with a literal width of at most 100 and one literal character; or left(x, 3)."
+        raise refuse(next(written, None), text, f"The function {name} is not allowed in a query.", fix)
 
 
 def _refuse_twins(statement: exp.Query, text: str) -> None:
@@ -141,5 +152,15 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
         wrong = str(first.get("highlight") or "")
         start = max(0, column - max(1, len(wrong)))
         picture = f"  {shown}\n  {' ' * start}{'^' * max(1, len(wrong))}"
+    meant = rewrites.misspelt(text, _offset(text, line, column)) if line else None
+    if meant is not None:
+        start, end, keyword = meant
+        return at(text, start, end, f"This is not SQL that can be read: {what}.",
+                        f"Did you mean {keyword}, where it says {text[start:end]}?")  # fmt: skip
     return QueryRefused(f"This is not SQL that can be read: {what}.", "Check the spelling there.",
                         line=line, column=column, picture=picture)  # fmt: skip
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    """The place in a text of a line and a column, both from 1."""
+    return sum(len(one) + 1 for one in text.split("\n")[: line - 1]) + column - 1

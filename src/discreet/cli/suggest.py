@@ -1,0 +1,114 @@
+"""What a draft of a policy proposes for a column, from its name and type alone; no value is ever looked at.
+
+A proposal is a line that loads as it stands, with the words beside it. The steward decides.
+"""
+
+from __future__ import annotations
+
+import re
+
+PEOPLE = (
+    "patient", "person", "people", "user", "visitor", "customer", "client", "member", "student", "pupil",
+    "employee", "worker", "subject", "participant", "respondent", "citizen", "resident", "household", "account",
+    "device", "subscriber", "donor", "driver", "guest", "player", "voter", "taxpayer", "passenger", "tenant",
+)  # fmt: skip
+NUMBERS = ("ssn", "nhs", "nino", "email", "mail", "phone", "uid", "pid", "id", "uuid", "guid")
+NAMELESS = ("BOOLEAN", "DATE", "TIMESTAMP", "OTHER")
+"""Types of which no column tells people apart."""
+
+_PARTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("year", "yr", "yob"), "1900, 2030", "a year"),
+    (("quarter",), "1, 4", "a quarter"),
+    (("month",), "1, 12", "a month"),
+    (("week",), "1, 53", "a week"),
+    (("weekday", "dow"), "0, 7", "a day of the week"),
+    (("day", "dom"), "1, 31", "a day of the month"),
+    (("hour",), "0, 23", "an hour"),
+    (("minute", "second"), "0, 59", "a minute or second"),
+    (("age",), "0, 120", "an age"),
+    (("percent", "percentage", "pct"), "0, 100", "a percentage"),
+    (("share", "ratio", "fraction", "probability"), "0, 1", "a share"),
+    (("lat", "latitude"), "-90, 90", "a latitude"),
+    (("lon", "lng", "longitude"), "-180, 180", "a longitude"),
+)
+_FLAGS = ("is", "has", "was", "flag", "flagged", "active", "deleted", "enabled")
+_DATES = ("date", "dob", "birthday", "at", "on", "time", "timestamp", "datetime")
+_DAYS, _MOMENTS = "2024-01-01, 2024-12-31", "2024-01-01T00:00:00, 2024-12-31T23:59:59"
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name.
+
+    Example:
+        >>> words_of("VisitorId"), words_of("birth_year")
+        (['visitor', 'id'], ['birth', 'year'])
+    """
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
+    return [word for word in re.split(r"[^a-z0-9]+", spaced) if word]
+
+
+def is_unit(name: str) -> bool:
+    """Whether a column may tell people apart, by its name.
+
+    Example:
+        >>> [n for n in ("patient_id", "VisitorId", "age", "paid", "userName", "uid") if is_unit(n)]
+        ['patient_id', 'VisitorId', 'userName', 'uid']
+    """
+    return any(word in NUMBERS or word.removesuffix("s") in PEOPLE for word in words_of(name))
+
+
+def units(columns: list[tuple[str, str]]) -> list[str]:
+    """The columns that may tell people apart, the likeliest first.
+
+    Example:
+        >>> units([("visit_id", "INTEGER"), ("patient_id", "INTEGER"), ("user", "BOOLEAN"), ("age", "INTEGER")])
+        ['patient_id', 'visit_id']
+    """
+
+    def rank(name: str) -> int:
+        words = words_of(name)
+        person = any(word.removesuffix("s") in PEOPLE for word in words)
+        return -2 * person - any(word in NUMBERS for word in words)
+
+    return sorted((name for name, kind in columns if is_unit(name) and kind not in NAMELESS), key=rank)
+
+
+def suggest(name: str, kind: str) -> tuple[str, str] | None:
+    """What to declare about a column, and why, where its name or type says something; None otherwise.
+
+    Args:
+        name: of the column.
+        kind: its logical type; empty when it is not known, as in a CSV file.
+
+    Example:
+        >>> suggest("birth_year", "INTEGER"), suggest("is_smoker", "INTEGER")
+        (('bounds = [1900, 2030]', 'a year, by its name'), ('keys = [0, 1]', 'a flag, by its name'))
+        >>> suggest("cost", "FLOAT") is None
+        True
+    """
+    words = words_of(name)
+    if is_unit(name):
+        return "", "an id, by its name: tells people apart, perhaps; it is counted, not summed"
+    if kind == "BOOLEAN":
+        return "", "true or false: it can be grouped by and averaged as it is"
+    if kind == "OTHER":
+        return "", "it cannot be asked about"
+    if kind == "DATE":
+        return f"bounds = [{_DAYS}]", ""
+    if kind == "TIMESTAMP":
+        return f"bounds = [{_MOMENTS}]", ""
+    dated = any(word in _DATES for word in words[-1:]) or "date" in words
+    if kind == "TEXT":
+        return ("", "a date, by its name: CAST(… AS DATE) reads it in a question") if dated else None
+    if dated and not kind:
+        return f"bounds = [{_DAYS}]", "a date, by its name"
+    if words and (words[0] in _FLAGS[:3] or any(word in _FLAGS[3:] for word in words)) and kind != "FLOAT":
+        return "keys = [0, 1]", "a flag, by its name"
+    for names, ends, what in _PARTS:
+        if any(word.removesuffix("s") in names for word in words):
+            return f"bounds = [{_as(kind, ends)}]", f"{what}, by its name"
+    return None
+
+
+def _as(kind: str, ends: str) -> str:
+    return re.sub(r"\d+", r"\g<0>.0", ends) if kind == "FLOAT" else ends

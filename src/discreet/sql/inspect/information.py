@@ -1,0 +1,125 @@
+"""What analysts may know of the tables before they ask: the contents of information_schema, from the policy alone.
+
+Names and types of columns, and what the policy says of them, are public; they stand in every refusal and explanation,
+too. No row is read, and no number here is one of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.schema import Type
+from discreet.policy import Policy
+from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
+from discreet.sql.inspect.column_rules import rule
+from discreet.sql.inspect.wording import end
+from discreet.sql.syntax.looking import COLUMNS, INFORMATION, TABLES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TYPES = {
+    Type.INTEGER: "BIGINT", Type.FLOAT: "DOUBLE", Type.BOOLEAN: "BOOLEAN", Type.TEXT: "VARCHAR", Type.DATE: "DATE",
+    Type.TIMESTAMP: "TIMESTAMP", Type.OTHER: "OTHER",
+}  # fmt: skip
+_SUMS = "SUM, AVG, MEDIAN"
+_ANY = "COUNT, WHERE"
+
+
+def with_information(catalog: Catalog, policy: Policy) -> Catalog:
+    """The catalog with the two tables of information_schema among its public ones.
+
+    Example:
+        >>> from discreet.engines.schema import ColumnSchema
+        >>> policy = Policy.for_table("t", privacy_unit="who", max_rows=2, bounds={"age": (0, 120)}, budget=1)
+        >>> schema = {n: ColumnSchema(n, Type.INTEGER) for n in ("who", "age")}
+        >>> catalog = with_information(Catalog.build(policy, {"t": schema}, {}), policy)
+        >>> catalog.public["information_schema.columns"].column("declared").to_pylist()
+        ['privacy unit', 'clamped to 0 … 120']
+    """
+    return replace(catalog, public={**_contents(catalog, policy), **catalog.public})
+
+
+def told(catalog: Catalog, policy: Policy) -> dict[str, pa.Table]:
+    """The public tables whose contents are data of somebody, and not made of the policy."""
+    own = {name.lower() for name in policy.tables}
+    return {n: t for n, t in catalog.public.items() if n in own or n not in INFORMATION}
+
+
+def _contents(catalog: Catalog, policy: Policy) -> dict[str, pa.Table]:
+    import pyarrow as pa
+
+    text, whole = pa.string(), pa.int64()
+    tables, columns = [], []
+    for name, declared in policy.tables.items():
+        private = catalog.private.get(name.lower())
+        listed = list(_private(private, policy)) if private else list(_public(catalog.public[name.lower()]))
+        unit = None if declared.public else declared.privacy_unit
+        kind = "public" if declared.public else "private"
+        tables.append(("main", name, "BASE TABLE", kind, unit, declared.max_rows, len(listed)))
+        columns += [("main", name, at + 1, *one) for at, one in enumerate(listed)]
+    kinds = [("table_schema", text), ("table_name", text), ("table_type", text), ("kind", text),
+             ("privacy_unit", text), ("max_rows", whole), ("columns", whole)]  # fmt: skip
+    columns_kinds = [("table_schema", text), ("table_name", text), ("ordinal_position", whole),
+                     ("column_name", text), ("data_type", text), ("is_nullable", text), ("lower_bound", text),
+                     ("upper_bound", text), ("keys", whole), ("declared", text), ("answers", text)]  # fmt: skip
+    return {TABLES: _table(tables, kinds), COLUMNS: _table(columns, columns_kinds)}
+
+
+def _table(rows: list[tuple[Any, ...]], kinds: list[tuple[str, pa.DataType]]) -> pa.Table:
+    import pyarrow as pa
+
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(kinds)
+    return pa.table(
+        [pa.array(c, kind) for c, (_, kind) in zip(columns, kinds, strict=True)], [name for name, _ in kinds]
+    )
+
+
+def _private(table: PrivateTable, policy: Policy) -> Iterator[tuple[Any, ...]]:
+    for column in table.columns.values():
+        span = column.scan.span
+        lower, upper = None, None
+        if span.bounded and span.domain is None and column.type not in (Type.BOOLEAN, Type.TEXT):
+            assert span.lo is not None
+            assert span.hi is not None
+            lower, upper = end(span.lo, column.type), end(span.hi, column.type)
+        keys = None if span.domain is None or column.type is Type.BOOLEAN else len(span.domain)
+        unit = table.unit is not None and column.name == table.unit.name
+        declared = "privacy unit" if unit else rule(table, column, policy)
+        yield column.name, TYPES[column.type], "YES", lower, upper, keys, declared, _answers(column, unit)
+
+
+def _answers(column: PrivateColumn, unit: bool) -> str:
+    """Which parts of a question the column can stand in as it is."""
+    span, kind = column.scan.span, column.type
+    if unit:
+        return f"COUNT(DISTINCT {column.name}), joins, GROUP BY in a sub-query"
+    if kind is Type.OTHER:
+        return "nothing"
+    found = [_ANY]
+    if span.domain is not None or (span.bounded and kind in (Type.INTEGER, Type.DATE, Type.BOOLEAN)):
+        found.append("GROUP BY")
+    if kind is Type.BOOLEAN or (span.bounded and kind in (Type.INTEGER, Type.FLOAT)):
+        found.append(_SUMS)
+    elif kind in (Type.INTEGER, Type.FLOAT):
+        found.append(f"{_SUMS} of clamp({column.name}, lo, hi)")
+    return ", ".join(found)
+
+
+def _public(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    for field in table.schema:
+        yield field.name, _named(field.type), "YES", None, None, None, "public", "anything"
+
+
+def _named(kind: pa.DataType) -> str:
+    import pyarrow as pa
+
+    types = pa.types
+    for test, name in ((types.is_boolean, "BOOLEAN"), (types.is_integer, "BIGINT"), (types.is_floating, "DOUBLE"),
+                       (types.is_decimal, "DOUBLE"), (types.is_string, "VARCHAR"), (types.is_large_string, "VARCHAR"),
+                       (types.is_date, "DATE"), (types.is_timestamp, "TIMESTAMP")):  # fmt: skip
+        if test(kind):
+            return name
+    return str(kind).upper()

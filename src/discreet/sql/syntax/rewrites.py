@@ -1,0 +1,221 @@
+"""What to write instead of what is refused: fixes made of the query itself, so that they can be typed as shown."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ParseError, TokenError
+
+AGGREGATES = (
+    "count", "sum", "avg", "variance", "stddev", "median", "quantile_cont", "min", "max", "corr", "covar_pop",
+    "regr_slope", "count_if",
+)  # fmt: skip
+SYNONYMS = {
+    "average": "avg",
+    "mean": "avg",
+    "total": "sum",
+    "var": "variance",
+    "std": "stddev",
+    "sd": "stddev",
+}
+"""What other systems call them."""
+KEYWORDS = (
+    "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "WITH", "QUALIFY", "BETWEEN", "UNION",
+    "DISTINCT", "BY", "AND", "AS", "ON",
+)  # fmt: skip
+MOST_WORDS = 40
+"""How many words of a text that cannot be read are tried as misspelt keywords."""
+MOST_PADDED = 100
+PIVOTED = "PIVOT and UNPIVOT make columns of values, or values of columns, of single rows."
+
+
+def aggregate(name: str, node: exp.Expr) -> str:
+    """An aggregate that is known, perhaps under another name, with the arguments of one that is not.
+
+    Example:
+        >>> aggregate("count", sqlglot.parse_one("cont(*)")), aggregate("mean", sqlglot.parse_one("maen(age)"))
+        ('COUNT(*)', 'AVG(age)')
+    """
+    meant = SYNONYMS.get(name, name)
+    return f"{meant.upper()}({', '.join(sql(each) for each in node.expressions)})"
+
+
+def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
+    """Cause and fix of an aggregate that is not supported over private rows; None where nothing better is known."""
+    name = called(node)
+    x = sql(node.this) if isinstance(node.this, exp.Expr) else ", ".join(map(sql, node.expressions))
+    if name == "mode":
+        return (f"{name} shows a value of the data.",
+                f"Group by it: SELECT {x}, COUNT(*) AS n … GROUP BY {x} ORDER BY n DESC LIMIT 1.")  # fmt: skip
+    if name == "histogram":
+        return (f"{name} makes a map of values of the data.",
+                f"Group by it: SELECT {x}, COUNT(*) AS n … GROUP BY {x}; or by width_bucket({x}, 0, 100, 10), in bins "
+                "of your choice.")  # fmt: skip
+    if name in ("any_value", "first", "last", "arbitrary", "arg_max", "arg_min", "max_by", "min_by"):
+        first = sql(node.this) if isinstance(node.this, exp.Expr) else x.partition(",")[0]
+        return (f"{name} shows the value of one row.",
+                f"Add {first} to GROUP BY; or write MEDIAN({first}), of a number.")  # fmt: skip
+    if name in ("list", "array_agg", "string_agg", "group_concat", "listagg"):
+        return f"{name} shows the values of single rows.", f"Use COUNT({x}), or group by {x}."
+    return None
+
+
+def of_unit_aggregate(node: exp.Expr) -> tuple[str, str] | None:
+    """The same for an aggregate over the rows of one unit."""
+    name = called(node)
+    x = sql(node.this) if isinstance(node.this, exp.Expr) else ", ".join(map(sql, node.expressions))
+    if name in ("any_value", "first", "last", "arbitrary", "mode"):
+        return (f"{name} depends on the order of the rows.",
+                f"Write MIN({x}) or MAX({x}).")  # fmt: skip
+    if name in ("median", "quantile_cont", "quantile_disc", "stddev", "variance"):
+        return f"{name} is not supported per unit.", f"Write AVG({x}), or MIN({x}) and MAX({x})."
+    return None
+
+
+def of_quantiles(function: str, x: str, shares: exp.Expr) -> str:
+    """The fix of several quantiles in one call.
+
+    Example:
+        >>> of_quantiles("QUANTILE_CONT", "age", sqlglot.parse_one("[0.25, 0.5]", read="duckdb"))
+        'Write one for each: QUANTILE_CONT(age, 0.25), QUANTILE_CONT(age, 0.5).'
+    """
+    return f"Write one for each: {', '.join(f'{function}({x}, {sql(q)})' for q in shares.expressions)}."
+
+
+def of_pivot(node: exp.Pivot, table: str) -> str:
+    """The fix of a PIVOT: the groups in rows.
+
+    Example:
+        >>> of_pivot(sqlglot.parse_one("PIVOT t ON c USING SUM(x)", read="duckdb"), "t")
+        'Write the groups in rows: SELECT c, SUM(x) AS v FROM t GROUP BY c; or a column each: ...'
+    """
+    if node.args.get("unpivot"):
+        return "Write the columns one by one, or put queries together with UNION ALL."
+    fields = node.args.get("fields") or []
+    by = [sql(one.this if isinstance(one, exp.In) else one) for one in (fields or node.expressions)]
+    group = node.args.get("group")
+    if isinstance(group, exp.Group):
+        by = [*map(sql, group.expressions), *by]
+    using = node.args.get("using") or (node.expressions if fields else [])
+    first = sql(using[0].this if isinstance(using[0], exp.Alias) else using[0]) if using else "COUNT(*)"
+    if not by:
+        return "Write SELECT …, COUNT(*) AS n FROM … GROUP BY …."
+    listed = ", ".join(by)
+    return (
+        f"Write the groups in rows: SELECT {listed}, {first} AS v FROM {table} GROUP BY {listed}; or a column each: "
+        f"{first} FILTER (WHERE {by[-1]} = …)."
+    )
+
+
+def of_ntile(node: exp.Expr, order: exp.Expr | None) -> str:
+    """The fix of NTILE, which numbers rows by those of other people."""
+    x = sql(order.expressions[0].this) if order is not None and order.expressions else "x"
+    return (
+        f"Ask for the limits first, as QUANTILE_CONT({x}, 0.25), and write their values into WHERE {x} <= …"
+    )
+
+
+def without_units(statement: exp.Query, units: Sequence[str]) -> str:
+    """The statement without the unit among its groups, as it can be asked; empty where that is not simple.
+
+    Example:
+        >>> without_units(sqlglot.parse_one("SELECT id, sex, COUNT(*) FROM t GROUP BY id, sex"), ["id"])
+        'SELECT sex, COUNT(*) FROM t GROUP BY sex'
+    """
+    group = statement.args.get("group")
+    if not isinstance(statement, exp.Select) or not isinstance(group, exp.Group):
+        return ""
+    if any(value for key, value in group.args.items() if key != "expressions"):
+        return ""
+    if any(statement.args.get(part) for part in ("having", "qualify", "order", "limit", "with_", "distinct")):
+        return ""
+
+    def is_unit(node: exp.Expr) -> bool:
+        inner = node.this if isinstance(node, exp.Alias) else node
+        return isinstance(inner, exp.Column) and inner.name.lower() in units
+
+    if any(isinstance(key, exp.Literal) for key in group.expressions):
+        return ""
+    items = [item.copy() for item in statement.expressions if not is_unit(item)]
+    if any(item.is_star for item in items):
+        return ""
+    keys = [key.copy() for key in group.expressions if not is_unit(key)]
+    if not any(item.find(exp.AggFunc) for item in items):
+        items.append(exp.alias_(exp.Count(this=exp.Star()), "n"))
+    out = statement.copy()
+    out.set("expressions", items)
+    out.set("group", exp.Group(expressions=keys) if keys else None)
+    return sql(out)
+
+
+def misspelt(text: str, readable_to: int) -> tuple[int, int, str] | None:
+    """The word of a text that is no SQL that should have been a keyword: its place, and that keyword.
+
+    Args:
+        text: what could not be read.
+        readable_to: where the parser stopped; the word is one of those before, or at it.
+    """
+    try:
+        tokens = DuckDB().tokenize(text)
+    except TokenError:
+        return None
+    words = [
+        t
+        for t in tokens
+        if t.text.isalpha() and t.text.upper() not in KEYWORDS and t.start <= readable_to + 1
+    ]
+    for token in reversed(words[-MOST_WORDS:]):
+        for keyword in difflib.get_close_matches(token.text.upper(), KEYWORDS, n=1, cutoff=0.7):
+            mended = text[: token.start] + keyword + text[token.end + 1 :]
+            if _reads(mended):
+                return token.start, token.end + 1, keyword
+    return None
+
+
+def padded(query: exp.Query) -> bool:
+    """Whether every LPAD of a query pads to a literal width of at most 100 with one literal character."""
+    pads = list(query.find_all(exp.Pad))
+    written = [t for t in _calls(sql(query)) if t == "lpad"]
+    return len(pads) == len(written) and all(map(_small, pads))
+
+
+def _small(node: exp.Pad) -> bool:
+    width, fill = node.expression, node.args.get("fill_pattern")
+    wide = isinstance(width, exp.Literal) and not width.is_string and width.name.isdecimal()
+    filled = fill is None or (isinstance(fill, exp.Literal) and fill.is_string and len(fill.name) == 1)
+    return bool(node.args.get("is_left")) and wide and int(width.name) <= MOST_PADDED and filled
+
+
+def _calls(text: str) -> Iterator[str]:
+    tokens = DuckDB().tokenize(text)
+    for at, token in enumerate(tokens[:-1]):
+        if tokens[at + 1].text == "(":
+            yield token.text.lower()
+
+
+def _reads(text: str) -> bool:
+    try:
+        return all(isinstance(s, exp.Query) for s in sqlglot.parse(text, read="duckdb") if s is not None)
+    except (ParseError, TokenError, RecursionError):
+        return False
+
+
+def called(node: exp.Expr) -> str:
+    """The name of a function as DuckDB calls it.
+
+    Example:
+        >>> [called(sqlglot.parse_one(f"{name}(x)", read="duckdb")) for name in ("any_value", "mode")]
+        ['any_value', 'mode']
+    """
+    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
+        return node.name.lower()
+    return sql(node).partition("(")[0].lower()
+
+
+def sql(node: exp.Expr) -> str:
+    """An expression as it is written in DuckDB."""
+    return node.sql("duckdb", comments=False)

@@ -1,0 +1,81 @@
+"""Fixes that are made of the query: padding stays small everywhere, hours are read right, and keywords are found."""
+
+from __future__ import annotations
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.errors import QueryRefused
+from discreet.session import Session
+from discreet.sql.analyze.binder import clock_hour
+from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.parse import parse
+
+LARGE = [
+    "SELECT lpad('x', 1000000000, 'y') AS p, COUNT(*) AS n FROM data",
+    "SELECT n, lpad('x', n, 'y') AS p FROM (SELECT COUNT(*) AS n FROM data) AS v",
+    "SELECT lpad('x', 3, 'y') AS q, lpad('x', 101, 'y') AS p, COUNT(*) AS n FROM data",
+    "SELECT lpad('x', 9, lpad('y', 999999, 'z')) AS p, COUNT(*) AS n FROM data",
+    "SELECT rpad('x', 9, 'y') AS p, COUNT(*) AS n FROM data",
+]
+
+
+@pytest.fixture
+def session() -> Session:
+    return dp.protect(pa.table({"a": [1, 2]}), privacy_unit="row", budget=10, bounds={"a": (0, 99)})
+
+
+@pytest.mark.parametrize("sql", LARGE)
+def test_what_could_make_a_text_of_any_length_is_refused(session: Session, sql: str) -> None:
+    with pytest.raises(QueryRefused, match="pad is not allowed"):
+        session.sql(sql, 1)
+    assert session.budget.spent == 0
+
+
+def test_a_check_that_looks_at_no_width_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewrites, "_small", lambda node: True)
+    for sql in LARGE[:4]:
+        parse(sql)
+
+
+def test_lpad_is_answered_on_rows_and_above_them(session: Session) -> None:
+    question = (
+        "SELECT lpad(CAST(a AS VARCHAR), 3, '0') AS k, lpad('x', 5) AS p, COUNT(*) AS n FROM data GROUP BY 1"
+    )
+    rows = session.sql(question, 1).to_arrow().to_pylist()
+    assert [row["k"] for row in rows][:2] == ["000", "001"]
+    assert rows[0]["p"] == "    x"
+
+
+def test_the_hour_of_a_clock_is_that_of_the_clock() -> None:
+    connection = duckdb.connect()
+    for hour in range(24):
+        shown = f"{hour % 12 or 12}:{7 * hour % 60:02d}{'AM' if hour < 12 else 'pm'}"
+        ((read,),) = connection.execute(f"SELECT {clock_hour('x')} FROM (SELECT '{shown}' AS x)").fetchall()
+        assert read == hour
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("selct 1 AS a", ("selct", "SELECT")),
+        ("SELECT 1 AS a\nFORM t", ("FORM", "FROM")),
+        ("SELECT a FROM t WHERE a > 1 ODER BY a", ("ODER", "ORDER")),
+        ("WTIH q AS (SELECT 1 AS a) SELECT a FROM q", ("WTIH", "WITH")),
+    ],
+)
+def test_a_misspelt_keyword_is_found_and_its_place_shown(text: str, found: tuple[str, str]) -> None:
+    with pytest.raises(QueryRefused) as caught:
+        parse(text)
+    assert caught.value.place == found[0]
+    assert f"Did you mean {found[1]}" in caught.value.fix
+    parse(text.replace(*found))
+
+
+@pytest.mark.parametrize("text", ["SELECT (1", "))", "blah blah blah", "SELECT 'x", "SELECT * FROM", "fromm"])
+def test_nothing_is_proposed_that_does_not_help(text: str) -> None:
+    with pytest.raises(QueryRefused) as caught:
+        parse(text)
+    assert "Did you mean" not in caught.value.fix
