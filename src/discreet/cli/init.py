@@ -168,6 +168,10 @@ def _rule(name: str, kind: str) -> tuple[str, str]:
     """The line about a column, and the words beside it."""
     found = suggest(name, kind)
     rule, why = (_RULES[kind], "") if found is None else found
+    if not kind and found is None:
+        why = 'or bounds = [0, 100], keys = ["A", "B"], type = "integer"'
+    elif not kind and re.fullmatch(r"bounds = \[-?\d+, -?\d+\]", rule):
+        rule += ', type = "integer"'  # else bounds make a fraction of it, which cannot be grouped by
     words = "; ".join(each for each in (kind.lower(), why) if each)
     return f"{_key(name)} = {{ {rule} }}".replace("{  }", "{}"), f"# {words}" if words else ""
 
