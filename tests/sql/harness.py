@@ -206,7 +206,7 @@ def questions(draw: st.DrawFn, by_unit: bool, unknown: bool = False) -> str:
     if draw(st.integers(0, 3)) == 0:
         on = draw(st.sampled_from(CONDITIONS))
         x, y = draw(st.sampled_from(NUMBERS)), draw(st.sampled_from(NUMBERS))
-        several = st.lists(st.tuples(st.sampled_from(UNDER), st.sampled_from(on)), min_size=2, max_size=4)
+        several = st.lists(st.tuples(st.sampled_from(UNDER), st.sampled_from(on)), min_size=2, max_size=3)
         aggregates += [form.format(p=p, x=x, y=y) for form, p in draw(several)]
     chosen = draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
     if unknown:
