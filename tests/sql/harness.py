@@ -154,6 +154,28 @@ FORMS = [
     "CORR({y}, {x})", "REGR_SLOPE({y}, {x})", "REGR_INTERCEPT({y}, {x})", "REGR_COUNT({y}, {x})", "REGR_R2({y}, {x})",
     "REGR_AVGX({y}, {x})",
 ]  # fmt: skip
+CONDITIONS = [
+    ["c = 'x'", "'y' = c", "c IN ('z', 'w')", "c NOT IN ('x', 'y')", "c IS NULL", "c >= 'y'", "c < 'x'"],
+    ["b < 1", "b >= 1 AND b < 2.5", "b >= 2.5", "b IS NULL", "NOT b < 1", "b <= 1", "b = 0.0", "b = -0.0"],
+    ["d", "NOT d", "d IS NULL", "d IS TRUE", "d = FALSE", "d IS NOT TRUE", "coalesce(d, TRUE)"],
+    ["a = 3", "a BETWEEN 4 AND 9", "a > 9", "a <= 3", "a IS NOT NULL", "NOT (a > 3 OR a IS NULL)", "a < 3.5",
+     "a >= 3.5"],
+    ["e < 0", "e > 0", "e = 0", "e <> 0", "NOT e = 0", "e IS NULL", "e IS NOT DISTINCT FROM 0", "e <= 0"],
+    ["f < '2020-03-01'", "f >= DATE '2020-03-01'", "f > '2020-02-29'", "f = '2020-02-29'", "f IS NULL"],
+    ["g IN (0, 1)", "g IN (50, 1)", "g = 100 OR g = -1", "g % 2 = 0", "g % 2 = 1", "g = 0 AND d", "g = 0 AND NOT d"],
+    ["CASE WHEN d THEN a END = 3", "CASE WHEN d THEN a END > 3", "nullif(c, 'x') = 'y'", "nullif(c, 'x') = 'z'",
+     "c = 'x'"],
+]  # fmt: skip
+"""Conditions on one thing: some exclude each other, and some only seem to."""
+UNDER = [
+    "COUNT(*) FILTER (WHERE {p})", "count_if({p})", "SUM({p})", "SUM(CASE WHEN {p} THEN 1 ELSE 0 END)", "AVG({p})",
+    "COUNT(CASE WHEN {p} THEN {x} END)", "SUM(CASE WHEN {p} THEN {x} END)", "SUM(CASE WHEN {p} THEN {x} ELSE 0 END)",
+    "AVG({x}) FILTER (WHERE {p})", "AVG(CASE WHEN {p} THEN {x} ELSE 0 END)", "VAR_POP({x}) FILTER (WHERE {p})",
+    "SUM({x}) FILTER (WHERE {p})", "COUNT(DISTINCT a) FILTER (WHERE {p})", "CORR({x}, {y}) FILTER (WHERE {p})",
+    "MEDIAN({x}) FILTER (WHERE {p})", "SUM(CAST({p} AS INTEGER) * {x})", "COUNT({x})", "SUM({x})", "CORR({y}, {x})",
+    "REGR_SLOPE({x}, {y})", "REGR_SLOPE({y}, {x})", "COUNT({x}) FILTER (WHERE {p})",
+]  # fmt: skip
+"""Aggregates over the rows that meet a condition, and some of all rows that may be measured with them."""
 MOST_ENTRIES = 30_000
 """Fewer than the real limit, so that a case stays fast and trees of all shapes occur."""
 
@@ -181,6 +203,11 @@ def questions(draw: st.DrawFn, by_unit: bool, unknown: bool = False) -> str:
         )
         condition = f" FILTER (WHERE {draw(st.sampled_from(TESTS))})" if draw(st.integers(0, 4)) == 0 else ""
         aggregates.append(form.format(x=x, y=y) + condition)
+    if draw(st.integers(0, 3)) == 0:
+        on = draw(st.sampled_from(CONDITIONS))
+        x, y = draw(st.sampled_from(NUMBERS)), draw(st.sampled_from(NUMBERS))
+        several = st.lists(st.tuples(st.sampled_from(UNDER), st.sampled_from(on)), min_size=2, max_size=3)
+        aggregates += [form.format(p=p, x=x, y=y) for form, p in draw(several)]
     chosen = draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
     if unknown:
         chosen = [*chosen[:1], *draw(st.lists(st.sampled_from(UNKNOWN), min_size=1, max_size=2, unique=True))]
@@ -412,13 +439,26 @@ def compare(planned: Plan, one: Sequence[Any], other: Sequence[Any], name: str) 
         if x.shape != y.shape:
             problems.append(f"{name}: shapes {x.shape} and {y.shape}")
             continue
-        for measure, part in zip(release.measures, columns(release.measures), strict=True):
+        lost: dict[int, Fraction] = {}
+        for number, (measure, part) in enumerate(
+            zip(release.measures, columns(release.measures), strict=True)
+        ):
             p, q = x[:, part], y[:, part]
             at = np.nonzero(p != q)  # and then in integers of Python, whose differences cannot overflow
             moved = sum(abs(a - b) for a, b in zip(p[at].tolist(), q[at].tolist(), strict=True))
             allowed = release.sensitivity(measure)
             if moved > allowed:
                 problems.append(f"{name}: {measure.name} moved by {moved}, allowed {allowed}")
+            first = release.beside(number)[0]
+            lost[first] = lost.get(first, Fraction(0)) + moved / release.scale(number)
+        for first, loss in lost.items():
+            share = max(release.shares[at] for at in release.beside(first))
+            if loss > share:
+                problems.append(
+                    f"{name}: measures {release.beside(first)} lose {float(loss)}, charged {float(share)}"
+                )
+        if sum(release.shares[at] for at in lost) > release.epsilon:
+            problems.append(f"{name}: the sets of measures cost more than the release")
     return problems
 
 

@@ -23,6 +23,7 @@ from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
 from discreet.sql.measures import count_tree, moments
 from discreet.sql.measures import measure as measures
+from discreet.sql.plan import alternatives
 
 EXAMPLES = int(os.environ.get("DISCREET_EXAMPLES", "1120"))
 """Tables with questions; each has 18 neighbours, so 1,120 are over 20,000 pairs; DISCREET_EXAMPLES asks for more."""
@@ -114,6 +115,11 @@ def _every_group(mechanism: Any, counts: Any) -> Any:
     return np.arange(len(counts)), counts
 
 
+def _always_disjoint(one: object, other: object) -> bool:
+    """Conditions that overlap are taken as disjoint."""
+    return True
+
+
 Check = Callable[[harness.Case], list[str]]
 FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (measures, "scaled_sql", _no_clamp, harness.violations),
@@ -123,6 +129,7 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (moments.Joint, "group_items", _no_remainder, harness.violations),
     (compiling, "_numbering", _numbered_by_the_data, harness.violations),
     (ThresholdedCounts, "release", _every_group, harness.violations),
+    (alternatives, "exclude", _always_disjoint, harness.violations),
 ]
 
 
@@ -137,6 +144,7 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
         "a remainder dropped",
         "a key taken from the data",
         "every group shown",
+        "overlapping conditions as disjoint",
     ],
 )
 def test_planted_faults_are_found(

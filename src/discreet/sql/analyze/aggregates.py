@@ -26,12 +26,14 @@ class Request:
         argument: over the rows; None for `rows`, and for `units` unless only some rows are looked at.
         sql: the aggregate in canonical spelling.
         other: the second argument of a quantity of a pair, y, where `argument` is x.
+        whole: whether the answer is an integer; None where that follows from the others.
     """
 
     what: str
     argument: Expression | None
     sql: str
     other: Expression | None = None
+    whole: bool | None = None
 
 
 NUMERIC: dict[type[exp.Expr], str] = {
@@ -71,7 +73,7 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
     pair = PAIRS.get(type(node))
     if pair is not None:
         y, x = (_number(node.args[key], node, binder, within) for key in ("this", "expression"))
-        return Request(pair, _filtered(x, condition), sql, y)
+        return Request(pair, _filtered(x, condition), sql, _filtered(y, condition))
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
         raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
     if isinstance(node, exp.CountIf):

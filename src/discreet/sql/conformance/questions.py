@@ -51,6 +51,11 @@ _SOURCES = [
     "FROM t) AS t",
     "(SELECT u, a, p, h, f, b FROM t QUALIFY row_number() OVER (PARTITION BY u ORDER BY n) <= 2) AS t",
 ]  # fmt: skip
+_EXCLUSIVE = [
+    ["c = 'x'", "c IN ('Kent ', '')", "c IS NULL", "c > 'x'"], ["f < 0", "f = 0", "f > 0", "f IS NULL"],
+    ["b", "NOT b", "b IS NULL"], ["i <= 0", "i BETWEEN 1 AND 5", "i > 5"], ["m < '2020-02-29'", "m >= '2020-02-29'"],
+]  # fmt: skip
+"""Conditions that exclude each other, so that they are measured for one epsilon."""
 
 
 def _questions() -> list[str]:
@@ -62,6 +67,14 @@ def _questions() -> list[str]:
     for source in _SOURCES:
         out.append(f"SELECT COUNT(*) AS v, AVG(a) AS w, SUM(clamp(f, -9, 9)) AS x FROM {source}")
         out.append(f"SELECT h, COUNT(DISTINCT t.u) AS v, MEDIAN(p) AS w FROM {source} GROUP BY h")
+    for several in _EXCLUSIVE:
+        for form in ("COUNT(*) FILTER (WHERE {p})", "AVG(a) FILTER (WHERE {p})", "SUM(CASE WHEN {p} THEN p ELSE 0 END)",
+                     "CORR(a, p) FILTER (WHERE {p})"):  # fmt: skip
+            items = ", ".join(f"{form.format(p=p)} AS v{at}" for at, p in enumerate(several))
+            out.append(f"SELECT h, {items} FROM t GROUP BY h")
+    out.append(
+        "SELECT CORR(a, p) AS v, REGR_SLOPE(p, a) AS w, REGR_SLOPE(a, p) AS x, REGR_AVGX(p, a) AS y FROM t"
+    )
     out.append("SELECT h, COUNT(*) AS v FROM t WHERE upper(c) = 'x' GROUP BY h")
     out.append("SELECT h, b, COUNT(*) AS v FROM t GROUP BY ROLLUP (h, b)")
     out.append("SELECT SUM(a) AS v FROM t WHERE f > 1e308 AND f < -1e308")

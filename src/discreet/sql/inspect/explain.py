@@ -228,6 +228,11 @@ def _measure(release: ReleasePlan, at: int) -> Fact:
     natural = "" if unit == "rows" and measure.levels == 1 else f" = {_figure(size)} {unit}"
     lines.append(f"   one row moves them by {row}, one unit by {one_unit}, in L1")
     lines.append(f"   epsilon {show(share)}: noise of scale {_figure(float(scale))}{natural} on each integer")
+    beside = [one + 1 for one in release.beside(at)]
+    if len(beside) > 1:
+        named = f"{', '.join(map(str, beside[:-1]))} and {beside[-1]}"
+        lines.append(f"   no row moves two of the measures {named}, so they cost this epsilon once")
+        data["alternatives"] = [*beside]
     data |= {
         "row_sensitivity": measure.levels,
         "sensitivity": total,

@@ -59,8 +59,10 @@ def _drowned(plan: Plan, errors: Mapping[str, float], group_rows: int) -> Iterat
             arguments = release.measures[aggregate.measure].arguments
             if aggregate.what in COUNTED and error >= group_rows:
                 yield f"the noise of {name} is as large as a group of {group_rows:,} rows{HINT}"
-            elif aggregate.what in AVERAGED and arguments and arguments[0].span.bounded:
-                width = arguments[0].span.width
+            elif (
+                aggregate.what in AVERAGED and arguments and arguments[aggregate.what == "avgy"].span.bounded
+            ):
+                width = arguments[aggregate.what == "avgy"].span.width
                 if width and (not math.isfinite(error) or 2 * error >= width):
                     yield f"the noise of {name} is as wide as its bounds, in groups of {group_rows:,} rows{HINT}"
 

@@ -12,7 +12,8 @@ and the entries of a row sum to R exactly: one row moves them by R in L1, whatev
 Bernstein bases, so it is linear in them what is asked for: the mean of x^k y^l for k up to p and l up to q.
 
 A covariance needs p = q = 1: 4 integers. A slope needs the variance of x as well, p = 2: 6. A correlation needs both,
-p = q = 2: 9. Families with fewer integers exist (the 6 Bernstein polynomials of degree 2 on a triangle that holds the
+p = q = 2: 9, which hold the slopes of y on x and of x on y: a pair is measured once, in whatever order it is named.
+Families with fewer integers exist (the 6 Bernstein polynomials of degree 2 on a triangle that holds the
 square), but there the moments are 4 times as large in the entries, and so is their noise.
 """
 
@@ -37,12 +38,14 @@ if TYPE_CHECKING:
 
 DEGREES: dict[str, tuple[int, int]] = {
     "pairs": (1, 1), "covar_pop": (1, 1), "covar_samp": (1, 1), "avgx": (1, 1), "avgy": (1, 1), "corr": (2, 2),
-    "r2": (2, 2), "slope": (2, 1), "intercept": (2, 1),
+    "r2": (2, 2), "slope": (2, 1), "intercept": (2, 1), "slope_of_x": (1, 2), "intercept_of_x": (1, 2),
 }  # fmt: skip
-"""What can be estimated, and the degrees in x and y that it needs."""
+"""What can be estimated, and the degrees in x and y that it needs; `slope` is of y on x, `slope_of_x` of x on y."""
+MIRRORED = {"avgx": "avgy", "avgy": "avgx", "slope": "slope_of_x", "intercept": "intercept_of_x"}
+"""A quantity of (x, y) as one of (y, x), where it has another name there."""
 RELATIVE = {
     "covar_pop": 36.0, "covar_samp": 36.0, "avgx": 4.0, "avgy": 4.0, "corr": 36.0, "r2": 36.0, "slope": 36.0,
-    "intercept": 42.0,
+    "intercept": 42.0, "slope_of_x": 36.0, "intercept_of_x": 42.0,
 }  # fmt: skip
 """The variance of the noise for one row, at a sensitivity over epsilon of 1, for pairs spread evenly over the square,
 relative to the square of: the standard deviations (a covariance, a slope), 1 (a correlation), half the range (others).
@@ -190,6 +193,9 @@ class Joint:
                 rows = n / self.levels
                 besides = np.where(rows > 1, rows / (rows - 1), np.nan) if what == "covar_samp" else 1.0
                 return np.asarray(covariance * wide * high * besides)
+            if what in ("slope_of_x", "intercept_of_x"):
+                slope = covariance / _positive(of_y[..., 2] / n - v * v) * (wide / high)
+                return np.asarray(slope if what == "slope_of_x" else mean_x - slope * mean_y)
             spread_x = _positive(of_x[..., 2] / n - u * u)
             if what in ("slope", "intercept"):
                 slope = covariance / spread_x * (high / wide)

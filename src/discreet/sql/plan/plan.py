@@ -97,6 +97,8 @@ class ReleasePlan:
         aggregates: what is estimated from the measures; column a0, a1, … of the noisy table.
         unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
         discovery: how its groups are found; None when all keys are public.
+        sets: for each measure the number of its set of alternatives, of which one row moves at most one; empty where
+            each measure is alone.
     """
 
     name: str
@@ -107,6 +109,7 @@ class ReleasePlan:
     aggregates: tuple[Aggregate, ...]
     unit_factor: int
     discovery: Discovery | None = None
+    sets: tuple[int, ...] = ()
 
     @property
     def cells(self) -> int:
@@ -115,9 +118,17 @@ class ReleasePlan:
 
     @property
     def epsilon(self) -> Fraction:
-        """The privacy loss: releases of one measure each compose by addition."""
+        """The privacy loss: sets of alternatives compose by addition, and each costs its largest share."""
         own = self.discovery
-        return sum(self.shares, own.share if own is not None and own.measure is None else Fraction(0))
+        most: dict[int, Fraction] = {}
+        for at, share in zip(self.sets or range(len(self.shares)), self.shares, strict=True):
+            most[at] = max(most.get(at, share), share)
+        return sum(most.values(), own.share if own is not None and own.measure is None else Fraction(0))
+
+    def beside(self, measure: int) -> tuple[int, ...]:
+        """The numbers of the measures of one set of alternatives, this one among them."""
+        sets = self.sets or tuple(range(len(self.measures)))
+        return tuple(at for at, one in enumerate(sets) if one == sets[measure])
 
     @property
     def delta(self) -> Fraction:

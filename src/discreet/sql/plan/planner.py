@@ -18,9 +18,10 @@ from discreet.sql.analyze.release_scope import Draft
 from discreet.sql.analyze.scopes import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
+from discreet.sql.plan.choice import Choice
 from discreet.sql.plan.plan import AnyMeasure, Discovery, Part, Plan, ReleasePlan
 from discreet.sql.plan.shares import shares_of, weights_of
-from discreet.sql.plan.strategies import Choice, aggregate, choose, measure
+from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
@@ -40,7 +41,7 @@ class Limits:
     max_groups: int | None = None
 
 
-Reading: TypeAlias = tuple[str, list[Draft], exp.Query]
+Reading: TypeAlias = tuple[str, list[Draft], exp.Query, list[Chosen]]
 """A statement read with a catalog, before epsilon is known; see `_read`."""
 MOST_KNOWN = 64
 LEAST_FINDING = Fraction(1, 4)
@@ -86,24 +87,25 @@ def plan(
         if len(known) >= MOST_KNOWN:
             known.clear()
         read = known[asked] = _read(text, catalog, delta > 0)
-    canonical, drafts, post = read
-    chosen = [choose(draft.requests) for draft in drafts]
-    weights = [_weights(draft, *one) for draft, one in zip(drafts, chosen, strict=True)]
-    _emphasise(weights, emphasis, drafts, [answered_by for _, answered_by in chosen], post)
+    canonical, drafts, post, chosen = read
+    weights = [_weights(draft, one) for draft, one in zip(drafts, chosen, strict=True)]
+    sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
+    _emphasise(weights, emphasis, drafts, sets, post)
     finding = sum(draft.unknown for draft in drafts)
     releases = tuple(
-        _release(draft, *one, shares, catalog.unit_factor, limits, delta / max(finding, 1))
+        _release(draft, one, shares, catalog.unit_factor, limits, delta / max(finding, 1))
         for draft, one, shares in zip(drafts, chosen, shares_of(epsilon, weights), strict=True)
     )
-    return Plan(text, f"{canonical} {limits}{emphasis or ''}", releases, post)
+    layout = "".join(one.layout for one in chosen)
+    return Plan(text, f"{canonical} {limits}{emphasis or ''}{layout}", releases, post)
 
 
 def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
     """What of a plan does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
-        The canonical spelling, the releases before their measures are chosen, and the post-processing; none of which
-        is changed afterwards.
+        The canonical spelling, the releases, the post-processing, and the measures that are chosen; none of which is
+        changed afterwards.
     """
     statement = parse(text)
     splitter = Splitter(text, catalog, unknown_keys)
@@ -115,19 +117,20 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
         if not draft.requests and not draft.unknown:
             raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to what is selected.")  # fmt: skip
-    return statement.sql("duckdb", comments=False), splitter.drafts, post
+    chosen = [choose(draft.requests, draft.rows.per_unit) for draft in splitter.drafts]
+    return statement.sql("duckdb", comments=False), splitter.drafts, post, chosen
 
 
-def _weights(draft: Draft, choices: list[Choice], answered_by: list[int]) -> list[Fraction]:
-    """The weights of the measures, and behind them that of the counts by which groups are found, if any are."""
-    measures = [measure(c, Fraction(1), 0, planned_cells(draft.keys)) for c in choices]
-    weights = weights_of(measures, draft.requests, answered_by)
+def _weights(draft: Draft, chosen: Chosen) -> list[Fraction]:
+    """The weights of the sets of measures, and behind them that of the counts by which groups are found, if any are."""
+    measures = [measure(c, Fraction(1), 0, planned_cells(draft.keys)) for c in chosen.choices]
+    weights = weights_of(measures, chosen.requests, chosen.answered_by, chosen.sets)
     if not draft.unknown:
         return weights
-    at = answering(choices, draft.keys, draft.rows.per_unit)
-    if at is None:
-        at = len(weights)
-        weights += weights_of([measure(FINDING, Fraction(1), 0, 1)], [Request("units", None, "")], [0])
+    number = answering(chosen.choices, draft.keys, draft.rows.per_unit)
+    at = len(weights) if number is None else chosen.sets[number]
+    if number is None:
+        weights += weights_of([measure(FINDING, Fraction(1), 0, 1)], [Request("units", None, "")], [0], [0])
     # What is not found has no other answers at all, so a costly column such as a median must not starve the search.
     rest = sum(weights, Fraction(0)) - weights[at]
     weights[at] = max(weights[at], rest * LEAST_FINDING / (1 - LEAST_FINDING))
@@ -141,7 +144,7 @@ def _emphasise(
     answered_by: list[list[int]],
     post: exp.Query,
 ) -> None:
-    """Multiply the weights of the measures that the emphasised columns are estimated from, each once."""
+    """Multiply the weights of the sets of measures that the emphasised columns are estimated from, each once."""
     if not emphasis:
         return
     columns: dict[str, set[tuple[int, int]]] = {}
@@ -161,9 +164,8 @@ def _emphasise(
 
 def _release(
     draft: Draft,
-    choices: list[Choice],
-    answered_by: list[int],
-    shares: tuple[Fraction, ...],
+    chosen: Chosen,
+    of_sets: tuple[Fraction, ...],
     unit_factor: int,
     limits: Limits,
     delta: Fraction,
@@ -171,7 +173,8 @@ def _release(
     parts: list[Part] = []
     shared: dict[int, Part] = {}  # a tree is alone in its part: its query counts by leaf, not only by group
     measures: list[AnyMeasure] = []
-    for choice, share in zip(choices, shares, strict=False):  # the counts that find groups may come behind
+    shares = tuple(of_sets[at] for at in chosen.sets)  # the counts that find groups may come behind
+    for choice, share in zip(chosen.choices, shares, strict=True):
         part = _part(draft, choice, limits)
         at = next((at for at, one in shared.items() if one == part), len(parts))
         if choice.counts == "tree" or at == len(parts):
@@ -183,18 +186,19 @@ def _release(
         measures.append(measure(choice, contribution, at, planned_cells(draft.keys)))
     discovery = None
     if draft.unknown:
-        answers = answering(choices, draft.keys, draft.rows.per_unit)
-        share = shares[len(choices) if answers is None else answers]
+        answers = answering(chosen.choices, draft.keys, draft.rows.per_unit)
+        share = of_sets[-1] if answers is None else shares[answers]
         discovery = Discovery(_part(draft, FINDING, limits), share, delta, answers)
     return ReleasePlan(
         name=draft.name,
         parts=tuple(parts),
         keys=draft.keys,
         measures=tuple(measures),
-        shares=shares[: len(choices)],
-        aggregates=tuple(aggregate(r, at) for r, at in zip(draft.requests, answered_by, strict=True)),
+        shares=shares,
+        aggregates=tuple(aggregate(r, at) for r, at in zip(chosen.requests, chosen.answered_by, strict=True)),
         unit_factor=unit_factor,
         discovery=discovery,
+        sets=chosen.sets,
     )
 
 

@@ -6,6 +6,8 @@ sum of epsilon_i is least when epsilon_i is proportional to the cube root of c_i
 for all i (Lagrange). Sizes are those of invented groups, alike for all measures, whose values spread evenly over their
 bounds: no data is looked at. So equal columns get equal shares, and a median or a covariance, which costs more, more.
 
+Measures of which one row moves at most one (`alternatives`) have all of one epsilon_i, and their c_i add up.
+
 The cube roots are rounded to three digits and the shares are exact rationals that sum to epsilon exactly.
 """
 
@@ -19,28 +21,32 @@ from discreet.sql.plan.plan import AnyMeasure
 
 
 def weights_of(
-    measures: Sequence[AnyMeasure], requests: Sequence[Request], answered_by: Sequence[int]
+    measures: Sequence[AnyMeasure],
+    requests: Sequence[Request],
+    answered_by: Sequence[int],
+    sets: Sequence[int],
 ) -> list[Fraction]:
-    """The weight of each measure: its share of epsilon is its weight over the sum of all weights.
+    """The weight of each set of alternatives: its share of epsilon is its weight over the sum of all weights.
 
     Args:
         measures: of one release; their grids do not matter.
         requests: the columns.
         answered_by: for each request the number of its measure.
+        sets: for each measure the number of its set of alternatives.
     """
-    losses = [0.0] * len(measures)
+    losses = [0.0] * len(set(sets))
     for request, at in zip(requests, answered_by, strict=True):
         what = "rows" if request.what in ("units", "distinct") else request.what
-        losses[at] += measures[at].relative_variance(what)
+        losses[sets[at]] += measures[at].relative_variance(what)
     return [Fraction(f"{loss ** (1 / 3):.3g}") for loss in losses]
 
 
 def shares_of(epsilon: Fraction, weights: Sequence[Sequence[Fraction]]) -> list[tuple[Fraction, ...]]:
-    """Share epsilon between the measures of all releases of a statement.
+    """Share epsilon between the sets of alternatives of all releases of a statement.
 
     Args:
         epsilon: of the statement.
-        weights: of the measures, by release.
+        weights: of the sets, by release.
 
     Example:
         >>> shares_of(Fraction(1), [[Fraction(1)], [Fraction(1), Fraction(2)]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -13,6 +13,9 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures.measure import Measure, grid_of
 from discreet.sql.measures.moments import DEGREES, Joint
 from discreet.sql.measures.quantile_tree import is_quantile, tree_for
+from discreet.sql.plan.alternatives import sets_of
+from discreet.sql.plan.choice import Choice
+from discreet.sql.plan.one_request import unified
 from discreet.sql.plan.plan import Aggregate, AnyMeasure
 
 COUNTS = frozenset({"rows", "units", "distinct", "count", "pairs"})
@@ -29,65 +32,81 @@ DEGREE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which measure answers which request, before grids and epsilon are known.
+class Chosen:
+    """The measures of a release, before grids and epsilon are known.
 
     Attributes:
-        degree: of the measure.
-        argument: of the measure.
-        with_null: whether all rows are counted too.
-        counts: `rows`; `units` when units are counted, each once in a group; `distinct` when equal values of the
-            argument count once; `tree` for quantiles; `pairs` for what is asked of two arguments.
-        other: the second argument of a pair.
-        degree_other: of the measure, in the second argument.
+        choices: the measures.
+        requests: what is estimated, in canonical form: as many as were asked for, in their order.
+        answered_by: for each request the number of the choice that answers it.
+        sets: for each choice the number of its set of alternatives, as `alternatives` says.
+        rewritten: whether a request is answered by another measure than it would be alone.
     """
 
-    degree: int
-    argument: Expression | None
-    with_null: bool
-    counts: str = "rows"
-    other: Expression | None = None
-    degree_other: int = 0
+    choices: list[Choice]
+    requests: list[Request]
+    answered_by: list[int]
+    sets: tuple[int, ...]
+    rewritten: bool
+
+    @property
+    def layout(self) -> str:
+        """A word for measures that are shared: an answer of another layout is not replayed. Empty without such."""
+        shared = self.rewritten or len(set(self.sets)) < len(self.sets)
+        return f" sets {self.sets} {self.answered_by}" if shared else ""
 
 
-def choose(requests: Sequence[Request]) -> tuple[list[Choice], list[int]]:
+def choose(asked: Sequence[Request], per_unit: bool = True) -> Chosen:
     """Choose the fewest measures that answer all requests.
 
     Everything asked of one argument comes from one measure, and the number of all rows comes for free from the
-    first measure there is: every further measure would take its share of epsilon from the others.
+    first measure that is alone in its set of alternatives: every further measure would take its share of epsilon from
+    the others.
 
-    Returns:
-        The choices, and for each request the number of the choice that answers it.
+    Args:
+        asked: the requests.
+        per_unit: whether the rows of a unit are chosen.
     """
+    requests = unified(asked)
     wanted: dict[Family, set[str]] = {}
     for request in requests:
         wanted.setdefault(_family(request), set()).add(request.what)
     counting = wanted.pop(ALL_ROWS, set())
-    choices: list[Choice] = []
-    order: list[Family] = []
     # Plain measures come first, so that the number of all rows can be had from one of them.
-    for family in sorted(
-        wanted, key=lambda f: ("rows", "pairs").index(f[0]) if f[0] in ("rows", "pairs") else 2
-    ):
-        counts, argument, other = family
-        order.append(family)
-        with_null = bool(counting) and not choices and (_nullable(argument) or _nullable(other))
-        if counts == "pairs":
-            p, q = (max(DEGREES[what][axis] for what in wanted[family]) for axis in (0, 1))
-            choices.append(Choice(p, argument, with_null, counts, other, q))
-            continue
-        if counts != "rows":
-            choices.append(Choice(0, argument, False, counts))
-            continue
-        degree = max(DEGREE[what] for what in wanted[family])
-        if wanted[family] == {"sum"} and not (counting and not choices):
-            degree = -1
-        choices.append(Choice(degree, argument, with_null))
-    if counting and (not choices or choices[0].counts not in ("rows", "pairs")):
-        choices.append(Choice(0, None, False))
-        order.append(ALL_ROWS)
-    free = 0 if ALL_ROWS not in order else order.index(ALL_ROWS)
-    return choices, [free if r.what == "rows" else order.index(_family(r)) for r in requests]
+    order = sorted(wanted, key=lambda f: ("rows", "pairs").index(f[0]) if f[0] in ("rows", "pairs") else 2)
+    choices = [_choice(family, wanted[family]) for family in order]
+    sets = sets_of(choices, per_unit)
+    free = None
+    if counting:
+        alone = (
+            at for at, c in enumerate(choices) if c.counts in ("rows", "pairs") and sets.count(sets[at]) == 1
+        )
+        free = next(alone, None)
+        if free is None:
+            free = len(choices)
+            choices.append(Choice(0, None, False))
+            sets += (max(sets, default=-1) + 1,)
+        else:
+            first = choices[free]
+            with_null = _nullable(first.argument) or _nullable(first.other)
+            choices[free] = replace(first, degree=abs(first.degree), with_null=with_null)
+    places = {family: at for at, family in enumerate(order)}
+    answered_by = [free if r.what == "rows" and free is not None else places[_family(r)] for r in requests]
+    rewritten = any(
+        (a.what, *_family(a)) != (r.what, *_family(r)) for a, r in zip(asked, requests, strict=True)
+    )
+    return Chosen(choices, requests, answered_by, sets, rewritten)
+
+
+def _choice(family: Family, wanted: set[str]) -> Choice:
+    """The measure of what is wanted of one argument, or of one pair."""
+    counts, argument, other = family
+    if counts == "pairs":
+        p, q = (max(DEGREES[what][axis] for what in wanted) for axis in (0, 1))
+        return Choice(p, argument, False, counts, other, q)
+    if counts != "rows":
+        return Choice(0, argument, False, counts)
+    return Choice(-1 if wanted == {"sum"} else max(DEGREE[what] for what in wanted), argument, False)
 
 
 def _nullable(argument: Expression | None) -> bool:
@@ -148,4 +167,4 @@ def aggregate(request: Request, at: int) -> Aggregate:
         and request.argument.type is Type.INTEGER
     )
     what = "rows" if request.what in ("units", "distinct") else request.what
-    return Aggregate(at, what, whole, request.sql)
+    return Aggregate(at, what, whole if request.whole is None else request.whole, request.sql)

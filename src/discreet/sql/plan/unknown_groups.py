@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from discreet.sql.algebra import keys as ks
-from discreet.sql.plan.strategies import Choice
+from discreet.sql.plan.choice import Choice
 
 if TYPE_CHECKING:
     from discreet.sql.plan.plan import Plan
