@@ -47,7 +47,7 @@ FAULT = 0.3
 NAMES = ["who", "a", "b"]
 SPANS: dict[str, Span] = {"who": (0, UNITS), "a": (0, 31), "b": (0, 31)}
 TYPES = dict.fromkeys([UNIT, *NAMES], Type.INTEGER)
-PATTERNS: dict[str, tuple[list[Pair], int]] = {
+PATTERNS: dict[str, tuple[Sequence[Pair], int]] = {
     "twelve months": ([(0, at) for at in range(1, 13)], 2),
     "two columns": ([(at // 6, at % 6) for at in range(12)], 2),
     "six in a row": ([(0, at) for at in range(6)], 2),
@@ -112,7 +112,7 @@ def asking(dialect: str, pattern: Sequence[Pair]) -> Iterator[Ask]:
         servers.load(servers.postgres(), "fair_choice", {"fair": table})
         with servers.connect(servers.postgres()) as connection:
             connection.execute("SET search_path TO fair_choice")
-            yield lambda sql: connection.execute(sql).fetchall()  # type: ignore[call-overload]
+            yield lambda sql: connection.execute(sql).fetchall()
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
