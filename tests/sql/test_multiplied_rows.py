@@ -158,11 +158,11 @@ def test_a_join_multiplies_rows_and_not_groups(session: dp.Session) -> None:
 
 
 def test_where_each_row_is_one_unit_it_counts_as_often_as_it_is_repeated() -> None:
-    rows = {"privacy_unit": "row", "columns": BOUNDED["columns"]}
-    policy = dp.Policy(budget=10, tables={"v": rows, "pub": {"public": True}})  # type: ignore[arg-type]
+    rows: Any = {"privacy_unit": "row", "columns": BOUNDED["columns"]}
+    declared: Any = {"budget": 10, "tables": {"v": rows, "pub": {"public": True}}}
     sources = {"v JOIN pub ON v.k = pub.k": 2, "v JOIN pub ON v.x >= pub.lo": 4, "v CROSS JOIN pub": 4}
     one = pa.table({"u": [1], "k": [1], "x": [8]})
-    with dp.protect({**TABLES, "v": one}, policy=policy, table=None) as opened:
+    with dp.protect({**TABLES, "v": one}, policy=dp.Policy(**declared)) as opened:
         for source, times in sources.items():
             sql = f"SELECT COUNT(*) AS n FROM {source}"
             release = release_of(opened, sql)
@@ -171,10 +171,9 @@ def test_where_each_row_is_one_unit_it_counts_as_often_as_it_is_repeated() -> No
 
 
 def test_caps_that_no_noise_could_cover_are_not_raised() -> None:
-    tables: Any = {"v": {**BOUNDED, "max_rows": 10**9}, "pub": {"public": True}}
-    with dp.protect(
-        {"v": TABLES["v"], "pub": TABLES["pub"]}, policy=dp.Policy(budget=9, tables=tables)
-    ) as opened:
+    tables = {"v": {**BOUNDED, "max_rows": 10**9}, "pub": {"public": True}}
+    declared: Any = {"budget": 9, "tables": tables}
+    with dp.protect({"v": TABLES["v"], "pub": TABLES["pub"]}, policy=dp.Policy(**declared)) as opened:
         answer = opened.sql("SELECT COUNT(*) AS n FROM v JOIN v AS o ON v.u = o.u", epsilon=1)
         assert "1,000,000,000 are kept" in answer.warnings[0]
 
