@@ -126,6 +126,8 @@ SOURCES = [
     "t", "t", "(SELECT *, a + 1 AS h FROM t WHERE {test}) AS t", "t JOIN pub ON t.c = pub.name",
     "t LEFT JOIN pub ON t.c = pub.name AND pub.weight > 1",
     "(SELECT * FROM t UNION ALL SELECT * FROM t WHERE {test}) AS t",
+    "t JOIN pub ON CASE WHEN t.d THEN 'n' ELSE 's' END = pub.region", "t CROSS JOIN pub",
+    "t LEFT JOIN pub ON t.a > pub.weight", "(SELECT * FROM t UNION ALL SELECT * FROM t) AS t CROSS JOIN pub",
 ]  # fmt: skip
 UNIT_SOURCES = [
     "t JOIN s ON t.u = s.u", "t LEFT JOIN s ON t.u = s.u AND s.p > 2", "t SEMI JOIN s USING (u)",
@@ -140,7 +142,10 @@ UNIT_SOURCES = [
     "clamp(SUM(b) OVER (PARTITION BY u), -3, 3) AS b, c, d, e, "
     "lag(f) OVER (PARTITION BY u ORDER BY a, f DESC) AS f, g FROM t) AS t",
     "(SELECT * FROM t QUALIFY row_number() OVER (PARTITION BY u ORDER BY f) <= 2) AS t",
-    "t, pub WHERE t.a > pub.weight",
+    "t, pub WHERE t.a > pub.weight", "t JOIN s ON t.u = s.u AND t.a >= s.p", "t JOIN s ON t.u = s.u CROSS JOIN pub",
+    "t JOIN (SELECT u, p, COUNT(*) AS m FROM s GROUP BY u, p) AS s ON t.u = s.u AND t.a = s.p",
+    "(SELECT u, a, c, d, MAX(b) AS b, MAX(e) AS e, MAX(f) AS f, MAX(g) AS g FROM t GROUP BY u, a, c, d) AS t "
+    "LEFT JOIN s ON t.u = s.u AND t.a = s.p",
     "t JOIN s ON t.u = s.u JOIN pub ON t.c = pub.name", "t JOIN pub ON t.c = pub.name JOIN s ON s.u = t.u",
     "(SELECT * FROM t WHERE u IN (SELECT u FROM s WHERE p > 1)) AS t JOIN pub ON t.c = pub.name",
     "(SELECT u, a, AVG(b) OVER (PARTITION BY u ORDER BY f ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS b, c, d, e, f, "

@@ -18,6 +18,7 @@ from tests.sql import harness
 
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra.relation import UNIT
+from discreet.sql.analyze import from_clause
 from discreet.sql.expressions.expression import quote, spell
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
@@ -120,6 +121,11 @@ def _always_disjoint(one: object, other: object) -> bool:
     return True
 
 
+def _one_partner(*_: object) -> int:
+    """A join with a public table that is thought never to repeat a row."""
+    return 1
+
+
 Check = Callable[[harness.Case], list[str]]
 FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (measures, "scaled_sql", _no_clamp, harness.violations),
@@ -130,6 +136,7 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (compiling, "_numbering", _numbered_by_the_data, harness.violations),
     (ThresholdedCounts, "release", _every_group, harness.violations),
     (alternatives, "exclude", _always_disjoint, harness.violations),
+    (from_clause, "_most_partners", _one_partner, harness.violations),
 ]
 
 
@@ -145,6 +152,7 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
         "a key taken from the data",
         "every group shown",
         "overlapping conditions as disjoint",
+        "a row that a join repeats",
     ],
 )
 def test_planted_faults_are_found(

@@ -72,8 +72,3 @@ def _cast(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
         held = [None if v is None or not -(2**63) < v < 2**63 else v for v in whole]
         return pa.chunked_array([pa.array(held, pa.int64()).cast(wanted)])
     return pc.cast(values, wanted, safe=False)
-
-
-def unique(data: pa.Table, fields: list[str]) -> bool:
-    """Whether no two rows of a table that was `spelled` are equal in some columns."""
-    return len(data.select(fields).group_by(fields).aggregate([])) == len(data)

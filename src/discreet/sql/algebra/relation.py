@@ -58,12 +58,16 @@ class Join:
         right: relation with a unit column, whose other column names differ from those of the left.
         on: what must hold beside the equality of the units; None when nothing.
         outer: whether this is a LEFT JOIN.
+        partners: where it is loose, how many times as many rows as are kept a unit may have behind it; else 1.
+        loose: whether a unit may have more rows behind it than are kept, though each side keeps to its cap.
     """
 
     left: Relation
     right: Relation
     on: Expression | None
     outer: bool
+    partners: int = 1
+    loose: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,12 +92,16 @@ class PublicJoin:
         table: the public table.
         on: what must hold; None for all pairs.
         outer: whether this is a LEFT JOIN.
+        partners: how many rows of the table a private row can find at most.
+        loose: whether a unit may have more rows behind it than are kept, though its private rows keep to their cap.
     """
 
     left: Relation
     table: PublicTable
     on: Expression | None
     outer: bool
+    partners: int = 1
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from discreet import far
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.public_data import alike, arrow_kind, spelled, unique
+from discreet.sql.algebra.multiplicity import most_alike, unique_on
+from discreet.sql.algebra.public_data import alike, arrow_kind, spelled
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.opaque_columns import about_column
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 FEW = 10_000
 """A public column with no more values than this has a domain, so it can be grouped by."""
+MOST_ROWS = 2**40
+"""A join raises the cap to no more rows of a unit than this: noise for them could not be drawn at most epsilons."""
 
 
 @dataclass(frozen=True)
@@ -228,9 +231,8 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
             left.rows.relation, right.rows.relation, on, clause.kind == "ANTI"
         )
         return left.over(rel.replaced(left.rows, relation))
-    relation = rel.Join(left.rows.relation, right.rows.relation, on, clause.outer)
-    fixed = left.rows.fixed and rows.fixed
-    cap = left.rows.max_rows * rows.max_rows if fixed else max(left.rows.max_rows, rows.max_rows)
+    cap, fixed, partners = _pairs(left, right, both, rest, clause, elsewhere)
+    relation = rel.Join(left.rows.relation, right.rows.relation, on, clause.outer, partners, partners > 1)
     held = left.held if clause.outer else left.held | right.held
     return _joined(both, relation, cap, fixed, held, nullable=name if clause.outer else None)
 
@@ -240,8 +242,10 @@ def join_public(
 ) -> Frame:
     """Join private rows with a public table on anything; a row of the result belongs to its private row's unit.
 
-    Where each row is one unit, it must find at most one partner: the public columns it is compared with must be
-    unique. Otherwise the rows are bounded again where they are aggregated.
+    How many partners a row can find is counted in the public table: as many rows as are alike there in the columns that
+    are set equal to something. The cap allows for all of them. Where other conditions leave fewer, nobody can tell how
+    many: then the cap stays and the rows are bounded again where they are aggregated, which is said in a warning.
+    Where each row is one unit nothing is bounded there, and the cap allows for all that can be.
     """
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
@@ -275,17 +279,18 @@ def join_public(
         conditions = [
             binder.condition(n) for n in elsewhere if isinstance(n, exp.EQ) and _names(n, both, readable)
         ]
-    compared = _compared_columns(conditions, {c.name for c in readable.values()})
-    single_partner = bool(compared) and _unique(data, compared, name)
-    if not left.rows.per_unit and not single_partner:
-        raise refuse(clause.node.this, left.text, f"A row could find several partners in {name}, and would count more "
-                     "than once.", f"Join on columns of {name} that are unique there.")  # fmt: skip
+    partners, exact = _partners(data, name, conditions, both, readable, () if clause.outer else elsewhere)
     # What no expression can read is not sent to the engine, which may not know its type.
     sent = data.select([field for field in columns if columns[field] is not None] or data.column_names)
     named = sent.rename_columns([inner(name, field.lower()) for field in sent.column_names])
     table = rel.PublicTable(f"__public_{number_}", named)
-    relation = rel.PublicJoin(left.rows.relation, table, all_of(conditions), clause.outer)
-    return _joined(both, relation, left.rows.max_rows, left.rows.fixed and single_partner, left.held,
+    much = left.rows.max_rows * partners > MOST_ROWS
+    allowed = partners == 1 or not left.rows.per_unit or (exact and not much)
+    relation = rel.PublicJoin(
+        left.rows.relation, table, all_of(conditions), clause.outer, partners, not allowed
+    )
+    cap = left.rows.max_rows * partners if allowed else left.rows.max_rows
+    return _joined(both, relation, cap, left.rows.fixed and allowed, left.held,
                    nullable=name if clause.outer else None)  # fmt: skip
 
 
@@ -364,8 +369,8 @@ def _equates(node: exp.Expr, both: Frame, left: frozenset[str], right: frozenset
     return (a.name in left and b.name in right) or (b.name in left and a.name in right)
 
 
-def _names(node: exp.EQ, both: Frame, right: Mapping[str, Column]) -> bool:
-    """Whether an equality compares a column of the right side with something of the left."""
+def _names(node: exp.Expr, both: Frame, right: Mapping[str, Column]) -> bool:
+    """Whether a condition reads a column of the right side, and nothing that is not there yet."""
     internal = {c.name for c in right.values()}
     try:
         found = [both.column(c) for c in node.find_all(exp.Column)]
@@ -373,6 +378,89 @@ def _names(node: exp.EQ, both: Frame, right: Mapping[str, Column]) -> bool:
         return False
     names = {c.name for c in found if isinstance(c, Column)}
     return bool(names & internal)
+
+
+def _read_of(
+    elsewhere: Iterable[exp.Expr], both: Frame, right: Mapping[str, Column]
+) -> list[Expression | None]:
+    """The conditions of WHERE that read a column of the right side; None for one that cannot be read by itself."""
+    out: list[Expression | None] = []
+    for node in elsewhere:
+        if _names(node, both, right):
+            try:
+                out.append(both.binder().condition(node))
+            except QueryRefused:
+                out.append(None)
+    return out
+
+
+def _partners(
+    data: pa.Table,
+    name: str,
+    conditions: list[Expression],
+    both: Frame,
+    right: Mapping[str, Column],
+    elsewhere: Iterable[exp.Expr],
+) -> tuple[int, bool]:
+    """How many rows of a public table a private row can find at most; whether nothing that is asked leaves fewer."""
+    internal = {c.name for c in right.values()}
+    asked = [*conditions, *_read_of(elsewhere, both, right)]
+    known = [one for one in asked if one is not None]
+    compared = _compared_columns(known, internal)
+    exact = len(known) == len(asked) and all(
+        _compared_columns([one], internal)
+        for whole in known
+        for one in _parts(whole)
+        if _reads(one, internal)
+    )
+    return _most_partners(data, compared, name), exact
+
+
+def _pairs(
+    left: Frame, right: Frame, both: Frame, on: list[Expression], clause: Clause, elsewhere: list[exp.Expr]
+) -> tuple[int, bool, int]:
+    """How many pairs of private rows of a unit are kept, whether it cannot have more, and how many times more it may.
+
+    A unit has at most as many pairs as both caps multiplied. Where one side has one row at most for each value that is
+    compared, it has no more than the rows of the other. Conditions that compare both sides in another way leave fewer
+    pairs, and nobody can tell how many: then as many are kept as before the join.
+    """
+    mine, other = left.rows, right.rows
+    a, b = mine.max_rows, other.max_rows
+    theirs = {c.name for c in other.columns.values()}
+    ours = {c.name for table in left.tables.values() for c in table.values()}
+    where = (
+        []
+        if clause.outer
+        else [one for one in _read_of(elsewhere, both, other.columns) if one is None or _reads(one, ours)]
+    )
+    asked = [*on, *(one for one in where if one is not None)]
+    found: list[tuple[int, bool]] = []
+    keys = unique_on(other.relation)
+    if keys is not None and keys - right.held <= set(_compared_columns(asked, theirs)):
+        found.append((a, mine.fixed))
+    keys = unique_on(mine.relation)
+    if keys is not None and keys - left.held <= set(_compared_columns(asked, ours)):
+        # Rows on the left without a partner stay, too; with a pair at all there is one such row less.
+        found.append((a + b - 1, mine.fixed and other.fixed) if clause.outer else (b, other.fixed))
+    if found:
+        return *min(found, key=lambda one: (one[0], not one[1])), 1
+    both_fixed = mine.fixed and other.fixed
+    fewer = any(_reads(one, ours) and _reads(one, theirs) for one in asked) or None in where
+    if (fewer and not both_fixed and min(a, b) > 1) or a * b > MOST_ROWS:
+        return max(a, b), False, min(a, b)
+    return a * b, both_fixed, 1
+
+
+def _reads(expression: Expression, names: set[str]) -> bool:
+    return any(c.name in names for c in leaves(expression))
+
+
+def _parts(condition: Expression) -> Iterable[Expression]:
+    """The conditions that AND ties together."""
+    if isinstance(condition, Call) and condition.name == "and":
+        return [part for arg in condition.args for part in _parts(arg)]
+    return [condition]
 
 
 def _equal(node: exp.Expr, left: Frame, a: Column, b: Column) -> Expression:
@@ -408,5 +496,5 @@ def _compared_columns(conditions: list[Expression], right: set[str]) -> list[str
     return out
 
 
-def _unique(data: pa.Table, compared: list[str], name: str) -> bool:
-    return unique(data, [f for f in data.column_names if inner(name, f.lower()) in compared])
+def _most_partners(data: pa.Table, compared: list[str], name: str) -> int:
+    return most_alike(data, [f for f in data.column_names if inner(name, f.lower()) in compared])

@@ -8,6 +8,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
+from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.warnings import COUNTED
 from discreet.sql.intervals.closed_form import linear_half_width
 from discreet.sql.intervals.row_mapping import aggregate_columns, with_cell
@@ -42,19 +43,22 @@ def misled(plan: Plan, values: pa.Table, confidence: float, together: bool, whol
         together: whether they have it together.
         whole: whether these are all rows of the answer.
     """
+    cut = cut_joins(plan)
     shown = selects(plan)
     if shown is None:
-        return ()
+        return cut
     groups = max(release.cells for release in plan.releases)
     drowned = _drowned(plan, values, confidence, groups) if whole else None
     if drowned is not None:
         name, width = drowned
         return (
+            *cut,
             f"the noise alone could have made every {name} shown: among {groups:,} groups it reaches "
             f"± {width:,.4g}, and the order of the rows may say nothing",
         )
     covers = "" if together else "; simultaneous intervals cover the choice, these do not"
     return (
+        *cut,
         f"noisy numbers decided which {shown:,} of {groups:,} rows are shown: chosen for being extreme, they are "
         f"more extreme than the truth on average{covers}",
     )

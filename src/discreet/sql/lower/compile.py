@@ -17,7 +17,7 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.sql.algebra.keys import axes
-from discreet.sql.algebra.relation import UNIT, public_tables, raw_column, scans
+from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
 from discreet.sql.expressions.canonical import canonical_key
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.expressions.expression import Column, Expression, leaves, quote, spell
@@ -84,7 +84,7 @@ def compile_part(
         keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters])
         rows = kept_sql(
             rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None,
-            _spans(release, measures), units,
+            _spans(release, measures), units, _alike(part),
         )  # fmt: skip
     keys = [f"k{at}" for at in range(len(part.keys))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
@@ -132,7 +132,7 @@ def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled
     known = [f"{name} IS NOT NULL" for name in names]
     if part.rows.per_unit:
         keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *known])
-        rows = kept_sql(rows, keep, names, part.cap, salt, dialect)
+        rows = kept_sql(rows, keep, names, part.cap, salt, dialect, None, None, EVERY_UNIT, _alike(part))
     listed = ", ".join(names)
     count = f"CAST(LEAST(COUNT(*), {SATURATE}) AS BIGINT) AS n"
     sql = f"SELECT {listed}, {count} FROM ({rows}) AS kept WHERE {' AND '.join(known)} GROUP BY {listed}"
@@ -155,6 +155,15 @@ def _rows(part: Part, used: list[Expression], items: list[tuple[str, str]], step
     if part.rows.per_unit:
         listed.append(quote(UNIT, steps.dialect))
     return f"SELECT {', '.join(listed) or '1 AS one'} FROM ({source}) AS r"
+
+
+def _alike(part: Part) -> bool:
+    """Whether rows of a unit can be alike in all that they carry, and some of them be dropped."""
+    if part.rows.fixed and part.cap >= part.rows.max_rows:
+        return False
+    relation = part.rows.relation
+    carried = {key.name for key in part.keys if isinstance(key, Column)}
+    return not (isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried)
 
 
 def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:

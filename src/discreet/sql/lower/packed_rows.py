@@ -34,15 +34,26 @@ def pack(names: Sequence[str], spans: Mapping[str, Span], key: str) -> str:
         spans: their least and greatest values; what lies outside is moved to the nearer end.
         key: a UBIGINT in SQL, whose highest bits go first.
     """
+    return behind(key, names, spans, pack_values(names, spans))
+
+
+def pack_values(names: Sequence[str], spans: Mapping[str, Span]) -> str:
+    """The integer of what a row carries, without its hash: rows that are alike have the same."""
     used = sum(_bits(spans[name]) for name in names)
-    terms = [f"(({key} >> {64 - (BITS - used)})::BIGINT << {used})"]
+    terms = []
     for name in names:
         lo, hi = spans[name]
         used -= _bits(spans[name])
         # 0 is NULL. GREATEST and LEAST pass over NULL, so that is asked first.
         code = f"CASE WHEN {name} IS NULL THEN 0 ELSE GREATEST(LEAST({name}, {hi}), {lo}) - ({lo - 1}) END"
         terms.append(f"(({code})::BIGINT << {used})")
-    return " | ".join(terms)
+    return f"({' | '.join(terms) or '0::BIGINT'})"
+
+
+def behind(key: str, names: Sequence[str], spans: Mapping[str, Span], values: str) -> str:
+    """The integer of a row: the highest bits of its hash, and behind them the integer of what it carries."""
+    used = sum(_bits(spans[name]) for name in names)
+    return f"(({key} >> {64 - (BITS - used)})::BIGINT << {used}) | {values}"
 
 
 def unpack(names: Sequence[str], spans: Mapping[str, Span], packed: str) -> str:

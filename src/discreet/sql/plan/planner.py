@@ -12,6 +12,8 @@ from discreet.errors import InvalidParameter
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
+from discreet.sql.algebra.lineage import read
+from discreet.sql.algebra.multiplicity import most_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import Request
 from discreet.sql.analyze.release_scope import Draft
@@ -220,6 +222,10 @@ def _part(draft: Draft, choice: Choice, limits: Limits) -> Part:
                        tuple((name, Column(name, key.type, key.span)) for name, key in items), ())  # fmt: skip
     columns = {name: Column(name, key.type, key.span) for name, key in items}
     groups = 1 if not keys else limits.max_groups or (1 if rows.fixed and rows.max_rows == 1 else cap)
+    if limits.max_groups is None and limits.max_rows is None:
+        groups = min(
+            groups, most_groups(rows.relation, read(keys)) or groups
+        )  # a join multiplies rows, not groups
     if not finding and not draft.unknown:
         groups = min(groups, planned_cells(draft.keys))  # nobody is in more groups than there are
     counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
