@@ -18,6 +18,7 @@ from discreet.errors import EngineError, SourceError
 
 FAR, END = 2**62, 2**63 - 1
 BAD = b"\xff\xfe"
+PAIRS = pa.map_(pa.string(), pa.int64())
 
 
 def texts(values: Sequence[bytes], kind: pa.DataType | None = None) -> pa.Array:
@@ -47,6 +48,21 @@ PLAIN: dict[str, tuple[pa.Array, pa.Array]] = {
     "large text": (texts([b"a", b"b"], pa.large_string()), texts([BAD], pa.large_string())),
     "dictionary": (texts([b"a", b"b"]).dictionary_encode(), pa.DictionaryArray.from_arrays([0], texts([BAD]))),
     "list": (pa.array([["a"], ["b"]]), pa.ListArray.from_arrays([0, 1], texts([BAD]))),
+    "map": (pa.array([[("a", 1)], [("b", 2)]], PAIRS), pa.array([[("a", 1), ("a", 2)]], PAIRS)),
+    "map in a struct": (pa.StructArray.from_arrays([pa.array([[("a", 1)], [("b", 2)]], PAIRS)], ["m"]),
+                        pa.StructArray.from_arrays([pa.array([[("a", 1), ("a", 2)]], PAIRS)], ["m"])),
+    **{f"{kind} in a list": (pa.ListArray.from_arrays([0, 1, 2], integers([0, 1], kind)),
+                             pa.ListArray.from_arrays([0, 1], integers([odd], kind)))
+       for kind, odd in ((pa.timestamp("s", "UTC"), FAR), (pa.timestamp("ms"), FAR), (pa.duration("s"), FAR),
+                         (pa.time64("ns"), -1))},
+    "pair": (pa.FixedSizeListArray.from_arrays(integers([0, 1], pa.duration("s")), 1),
+             pa.FixedSizeListArray.from_arrays(integers([FAR], pa.duration("s")), 1)),
+    "union": (pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [integers([0, 1], pa.duration("s"))]),
+              pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [integers([FAR], pa.duration("s"))])),
+    "dictionary of moments": (integers([0, 1], pa.timestamp("s", "UTC")).dictionary_encode(),
+                              integers([FAR], pa.timestamp("s", "UTC")).dictionary_encode()),
+    "run ends": (pa.RunEndEncodedArray.from_arrays([1, 2], integers([0, 1], pa.duration("s"))),
+                 pa.RunEndEncodedArray.from_arrays([1], integers([FAR], pa.duration("s")))),
 }  # fmt: skip
 """Two sound values, and one that DuckDB cannot read as it is, or reads as an infinity."""
 
@@ -84,8 +100,10 @@ def test_one_value_changes_nothing_else(tmp_path: Path, name: str, parquet: bool
                 pytest.skip("Arrow does not write it to Parquet")
             table = tmp_path / f"{len(rows)}.parquet"
         found.append(look(table))
+    if pa.types.is_nested(kind):  # which no question compares: of them only NULL is told apart
+        found = [(name, seen[:2]) for name, seen in found]
     assert found[0] == found[1]
-    assert found[0][1] == [2, 0, 2]
+    assert found[0][1] == [2, 0, 2][: len(found[0][1])]
 
 
 def written(folder: Path) -> Path:

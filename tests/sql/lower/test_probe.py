@@ -170,3 +170,19 @@ def test_a_list_does_not_go_into_a_csv_file(tmp_path: Path, item: str) -> None:
             session.write(f"SELECT {item} AS n FROM t", 1, tmp_path / "a.csv")
         assert session.budget.spent == 0
         session.write(f"SELECT {item} AS n FROM t", 1, tmp_path / "a.parquet")
+
+
+def test_a_pattern_that_only_rows_would_show_to_be_too_complex() -> None:
+    """PostgreSQL compiles a pattern when the first row needs it: its failure would tell that there is such a row."""
+    url = servers.postgres()
+    pattern = "(" * 90 + "." + ")" * 90 + "{255}"
+    question = f"SELECT COUNT(*) AS n FROM t WHERE CASE WHEN id = 7 THEN regexp_matches(c, '{pattern}') END"
+    for ids in ([7, 8], [8]):
+        servers.load(url, "complex", {"t": pa.table({"id": ids, "c": ["a"] * len(ids)})})
+        with dp.protect(
+            f"{url}#complex.t", privacy_unit="id", max_rows=1, budget=9, ledger=":memory:"
+        ) as session:
+            with pytest.raises(QueryRefused, match="too complex"):
+                session.sql(question, epsilon=1)
+            assert session.budget.spent == 0
+            session.sql("SELECT COUNT(*) AS n FROM t WHERE regexp_matches(c, '^[a-z]{1,9}$')", epsilon=1)

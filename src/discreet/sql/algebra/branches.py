@@ -21,12 +21,16 @@ MOST_BRANCHES = 16
 """With more branches than this a relation is not traced."""
 
 
+MOST_NODES = 10_000
+"""With an expression of more nodes than this a relation is not traced: each level of sub-queries may double it."""
+
+
 NOTHING = Literal(None, Type.TEXT)
 """What a column of a public table is where a row found no partner; read with the type that it is read as."""
 
 
 class NotTracedError(Exception):
-    """A relation has too many branches to be traced."""
+    """A relation has too many branches to be traced, or too large ones."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,10 @@ class Branch:
     prefix: str = ""
     public: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if not all(map(_small, (*self.columns.values(), *self.conditions))):
+            raise NotTracedError
+
     def over_leaves(self, expression: Expression) -> Expression:
         """An expression over the visible columns as one over leaves."""
         if isinstance(expression, Column):
@@ -86,7 +94,7 @@ def branches(relation: Relation) -> list[Branch]:
     """The branches of a relation.
 
     Raises:
-        NotTracedError: there are more than `MOST_BRANCHES`.
+        NotTracedError: there are more than `MOST_BRANCHES`, or one has an expression of more than `MOST_NODES`.
     """
     return _branches(relation, count())
 
@@ -154,6 +162,18 @@ def _public(relation: rel.PublicJoin, numbers: Iterator[int]) -> Iterator[Branch
             alone = (*left.lonely, (table, on[0] if on else None))
             nothing = dict.fromkeys(names, NOTHING)
             yield _with(left, columns={**left.columns, **nothing}, lonely=alone)
+
+
+def _small(expression: Expression) -> bool:
+    """Whether an expression has at most `MOST_NODES`; parts that it has many times count each time."""
+    found = [expression]
+    for _ in range(MOST_NODES):
+        if not found:
+            return True
+        one = found.pop()
+        if isinstance(one, Call):
+            found += one.args
+    return not found
 
 
 def _nothing(sides: list[Branch]) -> dict[str, Expression]:

@@ -49,7 +49,7 @@ def probe(plan: Plan, engine: Engine) -> None:
     raise QueryRefused(
         "The engine cannot run this question.",
         "It may have more columns than the engine takes at once, some 1,600 on PostgreSQL: ask for fewer in one "
-        "question.",
+        "question. Or a regular expression is too complex for it: write a shorter one, with fewer repetitions.",
     )
 
 
