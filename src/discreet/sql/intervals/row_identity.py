@@ -1,0 +1,266 @@
+"""The identity of a row above the noise: which groups it was made of, whatever the noise is.
+
+Each SELECT gets hidden columns: the numbers of the groups that a row comes from, or the public keys that it is grouped
+by. They go through CTEs, sub-queries, joins and UNION ALL, so that the row of an answer and the row of a draw are the
+same exactly when their hidden columns are, however they look. Where no hidden columns can do it (DISTINCT over noisy
+numbers, INTERSECT, EXCEPT, groups that the noise forms), nothing tells which row of a draw a row of the answer is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from discreet.sql.lower.run import CELL
+from discreet.sql.syntax.nodes import has_aggregate
+from discreet.sql.syntax.parse import output_name
+
+ID = "__id"
+
+
+class Identified(NamedTuple):
+    """A statement whose rows have an identity.
+
+    Attributes:
+        post: the statement with the hidden columns last.
+        ids: their names; none where there is one row whatever the noise.
+    """
+
+    post: exp.Query
+    ids: tuple[str, ...]
+
+
+class NoIdentityError(Exception):
+    """Nothing tells which row of a draw a row of the answer is."""
+
+
+class _Columns(NamedTuple):
+    """What a relation shows: which columns no noise can change, and its hidden ones."""
+
+    fixed: frozenset[str]
+    ids: tuple[str, ...]
+
+
+def identified(post: exp.Query, noisy: Iterable[str], public: Mapping[str, Iterable[str]]) -> Identified | None:
+    """Give each row of a statement its identity.
+
+    Args:
+        post: the statement.
+        noisy: the names of the noisy tables.
+        public: the columns of the public tables that it reads.
+
+    Returns:
+        None where there is none.
+    """
+    copy = post.copy()
+    try:
+        found = _Identity(noisy, public).query(copy, {})
+    except NoIdentityError:
+        return None
+    return Identified(copy, found.ids)
+
+
+class _Identity:
+    def __init__(self, noisy: Iterable[str], public: Mapping[str, Iterable[str]]) -> None:
+        self.noisy = {name.lower() for name in noisy}
+        self.public = {name.lower(): frozenset(c.lower() for c in columns) for name, columns in public.items()}
+        self.names = (f"{ID}{at}" for at in count())
+
+    def query(self, node: exp.Expr, outer: Mapping[str, _Columns]) -> _Columns:
+        if isinstance(node, exp.Subquery) and not node.args.get("joins"):
+            return self.query(node.this, outer)
+        known = dict(outer)
+        clause = node.args.get("with_")
+        if clause is not None:
+            if clause.recursive:
+                raise NoIdentityError
+            for cte in clause.expressions:
+                _rename(cte.this, cte.args["alias"])
+                known[cte.alias.lower()] = self.query(cte.this, known)
+        if isinstance(node, exp.Select):
+            return self.select(node, known)
+        if isinstance(node, exp.Union) and not node.args.get("distinct") and not node.args.get("by_name"):
+            return self.union(node, known)
+        raise NoIdentityError
+
+    def union(self, node: exp.Union, known: Mapping[str, _Columns]) -> _Columns:
+        """UNION ALL: beside its own identity each row has the number of its side."""
+        if node.args.get("on") or any(_inner(side).is_star for side in (node.left, node.right)):
+            raise NoIdentityError
+        left, right = self.query(node.left, known), self.query(node.right, known)
+        most = max(len(left.ids), len(right.ids))
+        for number, side, own in ((0, node.left, left), (1, node.right, right)):
+            select = _inner(side)
+            if not isinstance(select, exp.Select):
+                raise NoIdentityError
+            for _ in range(most - len(own.ids)):
+                self._append(select, exp.null())
+            self._append(select, exp.Literal.number(number))
+        selects = _inner(node.left).selects
+        return _Columns(left.fixed & right.fixed, tuple(item.alias for item in selects[len(selects) - most - 1 :]))
+
+    def select(self, node: exp.Select, known: Mapping[str, _Columns]) -> _Columns:
+        sources: dict[str, _Columns] = {}
+        clause = node.args.get("from_")
+        holders = ([clause] if clause is not None else []) + (node.args.get("joins") or [])
+        for at, holder in enumerate(holders):
+            if isinstance(holder.this, exp.Subquery) and not holder.this.alias:
+                holder.this.set("alias", exp.TableAlias(this=exp.to_identifier(f"__from{at}")))
+            if holder.args.get("kind") in ("SEMI", "ANTI") or holder.args.get("method"):
+                raise NoIdentityError
+            name, columns = self.source(holder.this, known)
+            sources[name] = columns
+        for query in (q for e in _parts(node) for q in e.find_all(exp.Query)):
+            if any(isinstance(star, exp.Star) and not isinstance(star.parent, exp.Count) for star in query.walk()):
+                raise NoIdentityError  # it would show the hidden columns of a CTE
+        group, distinct = node.args.get("group"), node.args.get("distinct")
+        if distinct is not None:
+            return self._first_of_each(node, distinct, sources)
+        if group is None and any(has_aggregate(item) for item in [*node.expressions, *_having(node)]):
+            return _Columns(frozenset(), ())
+        if group is not None:
+            identity = self._grouped(node, group, sources)
+        else:
+            identity = [
+                exp.column(name, table=exp.to_identifier(source, quoted=True))
+                for source, columns in sources.items()
+                for name in columns.ids
+            ]
+        fixed = frozenset(
+            output_name(item).lower() for item in node.expressions
+            if not item.is_star and self._fixed(item.unalias(), sources)
+        )  # fmt: skip
+        for item in node.expressions:
+            if isinstance(item, exp.Star):
+                fixed |= frozenset(name for columns in sources.values() for name in columns.fixed)
+        return _Columns(fixed, tuple(self._append(node, one) for one in identity))
+
+    def source(self, node: exp.Expr, known: Mapping[str, _Columns]) -> tuple[str, _Columns]:
+        alias = node.args.get("alias")
+        if node.args.get("joins"):
+            raise NoIdentityError
+        if isinstance(node, exp.Unnest | exp.Values) and isinstance(alias, exp.TableAlias) and alias.columns:
+            if any(isinstance(one, exp.Column | exp.Query) for one in node.walk()):
+                raise NoIdentityError
+            names = [column.name.lower() for column in alias.columns]
+            return node.alias, _Columns(frozenset(names), tuple(names))
+        if isinstance(node, exp.Subquery) and node.alias:
+            _rename(node.this, alias)
+            return node.alias, self.query(node.this, known)
+        if isinstance(alias, exp.TableAlias) and alias.columns:
+            raise NoIdentityError
+        if not isinstance(node, exp.Table):
+            raise NoIdentityError
+        name = node.name.lower()
+        if name in known:
+            return node.alias_or_name, known[name]
+        if name in self.noisy:
+            return node.alias_or_name, _Columns(frozenset({CELL}), (CELL,))
+        if name in self.public:
+            # A row of a public table is known by what it holds; two that hold the same answer alike.
+            return node.alias_or_name, _Columns(self.public[name], tuple(sorted(self.public[name])))
+        raise NoIdentityError
+
+    def _first_of_each(
+        self, node: exp.Select, distinct: exp.Expr, sources: Mapping[str, _Columns]
+    ) -> _Columns:
+        """DISTINCT ON keys, in an order that no noise can change: one row of each, the same whatever the noise."""
+        on, order = distinct.args.get("on"), node.args.get("order")
+        keys = [] if on is None else on.expressions if isinstance(on, exp.Tuple) else [_bare(on)]
+        by = [] if order is None else [one.this for one in order.expressions]
+        if not keys or not by or not all(self._fixed(one, sources) for one in [*keys, *by]):
+            raise NoIdentityError
+        return _Columns(frozenset(), tuple(self._append(node, key.copy()) for key in keys))
+
+    def _grouped(self, node: exp.Select, group: exp.Group, sources: Mapping[str, _Columns]) -> list[exp.Expr]:
+        keys = list(group.expressions)
+        if any(value for key, value in group.args.items() if key not in ("expressions", "all")):
+            raise NoIdentityError
+        if group.args.get("all"):
+            keys = [item.unalias() for item in node.expressions if not has_aggregate(item)]
+        items = {item.alias_or_name.lower(): item.unalias() for item in node.expressions}
+        out = []
+        for key in keys:
+            if isinstance(key, exp.Literal):
+                key = node.expressions[int(key.name) - 1].unalias()
+            elif isinstance(key, exp.Column) and not key.table and not self._fixed(key, sources):
+                key = items.get(key.name.lower(), key)
+            if not self._fixed(key, sources):
+                raise NoIdentityError
+            out.append(key.copy())
+        if group.args.get("all"):
+            group.set("all", None)
+            group.set("expressions", [key.copy() for key in out])
+        return out
+
+    def _fixed(self, node: exp.Expr, sources: Mapping[str, _Columns]) -> bool:
+        """Whether no noise can change an expression: it is made of keys and public values alone."""
+        if any(isinstance(one, exp.Query | exp.AggFunc | exp.Window | exp.Star) for one in node.walk()):
+            return False
+        by_name = {name.lower(): columns for name, columns in sources.items()}
+        for column in node.find_all(exp.Column):
+            name, table = column.name.lower(), column.table.lower()
+            own = [by_name[table]] if table in by_name else list(by_name.values())
+            keys = [columns for columns in own if name in columns.fixed]
+            if not keys and not (table in self.noisy and re_key(name)):
+                return False
+        return True
+
+    def _append(self, node: exp.Select, value: exp.Expr) -> str:
+        name = next(self.names)
+        node.append("expressions", exp.alias_(value, name))
+        return name
+
+
+def re_key(name: str) -> bool:
+    """Whether a column of a noisy table is a key."""
+    return name[:1] == "k" and name[1:].isdigit()
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _rename(query: exp.Expr, alias: exp.Expr | None) -> None:
+    """Give the columns of a query the names that stand beside its alias."""
+    names = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
+    if not names or alias is None:
+        return
+    inner = _inner(query)
+    while isinstance(inner, exp.SetOperation):
+        inner = _inner(inner.left)
+    if not isinstance(inner, exp.Select) or inner.is_star or len(inner.selects) < len(names):
+        raise NoIdentityError
+    if inner.args.get("order") is not None or inner.args.get("group") is not None:
+        # A name of the inner query may be used there.
+        used = {column.name.lower() for part in _parts(inner) for column in part.find_all(exp.Column)}
+        if used & {item.alias_or_name.lower() for item in inner.selects if isinstance(item, exp.Alias)}:
+            raise NoIdentityError
+    for item, name in zip(list(inner.selects), names, strict=False):
+        item.replace(exp.alias_(item.unalias().copy(), name.copy()))
+    alias.set("columns", None)
+
+
+def _inner(node: exp.Expr) -> exp.Query:
+    while isinstance(node, exp.Subquery):
+        node = node.this
+    assert isinstance(node, exp.Query)
+    return node
+
+
+def _parts(node: exp.Select) -> list[exp.Expr]:
+    """The expressions of a SELECT, without its sources."""
+    keys = ("expressions", "where", "having", "qualify", "order", "group")
+    values = [node.args.get(key) for key in keys]
+    listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return [one for one in listed if isinstance(one, exp.Expr)]
+
+
+def _having(node: exp.Select) -> list[exp.Expr]:
+    having = node.args.get("having")
+    return [] if having is None else [having]
