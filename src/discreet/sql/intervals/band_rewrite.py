@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from discreet.sql.intervals.band_expressions import ANYWHERE, Arithmetic, Ends, Truth
+from discreet.sql.intervals.row_identity import ID
 from discreet.sql.lower.run import CELL
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate
 from discreet.sql.syntax.parse import output_name
@@ -360,7 +361,7 @@ class _Select:
         if not relation.drawn:
             text = f"({node.this.sql('duckdb') if isinstance(node, exp.Subquery) else node.sql('duckdb')})"
             return Ends(text, text)
-        visible = [column for column in relation.columns if not column.name.startswith("__id")]
+        visible = [column for column in relation.columns if not column.name.startswith(ID)]
         if len(visible) != 1:
             raise NoBandsError
         (shown,) = visible

@@ -18,7 +18,17 @@ from discreet.sql.lower.run import CELL
 from discreet.sql.syntax.nodes import has_aggregate
 from discreet.sql.syntax.parse import output_name
 
-ID = "__id"
+ID = "__row_of_"
+"""What the names of hidden columns begin with."""
+
+
+_BENDING = (
+    exp.Max, exp.Min, exp.ArgMax, exp.ArgMin, exp.Abs, exp.Greatest, exp.Least, exp.Rank, exp.DenseRank, exp.RowNumber,
+    exp.Ntile, exp.PercentRank, exp.CumeDist, exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile,
+    exp.Mode, exp.Distinct, exp.Having, exp.Qualify, exp.Case, exp.If, exp.Filter, exp.Except, exp.Intersect, exp.Sign,
+    exp.Where, exp.Limit, exp.Predicate, exp.Anonymous, exp.AnonymousAggFunc, exp.Window,
+)  # fmt: skip
+"""What may select or fold. A window does where its order is noisy; one that is not understood is taken for one."""
 
 
 class Identified(NamedTuple):
@@ -27,10 +37,14 @@ class Identified(NamedTuple):
     Attributes:
         post: the statement with the hidden columns last.
         ids: their names; none where there is one row whatever the noise.
+        chosen: whether noise decides which rows are shown.
+        bent: whether noise selects or folds anywhere in it.
     """
 
     post: exp.Query
     ids: tuple[str, ...]
+    chosen: bool = False
+    bent: bool = False
 
 
 class NoIdentityError(Exception):
@@ -38,10 +52,11 @@ class NoIdentityError(Exception):
 
 
 class _Columns(NamedTuple):
-    """What a relation shows: which columns no noise can change, and its hidden ones."""
+    """What a relation shows: which columns no noise can change, its hidden ones, and whether noise chose its rows."""
 
     fixed: frozenset[str]
     ids: tuple[str, ...]
+    chosen: bool = False
 
 
 def identified(post: exp.Query, noisy: Iterable[str], public: Mapping[str, Iterable[str]]) -> Identified | None:
@@ -56,11 +71,12 @@ def identified(post: exp.Query, noisy: Iterable[str], public: Mapping[str, Itera
         None where there is none.
     """
     copy = post.copy()
+    reader = _Identity(noisy, public)
     try:
-        found = _Identity(noisy, public).query(copy, {})
+        found = reader.query(copy, {})
     except NoIdentityError:
         return None
-    return Identified(copy, found.ids)
+    return Identified(copy, found.ids, found.chosen, reader.bent)
 
 
 class _Identity:
@@ -68,16 +84,20 @@ class _Identity:
         self.noisy = {name.lower() for name in noisy}
         self.public = {name.lower(): frozenset(c.lower() for c in columns) for name, columns in public.items()}
         self.names = (f"{ID}{at}" for at in count())
+        self.bent = False
 
     def query(self, node: exp.Expr, outer: Mapping[str, _Columns]) -> _Columns:
         if isinstance(node, exp.Subquery) and not node.args.get("joins"):
-            return self.query(node.this, outer)
+            inner = self.query(node.this, outer)
+            return inner._replace(chosen=inner.chosen or node.args.get("limit") is not None)
         known = dict(outer)
         clause = node.args.get("with_")
         if clause is not None:
-            if clause.recursive:
-                raise NoIdentityError
             for cte in clause.expressions:
+                own = cte.alias.lower()
+                if any(table.name.lower() == own for table in cte.this.find_all(exp.Table)):
+                    known[own] = self._recursive(cte, known)
+                    continue
                 _rename(cte.this, cte.args["alias"])
                 known[cte.alias.lower()] = self.query(cte.this, known)
         if isinstance(node, exp.Select):
@@ -85,6 +105,38 @@ class _Identity:
         if isinstance(node, exp.Union) and not node.args.get("distinct") and not node.args.get("by_name"):
             return self.union(node, known)
         raise NoIdentityError
+
+    def _recursive(self, cte: exp.CTE, known: Mapping[str, _Columns]) -> _Columns:
+        """A table that reads itself: if no noise decides which rows it has, its public columns tell them apart.
+
+        How often they occur is then the same whatever the noise; rows that have all of them alike are found later.
+        """
+        node, own = cte.this, cte.alias.lower()
+        if not isinstance(node, exp.Union) or cte.args["alias"].args.get("columns"):
+            raise NoIdentityError
+        sides = [_inner(side) for side in (node.left, node.right)]
+        if not all(isinstance(side, exp.Select) and not side.is_star for side in sides):
+            raise NoIdentityError
+        names = [output_name(item).lower() for item in sides[0].selects]
+        fixed = frozenset(names)
+        for _ in range(len(names) + 1):
+            before = fixed
+            inside = {**known, own: _Columns(fixed, ())}
+            for side in sides:
+                assert isinstance(side, exp.Select)
+                clause = side.args.get("from_")
+                holders = ([clause] if clause is not None else []) + (side.args.get("joins") or [])
+                sources = dict(self.source(holder.this.copy(), inside) for holder in holders)
+                if self._chooses(side, sources) or side.args.get("group") or side.args.get("limit"):
+                    raise NoIdentityError
+                fixed &= frozenset(
+                    name for name, item in zip(names, side.selects, strict=False) if self._fixed(item.unalias(), sources)
+                )  # fmt: skip
+            if fixed == before:
+                break
+        if not fixed:
+            raise NoIdentityError
+        return _Columns(fixed, tuple(sorted(fixed)))
 
     def union(self, node: exp.Union, known: Mapping[str, _Columns]) -> _Columns:
         """UNION ALL: beside its own identity each row has the number of its side."""
@@ -100,7 +152,9 @@ class _Identity:
                 self._append(select, exp.null())
             self._append(select, exp.Literal.number(number))
         selects = _inner(node.left).selects
-        return _Columns(left.fixed & right.fixed, tuple(item.alias for item in selects[len(selects) - most - 1 :]))
+        chosen = left.chosen or right.chosen or node.args.get("limit") is not None
+        ids = tuple(item.alias for item in selects[len(selects) - most - 1 :])
+        return _Columns(left.fixed & right.fixed, ids, chosen)
 
     def select(self, node: exp.Select, known: Mapping[str, _Columns]) -> _Columns:
         sources: dict[str, _Columns] = {}
@@ -117,6 +171,7 @@ class _Identity:
             if any(isinstance(star, exp.Star) and not isinstance(star.parent, exp.Count) for star in query.walk()):
                 raise NoIdentityError  # it would show the hidden columns of a CTE
         group, distinct = node.args.get("group"), node.args.get("distinct")
+        self.bent |= self._bends(node, sources)
         if distinct is not None:
             return self._first_of_each(node, distinct, sources)
         if group is None and any(has_aggregate(item) for item in [*node.expressions, *_having(node)]):
@@ -136,7 +191,46 @@ class _Identity:
         for item in node.expressions:
             if isinstance(item, exp.Star):
                 fixed |= frozenset(name for columns in sources.values() for name in columns.fixed)
-        return _Columns(fixed, tuple(self._append(node, one) for one in identity))
+        chosen = self._chooses(node, sources) or (
+            group is None and any(columns.chosen for columns in sources.values())
+        )
+        return _Columns(fixed, tuple(self._append(node, one) for one in identity), chosen)
+
+    def _bends(self, node: exp.Select, sources: Mapping[str, _Columns]) -> bool:
+        """Whether noise selects or folds in a SELECT; in a sub-query of an expression anything that may is taken for it."""
+        for part in _parts(node):
+            for one in part.walk():
+                if isinstance(one, exp.Query) and any(isinstance(inner, _BENDING) for inner in one.walk()):
+                    return True
+                if isinstance(one, exp.Window):
+                    order = one.args.get("order")
+                    if order is not None and not self._fixed(order, sources):
+                        return True
+                elif isinstance(one, _BENDING):
+                    plain = [child for child in one.iter_expressions() if not self._fixed(child, sources)]
+                    if plain:
+                        return True
+        return self._chooses(node, sources)
+
+    def _chooses(self, node: exp.Select, sources: Mapping[str, _Columns]) -> bool:
+        """Whether noise decides which rows of a SELECT are shown."""
+        clauses = [node.args.get(key) for key in ("where", "having", "qualify")]
+        clauses += [join.args.get("on") for join in node.args.get("joins") or []]
+        if any(one is not None and not self._fixed(one, sources) for one in clauses):
+            return True
+        order = node.args.get("order")
+        if order is None or all(node.args.get(key) is None for key in ("limit", "offset")):
+            return False
+        items = {item.alias_or_name.lower(): item.unalias() for item in node.expressions}
+        for one in order.expressions:
+            by = one.this
+            if isinstance(by, exp.Literal) and by.is_int:
+                by = node.expressions[int(by.name) - 1].unalias()
+            elif isinstance(by, exp.Column) and not by.table and not self._fixed(by, sources):
+                by = items.get(by.name.lower(), by)
+            if not self._fixed(by, sources):
+                return True
+        return False
 
     def source(self, node: exp.Expr, known: Mapping[str, _Columns]) -> tuple[str, _Columns]:
         alias = node.args.get("alias")
