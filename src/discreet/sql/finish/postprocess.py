@@ -73,7 +73,6 @@ def finish(
     public: Mapping[str, pa.Table],
     confidence: float,
     together: bool = False,
-    selected: int | None = None,
 ) -> Answered:
     """Run the post-processing of a plan.
 
@@ -83,7 +82,6 @@ def finish(
         public: the public tables.
         confidence: of the intervals.
         together: whether all intervals together have it, instead of each by itself.
-        selected: how many rows are shown in all, where this is a part of the answer.
 
     Privacy: reads released and public numbers only, so it costs nothing (Dwork and Roth 2014, proposition 2.1).
 
@@ -110,7 +108,7 @@ def finish(
     if together:
         level = Level(each(confidence, numbers(plan, values.num_columns, len(values))), True)
     else:
-        level = Level(over.selected(confidence, len(values) if selected is None else selected))
+        level = Level(over.selected(confidence, len(values)))
     intervals: dict[str, Callable[[], Interval]] = {}
     if cells is not None:
         intervals = _direct(plan, noisy[0], cells, level.confidence)
