@@ -123,7 +123,7 @@ def test_no_warning_where_noise_chooses_nothing(session: dp.Session, sql: str) -
 
 
 def test_a_preview_warns_of_it_too(session: dp.Session) -> None:
-    (warning,) = session.preview(TOP, 0.1, group_rows=100).warnings
+    *_, warning = session.preview(TOP, 0.1, group_rows=100).warnings
     assert "noise will choose which 3 of 500 rows" in warning
     assert session.preview(TOP, 10, group_rows=100).warnings == ()
 

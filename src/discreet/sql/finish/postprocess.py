@@ -99,7 +99,11 @@ def finish(
         values = picked_table(picked, noisy[0], cells)
     else:
         tables: dict[str, pa.Table] = {n.plan.name: n.table() for n in noisy} | read
-        values, rows = _run(post if has_cell or found is None else found.post, tables)
+        try:
+            values, rows = _run(post if has_cell or found is None else found.post, tables)
+        except PostProcessingError:  # a hidden column stands in its way: then nothing names the rows
+            found = None
+            values, rows = _run(post, tables)
         if has_cell:
             cells = arrow.numbers(values.column(CELL)) - noisy[0].first
             values = values.drop_columns([CELL])

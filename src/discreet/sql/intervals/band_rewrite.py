@@ -108,7 +108,7 @@ class Bands:
                     raise NoBandsError
                 known[cte.alias.lower()] = self.query(cte.this, known)
         if isinstance(node, exp.Subquery):
-            if any(node.args.get(part) for part in ("limit", "offset", "joins")):
+            if any(node.args.get(part) for part in ("limit", "offset", "joins", "pivots", "sample")):
                 raise NoBandsError
             return self.query(node.this, known)
         if isinstance(node, exp.Union) and not node.args.get("distinct") and not node.args.get("by_name"):
@@ -143,7 +143,7 @@ class Bands:
     def source(self, node: exp.Expr, known: Mapping[str, Relation]) -> tuple[str, Relation]:
         """A table, CTE or sub-query of a FROM clause, and the name that it goes by."""
         alias = node.args.get("alias")
-        if node.args.get("joins"):
+        if any(node.args.get(part) for part in ("joins", "pivots", "sample", "laterals")):
             raise NoBandsError
         names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
         if isinstance(node, exp.Unnest | exp.Values) and names:
@@ -174,6 +174,8 @@ class _Select:
 
     def __init__(self, bands: Bands, node: exp.Select, known: Mapping[str, Relation]) -> None:
         self.bands, self.node, self.known = bands, node, known
+        if any(node.args.get(part) for part in ("laterals", "pivots", "sample", "kind", "windows")):
+            raise NoBandsError
         clause = node.args.get("from_")
         self.holders = ([clause] if clause is not None else []) + (node.args.get("joins") or [])
         self.sources: dict[str, Relation] = {}
@@ -341,10 +343,7 @@ class _Select:
             if table in (None, source):
                 for shown in relation.columns:
                     if shown.name.lower() == name:
-                        ends = _column(source, shown)
-                        if not shown.noisy and table is None:
-                            return Ends(node.sql("duckdb"), node.sql("duckdb"))
-                        return ends
+                        return _column(source, shown)
         if table is None and not self.looking:
             for item in self.node.expressions:
                 if isinstance(item, exp.Alias) and item.alias.lower() == name:
@@ -517,7 +516,8 @@ class _Select:
         first = order.expressions[0]
         own, other = self.arithmetic.ends(first.this), self._of_another(first.this, name)
         same = [
-            f"{self.arithmetic.ends(one).low} IS NOT DISTINCT FROM {self._of_another(one, name).low}" for one in partition
+            f"{self._of_another(one, name, name).low} IS NOT DISTINCT FROM {self._of_another(one, name).low}"
+            for one in partition
         ]
         if first.args.get("desc"):
             surely, possibly = f"{other.low} > {own.high}", f"{other.high} {{}} {own.low}"
@@ -539,15 +539,17 @@ class _Select:
             relation, name=made, columns=(*relation.columns, Shown(called, True, True)), local=False
         )
 
-    def _of_another(self, node: exp.Expr, name: str) -> Ends:
+    def _of_another(self, node: exp.Expr, name: str, table: str = "__other") -> Ends:
+        """The ends of an expression for another row of the same source, or with another name for its own."""
         copy = node.copy()
-        for column in [copy] if isinstance(copy, exp.Column) else list(copy.find_all(exp.Column)):
-            column.set("table", exp.to_identifier("__other"))
-        self.sources["__other"] = self.sources[name]
+        for column in list(copy.find_all(exp.Column)):
+            column.set("table", exp.to_identifier(table, quoted=True))
+        before = self.sources
+        self.sources = {**before, table: before[name]}
         try:
             return self.arithmetic.ends(copy)
         finally:
-            del self.sources["__other"]
+            self.sources = before
 
 
 def _split(node: exp.Select) -> exp.Select:
@@ -632,9 +634,13 @@ def _without_limit(node: exp.Select) -> exp.Select:
         return node
     if order is None or node.args.get("qualify") is not None or node.args.get("distinct") is not None:
         raise NoBandsError
+    if not all(one is None or one.expression.is_int for one in (limit, offset)):
+        raise NoBandsError
     by = []
     for one in order.expressions:
         one = one.copy()
+        if isinstance(one.this, exp.Var):
+            raise NoBandsError
         if isinstance(one.this, exp.Literal):
             one.set("this", node.expressions[int(one.this.name) - 1].unalias().copy())
         by.append(one)

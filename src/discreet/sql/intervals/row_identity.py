@@ -87,7 +87,7 @@ class _Identity:
         self.bent = False
 
     def query(self, node: exp.Expr, outer: Mapping[str, _Columns]) -> _Columns:
-        if isinstance(node, exp.Subquery) and not node.args.get("joins"):
+        if isinstance(node, exp.Subquery) and not any(node.args.get(part) for part in ("joins", "pivots", "sample")):
             inner = self.query(node.this, outer)
             return inner._replace(chosen=inner.chosen or node.args.get("limit") is not None)
         known = dict(outer)
@@ -158,6 +158,8 @@ class _Identity:
 
     def select(self, node: exp.Select, known: Mapping[str, _Columns]) -> _Columns:
         sources: dict[str, _Columns] = {}
+        if any(node.args.get(part) for part in ("laterals", "pivots", "sample", "kind")):
+            raise NoIdentityError
         clause = node.args.get("from_")
         holders = ([clause] if clause is not None else []) + (node.args.get("joins") or [])
         for at, holder in enumerate(holders):
@@ -234,7 +236,7 @@ class _Identity:
 
     def source(self, node: exp.Expr, known: Mapping[str, _Columns]) -> tuple[str, _Columns]:
         alias = node.args.get("alias")
-        if node.args.get("joins"):
+        if any(node.args.get(part) for part in ("joins", "pivots", "sample", "laterals")):
             raise NoIdentityError
         if isinstance(node, exp.Unnest | exp.Values) and isinstance(alias, exp.TableAlias) and alias.columns:
             if any(isinstance(one, exp.Column | exp.Query) for one in node.walk()):
@@ -265,6 +267,12 @@ class _Identity:
         on, order = distinct.args.get("on"), node.args.get("order")
         keys = [] if on is None else on.expressions if isinstance(on, exp.Tuple) else [_bare(on)]
         by = [] if order is None else [one.this for one in order.expressions]
+        if on is None and not any(item.is_star for item in node.expressions):
+            items = [item.unalias() for item in node.expressions]
+            if all(self._fixed(item, sources) for item in items):
+                fixed = frozenset(output_name(item).lower() for item in node.expressions)
+                return _Columns(fixed, tuple(self._append(node, item.copy()) for item in items),
+                                self._chooses(node, sources) or any(one.chosen for one in sources.values()))  # fmt: skip
         if not keys or not by or not all(self._fixed(one, sources) for one in [*keys, *by]):
             raise NoIdentityError
         return _Columns(frozenset(), tuple(self._append(node, key.copy()) for key in keys))
