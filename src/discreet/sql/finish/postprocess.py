@@ -104,6 +104,7 @@ def finish(
         except PostProcessingError:  # a hidden column stands in its way: then nothing names the rows
             found = None
             values, rows = _run(post, tables)
+        rows = None if found is None else rows
         if has_cell:
             cells = arrow.numbers(values.column(CELL)) - noisy[0].first
             values = values.drop_columns([CELL])
@@ -167,24 +168,28 @@ def _by_draws_or_bands(
     over, level, confidence = how
     place = {name: at for at, name in enumerate(values.column_names)}
     asked = [name for name in names if is_number(values, name)]
-    bent = [name for name in asked if over.bent(place[name])]
+    columns = () if over.relation is None else over.relation.columns
+    whole = rows is not None and len(noisy) == len(plan.releases) and all(one.whole for one in noisy)
+
+    def banded_ends(wanted: Sequence[str], at: float) -> dict[str, Interval]:
+        places = [place[name] for name in wanted if place[name] < len(columns) and columns[place[name]].noisy]
+        if rows is None or not whole:
+            return {}
+        ends = over.ends(noisy, rows, places, at, _everywhere)
+        return {name: ends[place[name]] for name in wanted if place[name] in ends}
+
+    found = banded_ends([name for name in asked if over.single(place[name])], level.confidence)
+    bent = [name for name in asked if name not in found and over.bent(place[name])]
+    rest = [name for name in asked if name not in found and name not in bent]
     only = None
     if cells is not None and not isinstance(cells, slice) and of_one_group(plan):
         only = np.asarray(cells, np.int64)
-    rest = [name for name in asked if name not in bent]
-    found, without = drawn(plan, noisy, public, values, rows, rest, level.confidence, only)
-    banded_names = [*bent, *without]
-    whole = rows is not None and len(noisy) == len(plan.releases) and all(one.whole for one in noisy)
-    if banded_names and whole and rows is not None:
-        at = level.confidence if level.together else over.level(confidence, len(values))
-        columns = () if over.relation is None else over.relation.columns
-        places = [place[name] for name in banded_names if place[name] < len(columns) and columns[place[name]].noisy]
-        ends = over.ends(noisy, rows, places, at, _everywhere)
-        found.update({name: ends[place[name]] for name in banded_names if place[name] in ends})
-    fixed = set() if over.relation is None else {
-        name for name in bent if not over.relation.columns[place[name]].noisy
-    }  # fmt: skip
-    return found, tuple(name for name in names if name in banded_names and name not in {*found, *fixed})
+    more, without = drawn(plan, noisy, public, values, rows, rest, level.confidence, only)
+    found.update(more)
+    late = [*bent, *without]
+    found.update(banded_ends(late, level.confidence if level.together else over.level(confidence, len(values))))
+    fixed = {name for name in bent if place[name] < len(columns) and not columns[place[name]].noisy}
+    return found, tuple(name for name in names if name in late and name not in {*found, *fixed})
 
 
 def _everywhere(noisy: Noisy, aggregate: Aggregate, confidence: float) -> Interval:

@@ -28,12 +28,14 @@ class Ends:
         low, high: SQL of its ends; the same for what no noise can change.
         noisy: whether the noise can change it.
         bent: whether noise selects or folds on the way to it, so that drawing again around it would be off.
+        only: the one noisy number that it is made of; empty where there are several.
     """
 
     low: str
     high: str
     noisy: bool = False
     bent: bool = False
+    only: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ class Arithmetic:
             return Ends(text, text)
         found = self._moved(node)
         bent = any(part.bent for part in parts)
-        return Ends(found.low, found.high, True, found.bent or bent)
+        of = {part.only for part in parts if part.noisy}
+        return Ends(found.low, found.high, True, found.bent or bent, of.pop() if len(of) == 1 else "")
 
     def _moved(self, node: exp.Expr) -> Ends:
         if isinstance(node, exp.Neg):

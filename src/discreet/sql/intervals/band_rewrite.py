@@ -31,11 +31,19 @@ class NoBandsError(Exception):
 
 @dataclass(frozen=True)
 class Shown:
-    """A column of a relation: its name, whether the noise can change it, and whether noise selects or folds it."""
+    """A column of a relation.
+
+    Attributes:
+        name: its name.
+        noisy: whether the noise can change it.
+        bent: whether noise selects or folds on the way to it.
+        single: whether each of its values is made of one noisy number.
+    """
 
     name: str
     noisy: bool = False
     bent: bool = False
+    single: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ class Bands:
         self.base: dict[str, Relation] = {}
         for name, (keys, aggregates) in noisy.items():
             fixed = [CELL, *(f"k{at}" for at in range(keys))]
-            shown = (*map(Shown, fixed), *(Shown(f"a{at}", True) for at in range(aggregates)))
+            shown = (*map(Shown, fixed), *(Shown(f"a{at}", True, single=True) for at in range(aggregates)))
             ends = [f"a{at}__{end}" for at in range(aggregates) for end in ("lo", "hi")]
             listed = ", ".join([*fixed, *ends])
             made = self._named(f"SELECT {listed}, TRUE AS {SURE}, 1 AS {FAN} FROM {name}")
@@ -123,7 +131,7 @@ class Bands:
         if len(left.columns) != len(right.columns):
             raise NoBandsError
         columns = tuple(
-            Shown(a.name, a.noisy or b.noisy, a.bent or b.bent)
+            Shown(a.name, a.noisy or b.noisy, a.bent or b.bent, all(one.single or not one.noisy for one in (a, b)))
             for a, b in zip(left.columns, right.columns, strict=True)
         )
         sides = []
@@ -205,7 +213,7 @@ class _Select:
             self._filtered(truth)
         columns, items = [], []
         for shown, ends in self._items():
-            columns.append(replace(shown, noisy=ends.noisy, bent=ends.bent))
+            columns.append(replace(shown, noisy=ends.noisy, bent=ends.bent, single=bool(ends.only)))
             if ends.noisy:
                 items += [f"{ends.low} AS {quoted(shown.name + '__lo')}", f"{ends.high} AS {quoted(shown.name + '__hi')}"]
             else:
@@ -670,7 +678,8 @@ def _column(source: str, shown: Shown) -> Ends:
     place = f"{quoted(source)}."
     if not shown.noisy:
         return Ends(place + quoted(shown.name), place + quoted(shown.name))
-    return Ends(place + quoted(shown.name + "__lo"), place + quoted(shown.name + "__hi"), True, shown.bent)
+    low, high = (place + quoted(shown.name + end) for end in ("__lo", "__hi"))
+    return Ends(low, high, True, shown.bent, low if shown.single else "")
 
 
 def quoted(name: str) -> str:

@@ -67,6 +67,10 @@ class Banded:
             return self.found is None or self.found.bent
         return at < len(self.relation.columns) and self.relation.columns[at].bent
 
+    def single(self, at: int) -> bool:
+        """Whether each number of a column is made of one noisy number, so that its interval follows from that of it."""
+        return self.relation is not None and at < len(self.relation.columns) and self.relation.columns[at].single
+
     @cached_property
     def size(self) -> tuple[int, int]:
         """How many rows there are when none is left out for its noise, and of how many groups the largest is made."""
