@@ -12,7 +12,10 @@ from typing import NamedTuple
 DAYS = "(SELECT day, COUNT(*) AS n FROM data GROUP BY day) AS d"
 MEANS = "(SELECT day, AVG(x) AS m FROM data GROUP BY day) AS d"
 CELLS = "(SELECT h, a, COUNT(*) AS n FROM data GROUP BY h, a) AS d"
-BOTH = "(SELECT day, COUNT(*) FILTER (WHERE x > 50) AS p, COUNT(*) FILTER (WHERE x <= 50) AS q FROM data GROUP BY day) AS d"
+BOTH = (
+    "(SELECT day, COUNT(*) FILTER (WHERE x > 50) AS p, COUNT(*) FILTER (WHERE x <= 50) AS q "
+    "FROM data GROUP BY day) AS d"
+)
 
 
 class Question(NamedTuple):
@@ -85,5 +88,7 @@ QUESTIONS = {
     "rank": Question(f"SELECT day, RANK() OVER (ORDER BY n DESC) AS v FROM {DAYS}", by=("day",)),
     "median of counts": Question(f"SELECT MEDIAN(n) AS v FROM {DAYS}"),
     "sum of the top 10": Question(f"SELECT SUM(n) AS v FROM (SELECT n FROM {DAYS} ORDER BY n DESC LIMIT 10) AS e"),
-    "greatest change": Question(f"SELECT MAX(ABS(c)) AS v FROM (SELECT n - LAG(n) OVER (ORDER BY day) AS c FROM {DAYS}) AS e"),
+    "greatest change": Question(
+        f"SELECT MAX(ABS(c)) AS v FROM (SELECT n - LAG(n) OVER (ORDER BY day) AS c FROM {DAYS}) AS e"
+    ),
 }  # fmt: skip

@@ -70,11 +70,16 @@ def coverage_of_chosen(question: Question, runs: int = CHOSEN_RUNS) -> float:
     planned = plan(question.sql, session._catalog, EPSILON)
     whole = plan(question.all or question.sql, session._catalog, EPSILON)
     exact = [exact_integers(one, session._engine, 1) for one in planned.releases]
-    answer = finish(whole, [Noisy(one, exact_integers(one, session._engine, 1)) for one in whole.releases], {}, CLAIMED)
+    answer = finish(
+        whole, [Noisy(one, exact_integers(one, session._engine, 1)) for one in whole.releases], {}, CLAIMED
+    )
     truth = dict(zip(_rows(answer.values, question.by), answer.values.column("v").to_pylist(), strict=True))
     held = shown = 0
     for _ in range(runs):
-        noisy = [Noisy(one, _with_noise(one, entries)) for one, entries in zip(planned.releases, exact, strict=True)]
+        noisy = [
+            Noisy(one, _with_noise(one, entries))
+            for one, entries in zip(planned.releases, exact, strict=True)
+        ]
         found = finish(planned, noisy, {}, CLAIMED)
         low, high = found.intervals["v"]
         for row, bottom, top in zip(_rows(found.values, question.by), low, high, strict=True):
@@ -101,7 +106,13 @@ def equal() -> pa.Table:
     each = np.linspace(0, 100, 200)
     day = np.arange(200 * GROUPS) // 200
     return pa.table(
-        {"day": day, "h": day // 5, "a": day % 5, "x": np.tile(each, GROUPS), "y": np.tile(each[::-1], GROUPS)}
+        {
+            "day": day,
+            "h": day // 5,
+            "a": day % 5,
+            "x": np.tile(each, GROUPS),
+            "y": np.tile(each[::-1], GROUPS),
+        }
     )
 
 

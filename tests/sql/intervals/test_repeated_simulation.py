@@ -59,7 +59,9 @@ def test_the_order_and_the_limit_do_not_hide_rows_of_a_draw(session: dp.Session)
 
 def test_rows_that_nothing_visible_names_have_intervals_of_their_own(session: dp.Session) -> None:
     release = session.sql(f"WITH c(k, m) AS {BY} SELECT m FROM c", epsilon=0.5)
-    for value, low, high in zip(*(release.to_dict()["m" + end] for end in ("", "_low", "_high")), strict=True):
+    for value, low, high in zip(
+        *(release.to_dict()["m" + end] for end in ("", "_low", "_high")), strict=True
+    ):
         assert low < value < high
         assert high - low < 60, "that of one county; the counties lie 1,000 apart"
 
@@ -94,7 +96,9 @@ def test_rows_are_recognised_by_their_identity() -> None:
     rows = answer.select(["hidden"])
     found = redrawn.intervals(answer, rows, ["place", "n"], draws.__getitem__, len(draws), 0.95)
     assert set(found) == {"place", "n"}
-    for at, (key, value) in enumerate(zip(answer["hidden"].to_pylist(), answer["n"].to_pylist(), strict=True)):
+    for at, (key, value) in enumerate(
+        zip(answer["hidden"].to_pylist(), answer["n"].to_pylist(), strict=True)
+    ):
         own = np.sort([table["n"][table["hidden"].to_pylist().index(key)].as_py() for table in draws])
         assert (found["n"][0][at], found["n"][1][at]) == (own[10], own[-11])
         assert found["n"][0][at] < value < found["n"][1][at]

@@ -236,7 +236,9 @@ def _spilled(
     spill = folder / "spill"
     spill.mkdir(mode=0o700)
     read = used(public, plan.post)
-    found = identified(plan.post, [one.name for one in plan.releases], {n: t.column_names for n, t in read.items()})
+    found = identified(
+        plan.post, [one.name for one in plan.releases], {n: t.column_names for n, t in read.items()}
+    )
     with Spilling(files, read, spill) as box:
         if not together and found is not None and found.chosen:
             confidence = banded(plan, found, read).selected(confidence, _count(box, post))
@@ -248,10 +250,10 @@ def _spilled(
                 name: partial(_ends, release, at, table.column(name), table.select(wanted[at]), confidence)
                 for name, at in shown.items()
             }
-            found = _further(further, release, table, wanted, confidence) if further else {}
-            makers.update({name: partial(as_it_is, pair) for name, pair in found.items()})
+            more = _further(further, release, table, wanted, confidence) if further else {}
+            makers.update({name: partial(as_it_is, pair) for name, pair in more.items()})
             if without is None:
-                known = {*shown, *found} | (key_columns(plan) if has_cell else set())
+                known = {*shown, *more} | (key_columns(plan) if has_cell else set())
                 rest = [name for name in values.column_names if name not in known]
                 _, without = drawn(plan, (), read, values, None, rest, confidence)
             yield Answered(values, Late(makers), without)
@@ -259,7 +261,9 @@ def _spilled(
 
 def _count(box: Spilling, post: exp.Query) -> int:
     """How many rows a statement shows."""
-    query = exp.select("COUNT(*)").from_(exp.Subquery(this=post.copy(), alias=exp.TableAlias(this=exp.to_identifier("__shown"))))
+    query = exp.select("COUNT(*)").from_(
+        exp.Subquery(this=post.copy(), alias=exp.TableAlias(this=exp.to_identifier("__shown")))
+    )
     return sum(int(arrow.numbers(piece.column(0))[0]) for piece in box.run(query.sql("duckdb")))
 
 

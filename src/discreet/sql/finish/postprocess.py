@@ -125,7 +125,9 @@ def finish(
         rest = [name for name in rest if name not in ends]
     if cells is not None and rest:
         rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
-    more, without = _by_draws_or_bands(plan, noisy, read, values, rows, rest, (over, level, confidence), cells)
+    more, without = _by_draws_or_bands(
+        plan, noisy, read, values, rows, rest, (over, level, confidence), cells
+    )
     ends.update({name: ordered(values, name, pair) for name, pair in more.items()})
     intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
     return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
@@ -187,7 +189,9 @@ def _by_draws_or_bands(
     more, without = drawn(plan, noisy, public, values, rows, rest, level.confidence, only)
     found.update(more)
     late = [*bent, *without]
-    found.update(banded_ends(late, level.confidence if level.together else over.level(confidence, len(values))))
+    found.update(
+        banded_ends(late, level.confidence if level.together else over.level(confidence, len(values)))
+    )
     fixed = {name for name in bent if place[name] < len(columns) and not columns[place[name]].noisy}
     return found, tuple(name for name in names if name in late and name not in {*found, *fixed})
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 ANYWHERE = ("CAST('-Infinity' AS DOUBLE)", "CAST('Infinity' AS DOUBLE)")
-_SWAPPED = {exp.GT: exp.LT, exp.GTE: exp.LTE}
 _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LTE, exp.GTE: exp.LT, exp.LT: exp.GTE, exp.LTE: exp.GT, exp.EQ: exp.NEQ, exp.NEQ: exp.EQ,
 }  # fmt: skip
@@ -100,10 +99,14 @@ class Arithmetic:
         if isinstance(node, exp.Greatest | exp.Least):
             parts = [self.ends(part) for part in [node.this, *node.expressions]]
             name = "GREATEST" if isinstance(node, exp.Greatest) else "LEAST"
-            low, high = (f"{name}({', '.join(side)})" for side in zip(*((p.low, p.high) for p in parts), strict=True))
+            low, high = (
+                f"{name}({', '.join(side)})" for side in zip(*((p.low, p.high) for p in parts), strict=True)
+            )
             return Ends(low, high, True, True)
         if isinstance(node, _RISING) or type(node) is exp.Cast:
-            others = [child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)]
+            others = [
+                child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)
+            ]
             if any(self.ends(one).noisy for one in others if not isinstance(one, _WORDS)):
                 return Ends(*ANYWHERE, True)
             one = self.ends(node.this)
@@ -111,7 +114,10 @@ class Arithmetic:
                 return Ends(*ANYWHERE, True, True)
             low, high = (self._with(node, side) for side in (one.low, one.high))
             if isinstance(node, exp.Sqrt | exp.Ln | exp.Cast):
-                low, high = (f"COALESCE(TRY({end}), {default})" for end, default in zip((low, high), ANYWHERE, strict=True))
+                low, high = (
+                    f"COALESCE(TRY({end}), {default})"
+                    for end, default in zip((low, high), ANYWHERE, strict=True)
+                )
             return Ends(low, high, True, one.bent)
         if isinstance(node, exp.Case):
             return self._case(node)
@@ -119,7 +125,11 @@ class Arithmetic:
             return self._branches([(node.this, node.args["true"])], node.args.get("false"))
         if isinstance(node, exp.Coalesce):
             parts = [self.ends(part) for part in [node.this, *node.expressions]]
-            return Ends(f"LEAST({', '.join(p.low for p in parts)})", f"GREATEST({', '.join(p.high for p in parts)})", True)
+            return Ends(
+                f"LEAST({', '.join(p.low for p in parts)})",
+                f"GREATEST({', '.join(p.high for p in parts)})",
+                True,
+            )
         if isinstance(node, exp.Nullif):
             return self.ends(node.this)
         return Ends(*ANYWHERE, True)
@@ -179,7 +189,9 @@ class Arithmetic:
         if isinstance(node, exp.And | exp.Or):
             a, b = self.truth(node.this), self.truth(node.expression)
             word = "AND" if isinstance(node, exp.And) else "OR"
-            return Truth(f"({a.surely} {word} {b.surely})", f"({a.possibly} {word} {b.possibly})", a.noisy or b.noisy)
+            return Truth(
+                f"({a.surely} {word} {b.surely})", f"({a.possibly} {word} {b.possibly})", a.noisy or b.noisy
+            )
         if isinstance(node, exp.Not):
             return self._denied(node.this)
         if not self.moves(node):
@@ -227,8 +239,10 @@ class Arithmetic:
         return Truth("FALSE", "TRUE", True)
 
     def _compared(self, node: exp.Expr) -> Truth:
-        if type(node) in _SWAPPED:
-            node = _SWAPPED[type(node)](this=node.expression, expression=node.this)
+        if isinstance(node, exp.GT | exp.GTE):
+            node = (exp.LT if isinstance(node, exp.GT) else exp.LTE)(
+                this=node.args["expression"], expression=node.this
+            )
         a, b = self.ends(node.this), self.ends(node.args["expression"])
         if isinstance(node, exp.LT | exp.LTE):
             sign = "<" if isinstance(node, exp.LT) else "<="

@@ -8,8 +8,9 @@ between what surely and what possibly stands before it (Feng, Glavic, Huber and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -19,6 +20,7 @@ from discreet.sql.lower.run import CELL
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate
 from discreet.sql.syntax.parse import output_name
 
+Made = TypeVar("Made")
 SURE, FAN, ROW = "__sure", "__fan", "__number"
 _ORDERED = (exp.Rank, exp.RowNumber, exp.DenseRank)
 _MOVING = (exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue)
@@ -131,15 +133,21 @@ class Bands:
         if len(left.columns) != len(right.columns):
             raise NoBandsError
         columns = tuple(
-            Shown(a.name, a.noisy or b.noisy, a.bent or b.bent, all(one.single or not one.noisy for one in (a, b)))
+            Shown(
+                a.name,
+                a.noisy or b.noisy,
+                a.bent or b.bent,
+                all(one.single or not one.noisy for one in (a, b)),
+            )
             for a, b in zip(left.columns, right.columns, strict=True)
         )
         sides = []
         for side in (left, right):
-            items = []
-            for own, shown in zip(side.columns, columns, strict=True):
-                for end in ("__lo", "__hi") if shown.noisy else ("",):
-                    items.append(f"{quoted(own.name + (end if own.noisy else ''))} AS {quoted(shown.name + end)}")
+            items = [
+                f"{quoted(own.name + (end if own.noisy else ''))} AS {quoted(shown.name + end)}"
+                for own, shown in zip(side.columns, columns, strict=True)
+                for end in (("__lo", "__hi") if shown.noisy else ("",))
+            ]
             sides.append(f"SELECT {', '.join([*items, SURE, FAN])} FROM {side.name}")
         made = self._named(" UNION ALL ".join(sides))
         return Relation(made, columns, left.certain and right.certain, left.local and right.local, True)
@@ -215,13 +223,20 @@ class _Select:
         for shown, ends in self._items():
             columns.append(replace(shown, noisy=ends.noisy, bent=ends.bent, single=bool(ends.only)))
             if ends.noisy:
-                items += [f"{ends.low} AS {quoted(shown.name + '__lo')}", f"{ends.high} AS {quoted(shown.name + '__hi')}"]
+                items += [
+                    f"{ends.low} AS {quoted(shown.name + '__lo')}",
+                    f"{ends.high} AS {quoted(shown.name + '__hi')}",
+                ]
             else:
                 items.append(f"{ends.low} AS {quoted(shown.name)}")
         fans = " + ".join([f"{quoted(name)}.{FAN}" for name in self.sources] or ["0"])
         tail, certain = "", self.certain
         if node.args.get("distinct") is not None:
-            if any(column.noisy for column in columns) or self.grouped or node.args["distinct"].args.get("on"):
+            if (
+                any(column.noisy for column in columns)
+                or self.grouped
+                or node.args["distinct"].args.get("on")
+            ):
                 raise NoBandsError
             sure, fans, tail = f"bool_or({self.sure})", f"SUM({fans})", " GROUP BY ALL"
         elif self.grouped:
@@ -248,7 +263,9 @@ class _Select:
 
     def _from(self) -> str:
         out = ""
-        for name, (holder, relation) in zip(self.sources, zip(self.holders, self.sources.values(), strict=True), strict=True):
+        for name, (holder, relation) in zip(
+            self.sources, zip(self.holders, self.sources.values(), strict=True), strict=True
+        ):
             table = f"{relation.name} AS {quoted(name)}"
             if isinstance(holder, exp.From):
                 out = f" FROM {table}"
@@ -287,12 +304,17 @@ class _Select:
             wanted = item.table.lower() if isinstance(item, exp.Column) and item.table else None
             merged: set[str] = set()
             for holder, (name, relation) in zip(self.holders, self.sources.items(), strict=True):
-                skip = {column.name.lower() for column in holder.args.get("using") or []} if wanted is None else merged
+                skip = (
+                    {column.name.lower() for column in holder.args.get("using") or []}
+                    if wanted is None
+                    else merged
+                )
                 if wanted not in (None, name):
                     continue
-                for shown in relation.columns:
-                    if shown.name.lower() not in hidden | skip and not shown.name.startswith("__r"):
-                        out.append((Shown(shown.name), _column(name, shown)))
+                out += [
+                    (Shown(shown.name), _column(name, shown)) for shown in relation.columns
+                    if shown.name.lower() not in hidden | skip and not shown.name.startswith("__r")
+                ]  # fmt: skip
         if len({shown.name.lower() for shown, _ in out}) != len(out):
             raise NoBandsError
         return out
@@ -313,7 +335,9 @@ class _Select:
                 keys.append(ends.low)
             tail = f" GROUP BY {', '.join(keys) if keys else 'ALL'}"
             if group.args.get("all") and any(
-                self.arithmetic.moves(item.unalias()) for item in self.node.expressions if not has_aggregate(item)
+                self.arithmetic.moves(item.unalias())
+                for item in self.node.expressions
+                if not has_aggregate(item)
             ):
                 raise NoBandsError
             sure, certain = f"bool_or({self.sure})", self.certain
@@ -375,7 +399,8 @@ class _Select:
         self.local = False
         ends = [quoted(shown.name + end) if shown.noisy else quoted(shown.name) for end in ("__lo", "__hi")]
         low, high = (
-            f"(SELECT {name}({end}) FROM {relation.name})" for name, end in zip(("MIN", "MAX"), ends, strict=True)
+            f"(SELECT {name}({end}) FROM {relation.name})"
+            for name, end in zip(("MIN", "MAX"), ends, strict=True)
         )
         return Ends(low, high, True, shown.bent or not relation.certain)
 
@@ -404,8 +429,10 @@ class _Select:
         one = self._plainly(lambda: self.arithmetic.ends(argument))
         bent = one.bent or not certain
         if certain and not self.arithmetic.moves(argument) and not one.noisy:
-            others = [child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)]
-            if not any(self._plainly(lambda c=child: self.arithmetic.moves(c)) for child in others):
+            others = [
+                child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)
+            ]
+            if not self._plainly(lambda: any(self.arithmetic.moves(other) for other in others)):
                 text = f"{node.sql('duckdb')}{kept if possibly != 'TRUE' else ''}"
                 return Ends(text, text)
             return Ends(*ANYWHERE, True, True)
@@ -431,27 +458,28 @@ class _Select:
             return Ends(*ANYWHERE, True, True)
         return Ends(*ANYWHERE, True, bent)
 
-    def _count(self, argument: exp.Expr, kept: str, surely: str, certain: bool) -> Ends:
+    def _count(self, argument: exp.Expr | None, kept: str, surely: str, certain: bool) -> Ends:
         if isinstance(argument, exp.Distinct):
             if len(argument.expressions) != 1:
                 raise NoBandsError
-            one = self._plainly(lambda: self.arithmetic.ends(argument.expressions[0]))
-            if not one.noisy and certain:
-                text = f"COUNT(DISTINCT {one.low}){kept}"
+            told = self._plainly(lambda: self.arithmetic.ends(argument.expressions[0]))
+            if not told.noisy and certain:
+                text = f"COUNT(DISTINCT {told.low}){kept}"
                 return Ends(text, text)
-            if not one.noisy:
-                return Ends(f"COUNT(DISTINCT {one.low}){surely}", f"COUNT(DISTINCT {one.low}){kept}", True, True)
+            if not told.noisy:
+                low, high = (f"COUNT(DISTINCT {told.low}){rows}" for rows in (surely, kept))
+                return Ends(low, high, True, True)
             # Not more than there are rows, and at least one where there is any; points are told apart.
-            low = f"LEAST(1, COUNT({one.low}){surely})"
-            return Ends(low, f"COUNT({one.low}){kept}", True, True)
-        star = argument is None or isinstance(argument, exp.Star)
-        one = None if star else self._plainly(lambda: self.arithmetic.ends(argument))
-        text = "*" if one is None else one.low
+            low = f"LEAST(1, COUNT({told.low}){surely})"
+            return Ends(low, f"COUNT({told.low}){kept}", True, True)
+        text = "*"
+        if argument is not None and not isinstance(argument, exp.Star):
+            text = self._plainly(lambda: self.arithmetic.ends(argument)).low
         if certain:
             return Ends(f"COUNT({text}){kept}", f"COUNT({text}){kept}")
         return Ends(f"COUNT({text}){surely}", f"COUNT({text}){kept}", True, True)
 
-    def _plainly(self, make):  # type: ignore[no-untyped-def]
+    def _plainly(self, make: Callable[[], Made]) -> Made:
         """What is inside an aggregate is of the rows, where aggregates mean nothing."""
         before, self.grouped = self.grouped, False
         try:
@@ -475,7 +503,11 @@ class _Select:
             raise NoBandsError
         filtered = isinstance(function, exp.Filter)
         argument = function.this
-        moves = isinstance(argument, exp.Expr) and not isinstance(argument, exp.Star) and self.arithmetic.moves(argument)
+        moves = (
+            isinstance(argument, exp.Expr)
+            and not isinstance(argument, exp.Star)
+            and self.arithmetic.moves(argument)
+        )
         if any(self.arithmetic.moves(one) for one in by) or not self.certain:
             return Ends(*ANYWHERE, True, True)
         if not moves and not filtered:
@@ -571,7 +603,12 @@ def _split(node: exp.Select) -> exp.Select:
         return node
     if node.args.get("distinct") is not None or any(item.is_star for item in node.expressions):
         star = [item for item in node.expressions if item.is_star]
-        if node.args.get("distinct") is not None or len(node.args.get("joins") or []) or node.args.get("where") or star[0] is None:
+        if (
+            node.args.get("distinct") is not None
+            or len(node.args.get("joins") or [])
+            or node.args.get("where")
+            or star[0] is None
+        ):
             raise NoBandsError
         return node
     group = node.args.get("group")
@@ -594,7 +631,9 @@ def _split(node: exp.Select) -> exp.Select:
         if isinstance(one, exp.Column) or (grouped and is_aggregate(one)):
             if isinstance(one, exp.Column) and not one.table and one.name.lower() in aliases:
                 target = aliases[one.name.lower()]
-                if not any(isinstance(n, exp.Column) and n.name.lower() == one.name.lower() for n in target.walk()):
+                if not any(
+                    isinstance(n, exp.Column) and n.name.lower() == one.name.lower() for n in target.walk()
+                ):
                     return lift(target.copy())
             return taken(one)
         if isinstance(one, exp.Query):
@@ -607,9 +646,9 @@ def _split(node: exp.Select) -> exp.Select:
         return one
 
     outer = exp.Select()
-    listed = []
-    for item in node.expressions:
-        listed.append(exp.alias_(lift(item.unalias().copy()), output_name(item), quoted=True))
+    listed = [
+        exp.alias_(lift(one.unalias().copy()), output_name(one), quoted=True) for one in node.expressions
+    ]
     outer.set("expressions", listed)
     qualify = node.args.get("qualify")
     if qualify is not None:
@@ -619,14 +658,19 @@ def _split(node: exp.Select) -> exp.Select:
     if group is not None:
         for at, key in enumerate(group.expressions):
             if isinstance(key, exp.Literal):
-                inner.args["group"].expressions[at].replace(node.expressions[int(key.name) - 1].unalias().copy())
+                inner.args["group"].expressions[at].replace(
+                    node.expressions[int(key.name) - 1].unalias().copy()
+                )
             elif isinstance(key, exp.Column) and not key.table and key.name.lower() in aliases:
                 inner.args["group"].expressions[at].replace(aliases[key.name.lower()].copy())
     inner.set("expressions", items)
     inner.set("qualify", None)
     clause = inner.args.get("with_")
     inner.set("with_", None)
-    outer.set("from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("__inner")))))
+    outer.set(
+        "from_",
+        exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("__inner")))),
+    )
     if clause is not None:
         outer.set("with_", clause)
     return outer
@@ -656,7 +700,9 @@ def _without_limit(node: exp.Select) -> exp.Select:
     start = 0 if offset is None else int(offset.expression.name)
     tests: list[exp.Expr] = [exp.GT(this=number, expression=exp.Literal.number(start))]
     if limit is not None:
-        tests.append(exp.LTE(this=number.copy(), expression=exp.Literal.number(start + int(limit.expression.name))))
+        tests.append(
+            exp.LTE(this=number.copy(), expression=exp.Literal.number(start + int(limit.expression.name)))
+        )
     node.set("qualify", exp.Qualify(this=exp.and_(*tests)))
     return node
 

@@ -27,7 +27,7 @@ from discreet.sql.algebra import keys as ks
 from discreet.sql.intervals.band_rewrite import FAN, Bands, NoBandsError, Relation, quoted
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.lower.run import CELL, Noisy
-from discreet.sql.plan.plan import Aggregate, Plan
+from discreet.sql.plan.plan import Aggregate, Plan, ReleasePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,7 @@ MOST_PAIRS = 30_000_000
 """The most pairs of groups that are compared for a rank."""
 MOST_TEXT = 1_000_000
 """The longest statement over bands, in characters: each condition is written for both ends."""
+
 
 @dataclass(frozen=True)
 class Banded:
@@ -69,7 +70,9 @@ class Banded:
 
     def single(self, at: int) -> bool:
         """Whether each number of a column is made of one noisy number, so that its interval follows from that of it."""
-        return self.relation is not None and at < len(self.relation.columns) and self.relation.columns[at].single
+        return (
+            self.relation is not None and at < len(self.relation.columns) and self.relation.columns[at].single
+        )
 
     @cached_property
     def size(self) -> tuple[int, int]:
@@ -80,7 +83,7 @@ class Banded:
         tables = {}
         for release in self.plan.releases:
             ends = (np.full(release.cells, -np.inf), np.full(release.cells, np.inf))
-            tables[release.name] = _table(release, {at: ends for at in range(len(release.aggregates))})
+            tables[release.name] = _table(release, dict.fromkeys(range(len(release.aggregates)), ends))
         try:
             with Sandbox(tables | dict(self.public)) as sandbox:
                 found = sandbox.run(f"{self.sql} SELECT COUNT(*), MAX({FAN}) FROM {self.relation.name}")
@@ -166,7 +169,9 @@ class Banded:
         out = {}
         for at in places:
             low, high = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
-            low[row], high[row] = (arrow.numbers(result.column(f"{function}{at}")) for function in ("MIN", "MAX"))
+            low[row], high[row] = (
+                arrow.numbers(result.column(f"{function}{at}")) for function in ("MIN", "MAX")
+            )
             if not len(rows) or np.isfinite(low).any() or np.isfinite(high).any():
                 out[at] = (low, high)
         return out
@@ -184,12 +189,13 @@ def banded(plan: Plan, found: Identified | None, public: Mapping[str, pa.Table])
     try:
         bands = Bands(noisy, {name: tuple(table.column_names) for name, table in public.items()})
         relation, sql = bands.statement(plan.post if found is None else found.post)
-    except NoBandsError:
+    except (NoBandsError, LookupError, ValueError, AttributeError, TypeError, RecursionError):
+        # A form that nobody thought of has no bands: an answer that is paid for is not lost for its intervals.
         return Banded(plan, found, public, None, "")
     return Banded(plan, found, public, relation, sql)
 
 
-def _table(release, ends: Mapping[int, Interval]) -> pa.Table:  # type: ignore[no-untyped-def]
+def _table(release: ReleasePlan, ends: Mapping[int, Interval]) -> pa.Table:
     import pyarrow as pa
 
     data: dict[str, pa.Array] = {CELL: arrow.column(np.arange(release.cells)), **ks.table(release.keys)}

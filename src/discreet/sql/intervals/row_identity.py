@@ -59,7 +59,9 @@ class _Columns(NamedTuple):
     chosen: bool = False
 
 
-def identified(post: exp.Query, noisy: Iterable[str], public: Mapping[str, Iterable[str]]) -> Identified | None:
+def identified(
+    post: exp.Query, noisy: Iterable[str], public: Mapping[str, Iterable[str]]
+) -> Identified | None:
     """Give each row of a statement its identity.
 
     Args:
@@ -74,7 +76,8 @@ def identified(post: exp.Query, noisy: Iterable[str], public: Mapping[str, Itera
     reader = _Identity(noisy, public)
     try:
         found = reader.query(copy, {})
-    except NoIdentityError:
+    except (NoIdentityError, LookupError, ValueError, AttributeError, TypeError, RecursionError):
+        # A form that nobody thought of has no identity: an answer that is paid for is not lost for its intervals.
         return None
     return Identified(copy, found.ids, found.chosen, reader.bent)
 
@@ -82,12 +85,16 @@ def identified(post: exp.Query, noisy: Iterable[str], public: Mapping[str, Itera
 class _Identity:
     def __init__(self, noisy: Iterable[str], public: Mapping[str, Iterable[str]]) -> None:
         self.noisy = {name.lower() for name in noisy}
-        self.public = {name.lower(): frozenset(c.lower() for c in columns) for name, columns in public.items()}
+        self.public = {
+            name.lower(): frozenset(c.lower() for c in columns) for name, columns in public.items()
+        }
         self.names = (f"{ID}{at}" for at in count())
         self.bent = False
 
     def query(self, node: exp.Expr, outer: Mapping[str, _Columns]) -> _Columns:
-        if isinstance(node, exp.Subquery) and not any(node.args.get(part) for part in ("joins", "pivots", "sample")):
+        if isinstance(node, exp.Subquery) and not any(
+            node.args.get(part) for part in ("joins", "pivots", "sample")
+        ):
             inner = self.query(node.this, outer)
             return inner._replace(chosen=inner.chosen or node.args.get("limit") is not None)
         known = dict(outer)
@@ -130,7 +137,8 @@ class _Identity:
                 if self._chooses(side, sources) or side.args.get("group") or side.args.get("limit"):
                     raise NoIdentityError
                 fixed &= frozenset(
-                    name for name, item in zip(names, side.selects, strict=False) if self._fixed(item.unalias(), sources)
+                    name for name, item in zip(names, side.selects, strict=False)
+                    if self._fixed(item.unalias(), sources)
                 )  # fmt: skip
             if fixed == before:
                 break
@@ -170,7 +178,9 @@ class _Identity:
             name, columns = self.source(holder.this, known)
             sources[name] = columns
         for query in (q for e in _parts(node) for q in e.find_all(exp.Query)):
-            if any(isinstance(star, exp.Star) and not isinstance(star.parent, exp.Count) for star in query.walk()):
+            if any(
+                isinstance(star, exp.Star) and not isinstance(star.parent, exp.Count) for star in query.walk()
+            ):
                 raise NoIdentityError  # it would show the hidden columns of a CTE
         group, distinct = node.args.get("group"), node.args.get("distinct")
         self.bent |= self._bends(node, sources)
@@ -199,7 +209,7 @@ class _Identity:
         return _Columns(fixed, tuple(self._append(node, one) for one in identity), chosen)
 
     def _bends(self, node: exp.Select, sources: Mapping[str, _Columns]) -> bool:
-        """Whether noise selects or folds in a SELECT; in a sub-query of an expression anything that may is taken for it."""
+        """Whether noise selects or folds in a SELECT; in a sub-query of an expression, whatever may is taken for it."""
         for part in _parts(node):
             for one in part.walk():
                 if isinstance(one, exp.Query) and any(isinstance(inner, _BENDING) for inner in one.walk()):
@@ -271,8 +281,10 @@ class _Identity:
             items = [item.unalias() for item in node.expressions]
             if all(self._fixed(item, sources) for item in items):
                 fixed = frozenset(output_name(item).lower() for item in node.expressions)
-                return _Columns(fixed, tuple(self._append(node, item.copy()) for item in items),
-                                self._chooses(node, sources) or any(one.chosen for one in sources.values()))  # fmt: skip
+                ids = tuple(self._append(node, item.copy()) for item in items)
+                return _Columns(
+                    fixed, ids, self._chooses(node, sources) or any(one.chosen for one in sources.values())
+                )
         if not keys or not by or not all(self._fixed(one, sources) for one in [*keys, *by]):
             raise NoIdentityError
         return _Columns(frozenset(), tuple(self._append(node, key.copy()) for key in keys))

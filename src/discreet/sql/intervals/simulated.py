@@ -100,7 +100,9 @@ def drawn(
     asked = [name for name in names if is_number(values, name)]
     if not plan.releases or not asked:
         return {}, ()
-    found = identified(plan.post, [one.name for one in plan.releases], {n: t.column_names for n, t in public.items()})
+    found = identified(
+        plan.post, [one.name for one in plan.releases], {n: t.column_names for n, t in public.items()}
+    )
     shapes = {name: tuple(Output(c, False) for c in table.column_names) for name, table in public.items()}
     try:
         rewritten = rewrite((found or plan).post, noisy_shapes(plan), shapes)
