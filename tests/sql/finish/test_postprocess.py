@@ -31,6 +31,7 @@ UNNAMED = {
     "join": f"{LISTED} SELECT r.h, r.n + 0 * s.n AS v FROM r JOIN r AS s ON r.h = s.h AND r.a = s.a "
     "ORDER BY v DESC LIMIT 1",
     "no key at all": f"{LISTED} SELECT n AS v FROM r",
+    "sets": "SELECT n AS v FROM (SELECT h, a, COUNT(*) AS n FROM data GROUP BY GROUPING SETS ((h, a))) AS g",
     "all sides": f"{LISTED} SELECT h, n AS v FROM r UNION ALL SELECT h, n FROM r WHERE a = 1",
 }  # fmt: skip
 

@@ -264,7 +264,7 @@ def _count(box: Spilling, post: exp.Query) -> int:
     query = exp.select("COUNT(*)").from_(
         exp.Subquery(this=post.copy(), alias=exp.TableAlias(this=exp.to_identifier("__shown")))
     )
-    return sum(int(arrow.numbers(piece.column(0))[0]) for piece in box.run(query.sql("duckdb")))
+    return sum(int(arrow.numbers(piece.column(0)).sum()) for piece in box.run(query.sql("duckdb")))
 
 
 def _further(

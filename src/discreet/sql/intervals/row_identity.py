@@ -148,21 +148,23 @@ class _Identity:
 
     def union(self, node: exp.Union, known: Mapping[str, _Columns]) -> _Columns:
         """UNION ALL: beside its own identity each row has the number of its side."""
-        if node.args.get("on") or any(_inner(side).is_star for side in (node.left, node.right)):
-            raise NoIdentityError
-        left, right = self.query(node.left, known), self.query(node.right, known)
-        most = max(len(left.ids), len(right.ids))
-        for number, side, own in ((0, node.left, left), (1, node.right, right)):
-            select = _inner(side)
-            if not isinstance(select, exp.Select):
-                raise NoIdentityError
-            for _ in range(most - len(own.ids)):
-                self._append(select, exp.null())
-            self._append(select, exp.Literal.number(number))
-        selects = _inner(node.left).selects
-        chosen = left.chosen or right.chosen or node.args.get("limit") is not None
-        ids = tuple(item.alias for item in selects[len(selects) - most - 1 :])
-        return _Columns(left.fixed & right.fixed, ids, chosen)
+        sides = _sides(node)
+        shown = [[output_name(item).lower() for item in side.selects] for side in sides]
+        own = [self.query(side, known) for side in sides]
+        most = max(len(one.ids) for one in own)
+        for number, (side, one) in enumerate(zip(sides, own, strict=True)):
+            for _ in range(most - len(one.ids)):
+                self._append(side, exp.null())
+            self._append(side, exp.Literal.number(number))
+        names = [item.alias_or_name for item in sides[0].selects]
+        # By place: a column is that of the first side, whatever its name in the others.
+        fixed = frozenset(
+            places[0]
+            for places in zip(*shown, strict=False)
+            if all(name in one.fixed for name, one in zip(places, own, strict=True))
+        )
+        chosen = any(one.chosen for one in own) or node.args.get("limit") is not None
+        return _Columns(fixed, tuple(names[len(names) - most - 1 :]), chosen)
 
     def select(self, node: exp.Select, known: Mapping[str, _Columns]) -> _Columns:
         sources: dict[str, _Columns] = {}
@@ -358,6 +360,22 @@ def _rename(query: exp.Expr, alias: exp.Expr | None) -> None:
     for item, name in zip(list(inner.selects), names, strict=False):
         item.replace(exp.alias_(item.unalias().copy(), name.copy()))
     alias.set("columns", None)
+
+
+def _sides(node: exp.Expr) -> list[exp.Select]:
+    """The sides of a UNION ALL, however it is nested."""
+    top = node
+    while isinstance(node, exp.Subquery):
+        if any(node.args.get(part) for part in ("with_", "limit", "offset", "joins", "pivots", "sample")):
+            raise NoIdentityError
+        node = node.this
+    if isinstance(node, exp.Select) and not node.is_star:
+        return [node]
+    if not isinstance(node, exp.Union) or any(node.args.get(part) for part in ("distinct", "by_name", "on")):
+        raise NoIdentityError
+    if node is not top and any(node.args.get(part) for part in ("with_", "limit", "offset")):
+        raise NoIdentityError
+    return [*_sides(node.left), *_sides(node.right)]
 
 
 def _inner(node: exp.Expr) -> exp.Query:
