@@ -92,3 +92,9 @@ QUESTIONS = {
         f"SELECT MAX(ABS(c)) AS v FROM (SELECT n - LAG(n) OVER (ORDER BY day) AS c FROM {DAYS}) AS e"
     ),
 }  # fmt: skip
+
+WIDER = (
+    "second day", "a distance of two", "all distances of two", "behind the greatest", "rank", "median of counts",
+    "sum of the top 10", "greatest change",
+)  # fmt: skip
+"""Those that hold more often than 99.5 %: several bands are added up, or the worst case is far from these data."""

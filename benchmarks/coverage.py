@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dp
-from benchmarks.chosen import QUESTIONS, Question
+from benchmarks.chosen import QUESTIONS, WIDER, Question
 from benchmarks.line import Line
 from discreet.noise import add_laplace
 from discreet.sql.finish.postprocess import finish
@@ -56,9 +56,10 @@ def lines() -> Iterator[Line]:
     yield from plain_lines()
     for name, question in QUESTIONS.items():
         covered = coverage_of_chosen(question)
+        most, target = (1.0, "at least 94 %") if name in WIDER else (0.995, "94 % to 99.5 %")
         yield Line(
-            f"coverage, selected: {name}", covered, "claimed", CLAIMED, covered / CLAIMED, "94 % to 99.5 %",
-            0.94 <= covered <= 0.995,
+            f"coverage, selected: {name}", covered, "claimed", CLAIMED, covered / CLAIMED, target,
+            0.94 <= covered <= most,
         )  # fmt: skip
 
 
