@@ -20,6 +20,7 @@ import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.noise import laplace
 from discreet.sql.finish.postprocess import finish
+from discreet.sql.intervals.bands import Banded
 from discreet.sql.intervals.closed_form import _by_draws
 from discreet.sql.intervals.simultaneous import each
 from discreet.sql.lower.run import Noisy
@@ -48,8 +49,20 @@ def covered(session: dp.Session, sql: str, answers: int, together: bool) -> floa
     return held / answers
 
 
+def test_rows_that_noise_chose_have_intervals_that_allow_for_it(
+    session: dp.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three of 200 equal groups, the largest: each interval by itself, and the planted fault of not allowing for it."""
+    sql = f"{COUNTS} ORDER BY n DESC LIMIT 3"
+    least = 0.95 - 6.5 * np.sqrt(0.95 * 0.05 / 100)
+    assert covered(session, sql, 100, together=True) >= least
+    assert covered(session, sql, 100, together=False) >= least
+    monkeypatch.setattr(Banded, "selected", lambda self, confidence, rows: confidence)
+    assert covered(session, sql, 100, together=False) < least, "the planted fault"
+
+
 @pytest.mark.parametrize(("sql", "answers"), [
-    (COUNTS, 1000), (f"{COUNTS} ORDER BY n DESC LIMIT 3", 100),
+    (COUNTS, 1000),
     ("SELECT code, 2 * COUNT(*) AS n FROM data GROUP BY code", 100),
 ])  # fmt: skip
 def test_all_intervals_hold_together(session: dp.Session, sql: str, answers: int) -> None:

@@ -25,9 +25,11 @@ from discreet.noise import add_laplace
 from discreet.sql.algebra import keys as ks
 from discreet.sql.finish.postprocess import Answered, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
+from discreet.sql.intervals.bands import banded
 from discreet.sql.intervals.closed_form import direct
 from discreet.sql.intervals.lazy import Late
 from discreet.sql.intervals.monotone import carried, monotone_in
+from discreet.sql.intervals.row_identity import identified
 from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, with_cell
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import each, numbers
@@ -178,7 +180,7 @@ def answers(
         return
     if together:
         confidence = each(confidence, numbers(plan, len(plan.post.selects)))
-    yield from _spilled(plan, kept, public, confidence, folder)
+    yield from _spilled(plan, kept, public, confidence, folder, together)
 
 
 def in_groups(plan: Plan) -> bool:
@@ -191,12 +193,20 @@ def _by_group(plan: Plan) -> bool:
     post, has_cell = with_cell(plan)
     if not has_cell or any(v for k, v in post.args.items() if k not in ("expressions", "from_", "where")):
         return False
+    found = identified(plan.post, [plan.releases[0].name], {})
+    if found is None or found.chosen:
+        return False  # how many rows are shown in all decides how wide their intervals are
     others = (exp.Window, exp.Query, exp.AggFunc, exp.UDTF)
     return not any(isinstance(node, others) for node in post.walk() if node is not post)
 
 
 def _spilled(
-    plan: Plan, kept: zipfile.ZipFile, public: Mapping[str, pa.Table], confidence: float, folder: Path
+    plan: Plan,
+    kept: zipfile.ZipFile,
+    public: Mapping[str, pa.Table],
+    confidence: float,
+    folder: Path,
+    together: bool,
 ) -> Iterator[Answered]:
     """The answer by SQL over noisy tables in files. The integers of a group go along for the intervals of its row."""
     post, has_cell = with_cell(plan)
@@ -225,7 +235,13 @@ def _spilled(
     without: tuple[str, ...] | None = None
     spill = folder / "spill"
     spill.mkdir(mode=0o700)
-    with Spilling(files, used(public, plan.post), spill) as box:
+    read = used(public, plan.post)
+    found = identified(
+        plan.post, [one.name for one in plan.releases], {n: t.column_names for n, t in read.items()}
+    )
+    with Spilling(files, read, spill) as box:
+        if not together and found is not None and found.chosen:
+            confidence = banded(plan, found, read).selected(confidence, _count(box, post))
         for piece in box.run(post.sql("duckdb")):
             table = plain(piece)
             hidden = (CELL, *extra, *beside)
@@ -234,14 +250,21 @@ def _spilled(
                 name: partial(_ends, release, at, table.column(name), table.select(wanted[at]), confidence)
                 for name, at in shown.items()
             }
-            found = _further(further, release, table, wanted, confidence) if further else {}
-            makers.update({name: partial(as_it_is, pair) for name, pair in found.items()})
+            more = _further(further, release, table, wanted, confidence) if further else {}
+            makers.update({name: partial(as_it_is, pair) for name, pair in more.items()})
             if without is None:
-                known = {*shown, *found} | (key_columns(plan) if has_cell else set())
+                known = {*shown, *more} | (key_columns(plan) if has_cell else set())
                 rest = [name for name in values.column_names if name not in known]
-                cells = arrow.numbers(table.column(CELL)) if has_cell else None
-                _, without = drawn(plan, (), public, values, cells, rest, confidence)
+                _, without = drawn(plan, (), read, values, None, rest, confidence)
             yield Answered(values, Late(makers), without)
+
+
+def _count(box: Spilling, post: exp.Query) -> int:
+    """How many rows a statement shows."""
+    query = exp.select("COUNT(*)").from_(
+        exp.Subquery(this=post.copy(), alias=exp.TableAlias(this=exp.to_identifier("__shown")))
+    )
+    return sum(int(arrow.numbers(piece.column(0)).sum()) for piece in box.run(query.sql("duckdb")))
 
 
 def _further(

@@ -8,15 +8,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sqlglot import exp
 
 from discreet import arrow
 from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra import keys as ks
+from discreet.sql.intervals.bands import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import Late
 from discreet.sql.intervals.monotone import carried
+from discreet.sql.intervals.row_identity import ID, Identified, identified
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
     chosen,
@@ -27,7 +30,7 @@ from discreet.sql.intervals.row_mapping import (
 )
 from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
-from discreet.sql.intervals.simultaneous import each, numbers
+from discreet.sql.intervals.simultaneous import Level, each, numbers
 from discreet.sql.lower.run import CELL, EVERY, Noisy, Some, blocks
 from discreet.sql.plan.plan import Aggregate, Plan
 from discreet.sql.plan.unknown_groups import imagined
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -86,32 +90,137 @@ def finish(
     """
     post, has_cell = with_cell(plan)
     picked = picked_columns(post) if has_cell else None
+    read = used(public, plan.post)
+    found = identified(plan.post, [one.name for one in plan.releases], _names(read))
     cells: Some | None = None
+    rows: pa.Table | None = None
     if picked is not None:
         cells = chosen(post, noisy[0])
         values = picked_table(picked, noisy[0], cells)
     else:
-        tables: dict[str, pa.Table] = {n.plan.name: n.table() for n in noisy} | used(public, plan.post)
-        with Sandbox(tables) as sandbox:
-            values = plain(sandbox.run(post.sql("duckdb")))
+        tables: dict[str, pa.Table] = {n.plan.name: n.table() for n in noisy} | read
+        try:
+            values, rows = _run(post if has_cell or found is None else found.post, tables)
+        except PostProcessingError:  # a hidden column stands in its way: then nothing names the rows
+            found = None
+            values, rows = _run(post, tables)
+        rows = None if found is None else rows
         if has_cell:
             cells = arrow.numbers(values.column(CELL)) - noisy[0].first
             values = values.drop_columns([CELL])
+    over = banded(plan, found, read)
+    level = Level(confidence)
     if together:
-        confidence = each(confidence, numbers(plan, values.num_columns, len(values)))
+        level = Level(each(confidence, numbers(plan, values.num_columns, len(values))), True)
+    else:
+        level = Level(over.selected(confidence, len(values)))
     intervals: dict[str, Callable[[], Interval]] = {}
     if cells is not None:
-        intervals = _direct(plan, noisy[0], cells, confidence)
+        intervals = _direct(plan, noisy[0], cells, level.confidence)
     keys = key_columns(plan) if has_cell else set()
     rest = [name for name in values.column_names if name not in intervals and name not in keys]
     ends: dict[str, Interval] = {}
     if cells is not None:
-        ends = _carried(plan, noisy[0], values, cells, rest, confidence)
+        ends = _carried(plan, noisy[0], values, cells, rest, level.confidence)
         rest = [name for name in rest if name not in ends]
-    more, without = drawn(plan, noisy, public, values, cells, rest, confidence)
-    ends.update(more)
+    if cells is not None and rest:
+        rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
+    more, without = _by_draws_or_bands(
+        plan, noisy, read, values, rows, rest, (over, level, confidence), cells
+    )
+    ends.update({name: ordered(values, name, pair) for name, pair in more.items()})
     intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
     return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
+
+
+def _names(tables: Mapping[str, pa.Table]) -> dict[str, list[str]]:
+    return {name: table.column_names for name, table in tables.items()}
+
+
+def _run(post: exp.Query, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table | None]:
+    """The answer, and the identity of its rows where the statement has hidden columns for it."""
+    with Sandbox(tables) as sandbox:
+        out = plain(sandbox.run(post.sql("duckdb")))
+    shown = [name for name in out.column_names if not name.startswith(ID)]
+    hidden = out.select([name for name in out.column_names if name.startswith(ID)])
+    return out.select(shown), hidden
+
+
+def _numbered(found: Identified | None, cells: int | Integers, first: int) -> pa.Table | None:
+    """The identity of rows that are groups: their numbers."""
+    import pyarrow as pa
+
+    if found is None or len(found.ids) != 1:
+        return None
+    own = np.arange(cells) if isinstance(cells, int) else cells
+    return pa.table({found.ids[0]: arrow.column(np.asarray(own, np.int64) + first)})
+
+
+def _by_draws_or_bands(
+    plan: Plan,
+    noisy: Sequence[Noisy],
+    public: Mapping[str, pa.Table],
+    values: pa.Table,
+    rows: pa.Table | None,
+    names: Sequence[str],
+    how: tuple[Banded, Level, float],
+    cells: Some | None,
+) -> tuple[dict[str, Interval], tuple[str, ...]]:
+    """Intervals from draws; from bands, where noise selects or folds on the way, or draws are not enough."""
+    over, level, confidence = how
+    place = {name: at for at, name in enumerate(values.column_names)}
+    asked = [name for name in names if is_number(values, name)]
+    columns = () if over.relation is None else over.relation.columns
+    whole = rows is not None and len(noisy) == len(plan.releases) and all(one.whole for one in noisy)
+
+    def banded_ends(wanted: Sequence[str], at: float) -> dict[str, Interval]:
+        places = [place[name] for name in wanted if place[name] < len(columns) and columns[place[name]].noisy]
+        if rows is None or not whole:
+            return {}
+        ends = over.ends(noisy, rows, places, at, _everywhere)
+        return {name: ends[place[name]] for name in wanted if place[name] in ends}
+
+    found = banded_ends([name for name in asked if over.single(place[name])], level.confidence)
+    bent = [name for name in asked if name not in found and over.bent(place[name])]
+    rest = [name for name in asked if name not in found and name not in bent]
+    only = None
+    if cells is not None and not isinstance(cells, slice) and of_one_group(plan):
+        only = np.asarray(cells, np.int64)
+    more, without = drawn(plan, noisy, public, values, rows, rest, level.confidence, only)
+    found.update(more)
+    late = [*bent, *without]
+    found.update(
+        banded_ends(late, level.confidence if level.together else over.level(confidence, len(values)))
+    )
+    fixed = {name for name in bent if place[name] < len(columns) and not columns[place[name]].noisy}
+    return found, tuple(name for name in names if name in late and name not in {*found, *fixed})
+
+
+def _everywhere(noisy: Noisy, aggregate: Aggregate, confidence: float) -> Interval:
+    return direct_ends(noisy, aggregate, EVERY, confidence)
+
+
+def of_one_group(plan: Plan) -> bool:
+    """Whether what is shown of a group is made of that group alone."""
+    others = (exp.Window, exp.Query, exp.AggFunc, exp.UDTF)
+    return not any(isinstance(node, others) for item in plan.post.selects for node in item.walk())
+
+
+def ordered(values: pa.Table, name: str, ends: Interval) -> Interval:
+    """The ends of an interval around its value: low <= value <= high, whatever the draws were."""
+    import pyarrow as pa
+
+    return around(np.asarray(arrow.numbers(values.column(name).cast(pa.float64()))), ends)
+
+
+def around(own: Floats, ends: Interval) -> Interval:
+    """The ends of intervals, in order and around their values; NaN stays where there is no interval."""
+    low, high = np.fmin(*ends), np.fmax(*ends)
+    inside = np.isfinite(own)
+    low = np.where(inside & ~np.isnan(low), np.minimum(low, own), low)
+    high = np.where(inside & ~np.isnan(high), np.maximum(high, own), high)
+    assert not ((low > high) | (inside & ((low > own) | (high < own)))).any(), "low <= value <= high"
+    return low, high
 
 
 def as_it_is(ends: Interval) -> Interval:
@@ -140,7 +249,7 @@ def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float)
     low, high = (np.empty(len(noisy.entries[at, :0])) for _ in range(2))
     for part, here in blocks(at, len(noisy.entries)):
         entries, values = noisy.of(aggregate, here), noisy.values(aggregate, here)
-        low[part], high[part] = direct(noisy.plan, aggregate, entries, values, confidence)
+        low[part], high[part] = around(values, direct(noisy.plan, aggregate, entries, values, confidence))
     return low, high
 
 

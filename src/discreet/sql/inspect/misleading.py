@@ -56,11 +56,10 @@ def misled(plan: Plan, values: pa.Table, confidence: float, together: bool, whol
             f"the noise alone could have made every {name} shown: among {groups:,} groups it reaches "
             f"± {width:,.4g}, and the order of the rows may say nothing",
         )
-    covers = "" if together else "; simultaneous intervals cover the choice, these do not"
     return (
         *cut,
         f"noisy numbers decided which {shown:,} of {groups:,} rows are shown: chosen for being extreme, they are "
-        f"more extreme than the truth on average{covers}",
+        "more extreme than the truth on average; their intervals are wider to allow for that",
     )
 
 

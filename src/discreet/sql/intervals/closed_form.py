@@ -143,13 +143,19 @@ def _ratio_widths(confidence: float) -> Floats:
     return half_width(np.stack([1 - grid, grid], axis=-1), confidence)
 
 
-def draws_for(releases: Sequence[ReleasePlan]) -> int:
-    """How often the noise of some releases can be drawn again at once within the limits above."""
+def draws_for(releases: Sequence[ReleasePlan], least: int = 0, cells: int | None = None) -> int:
+    """How often the noise of some releases can be drawn again at once within the limits above.
+
+    Args:
+        releases: the plans.
+        least: how many draws the confidence needs.
+        cells: how many of the groups of each are drawn; by default all.
+    """
     numbers = 0
     for release in releases:
         drawn = sum(measure.entries for measure in release.measures if not isinstance(measure, Tree))
-        numbers += release.cells * (drawn + len(release.aggregates))
-    return min(DRAWS, MOST_NUMBERS // max(1, numbers))
+        numbers += (release.cells if cells is None else cells) * (drawn + len(release.aggregates))
+    return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
 
 
 def redraw(release: ReleasePlan, measure: int, entries: Floats, draws: int) -> Floats:

@@ -2,20 +2,18 @@
 
 `draws` rewrites a statement so that it runs on thousands of draws at once, which is faster and needs a form that it
 knows. Here the statement stays as it is, so whatever DuckDB can run has intervals, from fewer draws. The rows of the
-answer are recognised in a draw by the fewest columns that tell them apart and hold the same values in every draw.
+answer are recognised in a draw by their identity (`row_identity`), never by how they look.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlglot import exp
 
 from discreet import arrow, far
-from discreet.arrow import is_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,24 +28,19 @@ FEWEST = 200
 """With fewer draws the ends of an interval would be too rough to show."""
 MOST_ROWS = 4_000_000
 """How many rows of noisy tables and of answers are made in all."""
-MOST_COLUMNS = 3
-"""How many columns together may tell the rows of an answer apart."""
+MOST_DRAWS = 2000
+"""How often at most, as each draw is a statement of its own."""
 
 
-def draws_for(rows: int) -> int:
-    """How many draws there are where one needs so many rows; 0 when they would be too few."""
-    draws = min(DRAWS, MOST_ROWS // max(1, rows))
-    return draws if draws >= FEWEST else 0
-
-
-def enough(draws: int, confidence: float) -> bool:
-    """Whether so many draws show where an interval ends: a draw lies beyond each end at least.
+def draws_for(rows: int, least: int = FEWEST) -> int:
+    """How many draws there are where one needs so many rows; 0 when they would be fewer than the confidence needs.
 
     Example:
-        >>> enough(400, 0.95), enough(400, 0.999)
-        (True, False)
+        >>> draws_for(10), draws_for(10, 8000), draws_for(10, 800)
+        (400, 0, 800)
     """
-    return draws * (1 - confidence) > 2 - 1e-6
+    draws = min(max(DRAWS, least), MOST_ROWS // max(1, rows), MOST_DRAWS)
+    return draws if draws >= max(FEWEST, least) else 0
 
 
 def unordered(post: exp.Query) -> exp.Query:
@@ -61,65 +54,47 @@ def unordered(post: exp.Query) -> exp.Query:
 
 
 def intervals(
-    values: pa.Table, names: Sequence[str], run: Callable[[int], pa.Table], draws: int, confidence: float
-) -> tuple[dict[str, Interval], tuple[str, ...]]:
+    values: pa.Table,
+    rows: pa.Table,
+    names: Sequence[str],
+    run: Callable[[int], pa.Table],
+    draws: int,
+    confidence: float,
+) -> dict[str, Interval]:
     """Intervals of the columns of an answer that change from draw to draw.
 
     Args:
         values: the answer.
+        rows: the identity of its rows.
         names: its numeric columns that may change.
-        run: gives the answer to a draw, in any order and with any rows.
+        run: gives the answer to a draw with the identity of its rows, in any order and with any rows.
         draws: how many draws there are.
         confidence: strictly between 0 and 1.
 
     Returns:
-        Low and high ends by column, float64 arrays (rows,), NaN where a number is missing in every draw; and the
-        columns that have none, because nothing tells the rows of the answer apart.
+        Low and high ends by column, float64 arrays (rows,), NaN where a number is missing in every draw.
     """
-    again = [run(draw) for draw in range(draws)]
-    found = _places(values, again)
-    if found is None:
-        return {}, tuple(names)
-    by, places = found
+    known = {row: at for at, row in enumerate(_listed(rows, rows.column_names))}
+    numbers = [values.column_names.index(name) for name in names]
+    drawn = np.full((len(names), draws, len(values)), np.nan)
+    for draw in range(draws):
+        again = run(draw)
+        place = np.array([known.get(row, -1) for row in _listed(again, rows.column_names)], np.int64)
+        for at, number in enumerate(numbers):
+            drawn[at, draw, place[place >= 0]] = _floats(again, number)[place >= 0]
     out: dict[str, Interval] = {}
-    for name in names:
-        if name in by:
-            continue
-        drawn = np.full((draws, len(values)), np.nan)
-        for draw, (table, place) in enumerate(zip(again, places, strict=True)):
-            known = place >= 0
-            drawn[draw, place[known]] = _floats(table, name)[known]
-        own = _floats(values, name)
-        if not ((drawn == own) | (np.isnan(drawn) & np.isnan(own))).all():
-            out[name] = _percentiles(drawn, confidence)
-    return out, ()
+    for name, number, one in zip(names, numbers, drawn, strict=True):
+        own = _floats(values, number)
+        if not ((one == own) | (np.isnan(one) & np.isnan(own))).all():
+            out[name] = _percentiles(one, confidence)
+    return out
 
 
-def _places(values: pa.Table, again: Sequence[pa.Table]) -> tuple[set[str], list[NDArray[np.int64]]] | None:
-    """The columns that tell rows apart, and for each draw the row of the answer that each of its rows is, or -1."""
-    if len(values) <= 1 and all(len(table) <= 1 for table in again):
-        return set(), [np.zeros(len(table), np.int64) for table in again]
-    columns = {name: far.values(values.column(name)) for name in values.column_names}
-    others = [{name: far.values(table.column(name)) for name in columns} for table in again]
-    same = [name for name in columns if _steady(columns[name], [other[name] for other in others])]
-    same.sort(key=lambda name: is_number(values, name))  # stable: what is no number first
-    for size in range(1, MOST_COLUMNS + 1):
-        for by in combinations(same, size):
-            rows = {row: at for at, row in enumerate(zip(*(columns[name] for name in by), strict=True))}
-            if len(rows) < len(values):
-                continue
-            listed = [list(zip(*(other[name] for name in by), strict=True)) for other in others]
-            if all(len(set(one)) == len(one) for one in listed):
-                places = [np.array([rows.get(row, -1) for row in one], np.int64) for one in listed]
-                return set(by), places
-    return None
-
-
-def _steady(column: list[Any], others: Sequence[list[Any]]) -> bool:
-    """Whether a column holds values of the answer, in each draw nearly all of them, as a group or a rank does."""
-    known = set(column)
-    shared = [len(known & set(other)) for other in others]
-    return min(shared) >= 0.5 * len(known) and sum(shared) >= 0.9 * len(known) * len(others)
+def _listed(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The rows of some columns; one row for a table without columns to tell rows apart."""
+    if not names:
+        return [()] * len(table)
+    return list(zip(*(far.values(table.column(name)) for name in names), strict=True))
 
 
 def _percentiles(drawn: Floats, confidence: float) -> Interval:
@@ -135,7 +110,7 @@ def _percentiles(drawn: Floats, confidence: float) -> Interval:
     return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
 
 
-def _floats(table: pa.Table, name: str) -> Floats:
+def _floats(table: pa.Table, at: int) -> Floats:
     import pyarrow as pa
 
-    return np.asarray(arrow.numbers(table.column(name).cast(pa.float64())))
+    return np.asarray(arrow.numbers(table.column(at).cast(pa.float64())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,8 +15,8 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra import keys as ks
 from discreet.sql.intervals import repeated_simulation as redrawn
-from discreet.sql.intervals.closed_form import drawn_again, draws_for
-from discreet.sql.intervals.row_mapping import with_cell
+from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
+from discreet.sql.intervals.row_identity import Identified, identified
 from discreet.sql.intervals.simulation_rewrite import (
     DRAW,
     DRAWS_TABLE,
@@ -25,7 +26,7 @@ from discreet.sql.intervals.simulation_rewrite import (
     Shape,
     rewrite,
 )
-from discreet.sql.lower.run import CELL, Noisy, Some
+from discreet.sql.lower.run import CELL, LARGEST, Noisy
 from discreet.sql.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
 Interval: TypeAlias = "tuple[Floats, Floats]"
 
@@ -57,50 +59,73 @@ def used(public: Mapping[str, pa.Table], post: exp.Query) -> dict[str, pa.Table]
     return {name: table for name, table in public.items() if name in names}
 
 
+def needed(confidence: float) -> int:
+    """How many draws show where an interval ends: some lie beyond each end, so that the end is no matter of luck.
+
+    Example:
+        >>> needed(0.95), needed(0.999)
+        (160, 8000)
+    """
+    return math.ceil(2 * BEYOND / (1 - confidence) - 1e-6)
+
+
 def drawn(
     plan: Plan,
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     values: pa.Table,
-    cells: Some | None,
-    names: list[str],
+    rows: pa.Table | None,
+    names: Sequence[str],
     confidence: float,
+    only: Integers | None = None,
 ) -> tuple[dict[str, Interval], tuple[str, ...]]:
-    """Intervals from draws for the columns that the noise can change and that have no closed form."""
+    """Intervals from draws for columns that the noise can change and that have no closed form.
+
+    Args:
+        plan: of the question.
+        noisy: its noisy integers.
+        public: the public tables.
+        values: the answer.
+        rows: the identity of its rows, the hidden columns that `row_identity.identified` gives them; None where they
+            have none.
+        names: of its columns that have no closed form.
+        confidence: strictly between 0 and 1.
+        only: the groups that are drawn, where a row of the answer is made of one of them alone.
+
+    Returns:
+        Low and high ends by column, and the columns that have none.
+    """
     import pyarrow as pa
 
-    if not plan.releases or not names:
+    asked = [name for name in names if is_number(values, name)]
+    if not plan.releases or not asked:
         return {}, ()
-    post, _ = with_cell(plan)
+    found = identified(
+        plan.post, [one.name for one in plan.releases], {n: t.column_names for n, t in public.items()}
+    )
     shapes = {name: tuple(Output(c, False) for c in table.column_names) for name, table in public.items()}
     try:
-        rewritten = rewrite(post, noisy_shapes(plan), shapes)
+        rewritten = rewrite((found or plan).post, noisy_shapes(plan), shapes)
     except CannotRewriteError:
-        return _one_by_one(plan, noisy, public, values, names, confidence)
-    changing = {o.name for o in rewritten.outputs if o.noisy}
-    wanted = [n for n in names if n in changing and is_number(values, n)]
+        return _one_by_one(plan, noisy, public, values, rows, found, asked, confidence)
+    shown = dict(zip(values.column_names, rewritten.outputs, strict=False))
+    wanted = [name for name in asked if shown[name].noisy]
     if not wanted:
         return {}, ()
-    fixed = [o.name for o in rewritten.outputs if not o.noisy]
-    answer = values.append_column(ROW, arrow.column(np.arange(len(values))))
-    if cells is not None:
-        answer = answer.append_column(
-            CELL, arrow.column(np.arange(len(values)) if isinstance(cells, slice) else cells)
-        )
-        fixed = [CELL]
-    elif not _identify(values, fixed):
-        return _one_by_one(plan, noisy, public, values, wanted, confidence)
-    draws = draws_for(plan.releases)
-    if draws < redrawn.FEWEST or not redrawn.enough(draws, confidence):
+    if found is None or rows is None or not _apart(rows):
         return {}, tuple(wanted)
-    tables = {n.plan.name: _draws_table(n, draws) for n in noisy} | used(public, plan.post)
+    draws = draws_for(plan.releases, needed(confidence), None if only is None else len(only))
+    if draws < max(redrawn.FEWEST, needed(confidence)):
+        return {}, tuple(wanted)
+    tables = {n.plan.name: _draws_table(n, draws, only) for n in noisy} | used(public, plan.post)
     tables[DRAWS_TABLE] = pa.table({DRAW: arrow.column(np.arange(draws))})
-    tables["__answer"] = answer
+    tables["__answer"] = rows.append_column(ROW, arrow.column(np.arange(len(values))))
     try:
         with Sandbox(tables) as sandbox:
-            ends = sandbox.run(_percentile_sql(rewritten, fixed, wanted, draws, confidence))
+            inner = [shown[name].name for name in wanted]
+            ends = sandbox.run(_percentile_sql(rewritten, list(found.ids), inner, draws, confidence))
     except PostProcessingError:
-        return _one_by_one(plan, noisy, public, values, wanted, confidence)
+        return _one_by_one(plan, noisy, public, values, rows, found, wanted, confidence)
     row = arrow.numbers(ends.column(ROW))
     out: dict[str, Interval] = {}
     for at, name in enumerate(wanted):
@@ -116,17 +141,18 @@ def _one_by_one(
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     values: pa.Table,
-    names: Sequence[str],
+    rows: pa.Table | None,
+    found: Identified | None,
+    asked: Sequence[str],
     confidence: float,
 ) -> tuple[dict[str, Interval], tuple[str, ...]]:
     """Intervals from draws, for a statement that cannot be run on all of them at once."""
-    asked = [name for name in names if is_number(values, name)]
-    rows = len(values) + sum(one.cells * (1 + len(one.aggregates)) for one in plan.releases)
-    draws = redrawn.draws_for(rows)
-    if not asked or not draws or not redrawn.enough(draws, confidence):
+    size = len(values) + sum(one.cells * (1 + len(one.aggregates)) for one in plan.releases)
+    draws = redrawn.draws_for(size, needed(confidence))
+    if found is None or rows is None or not draws or not _apart(rows):
         return {}, tuple(asked)
     drawn = {one.plan.name: _draws_table(one, draws).drop_columns([DRAW]) for one in noisy}
-    others, sql = used(public, plan.post), redrawn.unordered(plan.post).sql("duckdb")
+    others, sql = used(public, plan.post), redrawn.unordered(found.post).sql("duckdb")
 
     def run(draw: int) -> pa.Table:
         tables = {
@@ -136,9 +162,16 @@ def _one_by_one(
             return plain(sandbox.run(sql))
 
     try:
-        return redrawn.intervals(values, asked, run, draws, confidence)
+        return redrawn.intervals(values, rows, asked, run, draws, confidence), ()
     except PostProcessingError:
         return {}, tuple(asked)
+
+
+def _apart(rows: pa.Table) -> bool:
+    """Whether no two rows of an answer have the same identity, as two equal rows of a public table would."""
+    if not rows.num_columns:
+        return len(rows) <= 1
+    return len(rows.group_by(rows.column_names).aggregate([])) == len(rows)
 
 
 def _percentile_sql(
@@ -170,16 +203,16 @@ def _percentile_sql(
     )
 
 
-def _draws_table(noisy: Noisy, draws: int) -> pa.Table:
-    """The noisy table, drawn again many times."""
+def _draws_table(noisy: Noisy, draws: int, only: Integers | None = None) -> pa.Table:
+    """The noisy table, drawn again many times, each column in the type that it has in the answer."""
     import pyarrow as pa
 
-    cells = noisy.plan.cells
+    cells = np.arange(noisy.plan.cells) if only is None else only
     data: dict[str, pa.Array] = {
-        DRAW: arrow.column(np.repeat(np.arange(draws), cells)),
-        CELL: arrow.column(np.tile(np.arange(cells), draws)),
+        DRAW: arrow.column(np.repeat(np.arange(draws), len(cells))),
+        CELL: arrow.column(np.tile(cells, draws)),
     }
-    index = arrow.column(np.tile(np.arange(cells), draws))
+    index = arrow.column(np.tile(cells, draws))
     data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
     by_measure: dict[int, list[int]] = {}
     for at, aggregate in enumerate(noisy.plan.aggregates):
@@ -187,20 +220,20 @@ def _draws_table(noisy: Noisy, draws: int) -> pa.Table:
     values: dict[int, Floats] = {}
     for measure, asked in by_measure.items():
         quantities = [noisy.plan.aggregates[at].what for at in asked]
-        entries = noisy.of(noisy.plan.aggregates[asked[0]])
+        entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
         values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
-    for at in range(len(noisy.plan.aggregates)):
-        data[f"a{at}"] = arrow.column(values[at].reshape(-1))
+    for at, aggregate in enumerate(noisy.plan.aggregates):
+        data[f"a{at}"] = _as_answered(values[at].reshape(-1), aggregate.whole)
     return pa.table(data)
 
 
-def _identify(values: pa.Table, fixed: list[str]) -> bool:
-    """Whether the columns that noise cannot change tell the rows of an answer apart."""
-    if len(values) <= 1:
-        return True
-    if not fixed:
-        return False
-    return len(values.select(fixed).group_by(fixed).aggregate([])) == len(values)
+def _as_answered(values: Floats, whole: bool) -> pa.Array:
+    """Draws of an aggregate in its type: a count is whole, or `n // 7` and ties would be others than in the answer."""
+    if not whole:
+        return arrow.column(values)
+    missing = np.isnan(values)
+    rounded = np.rint(np.where(missing, 0, values))
+    return arrow.column(np.clip(rounded, -LARGEST, LARGEST).astype(np.int64), missing)
 
 
 def plain(table: pa.Table) -> pa.Table:

@@ -1,0 +1,398 @@
+"""The identity of a row above the noise: which groups it was made of, whatever the noise is.
+
+Each SELECT gets hidden columns: the numbers of the groups that a row comes from, or the public keys that it is grouped
+by. They go through CTEs, sub-queries, joins and UNION ALL, so that the row of an answer and the row of a draw are the
+same exactly when their hidden columns are, however they look. Where no hidden columns can do it (DISTINCT over noisy
+numbers, INTERSECT, EXCEPT, groups that the noise forms), nothing tells which row of a draw a row of the answer is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from discreet.sql.lower.run import CELL
+from discreet.sql.syntax.nodes import has_aggregate
+from discreet.sql.syntax.parse import output_name
+
+ID = "__row_of_"
+"""What the names of hidden columns begin with."""
+
+
+_BENDING = (
+    exp.Max, exp.Min, exp.ArgMax, exp.ArgMin, exp.Abs, exp.Greatest, exp.Least, exp.Rank, exp.DenseRank, exp.RowNumber,
+    exp.Ntile, exp.PercentRank, exp.CumeDist, exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile,
+    exp.Mode, exp.Distinct, exp.Having, exp.Qualify, exp.Case, exp.If, exp.Filter, exp.Except, exp.Intersect, exp.Sign,
+    exp.Where, exp.Limit, exp.Predicate, exp.Anonymous, exp.AnonymousAggFunc, exp.Window,
+)  # fmt: skip
+"""What may select or fold. A window does where its order is noisy; one that is not understood is taken for one."""
+
+
+class Identified(NamedTuple):
+    """A statement whose rows have an identity.
+
+    Attributes:
+        post: the statement with the hidden columns last.
+        ids: their names; none where there is one row whatever the noise.
+        chosen: whether noise decides which rows are shown.
+        bent: whether noise selects or folds anywhere in it.
+    """
+
+    post: exp.Query
+    ids: tuple[str, ...]
+    chosen: bool = False
+    bent: bool = False
+
+
+class NoIdentityError(Exception):
+    """Nothing tells which row of a draw a row of the answer is."""
+
+
+class _Columns(NamedTuple):
+    """What a relation shows: which columns no noise can change, its hidden ones, and whether noise chose its rows."""
+
+    fixed: frozenset[str]
+    ids: tuple[str, ...]
+    chosen: bool = False
+
+
+def identified(
+    post: exp.Query, noisy: Iterable[str], public: Mapping[str, Iterable[str]]
+) -> Identified | None:
+    """Give each row of a statement its identity.
+
+    Args:
+        post: the statement.
+        noisy: the names of the noisy tables.
+        public: the columns of the public tables that it reads.
+
+    Returns:
+        None where there is none.
+    """
+    copy = post.copy()
+    reader = _Identity(noisy, public)
+    try:
+        found = reader.query(copy, {})
+    except (NoIdentityError, LookupError, ValueError, AttributeError, TypeError, RecursionError):
+        # A form that nobody thought of has no identity: an answer that is paid for is not lost for its intervals.
+        return None
+    return Identified(copy, found.ids, found.chosen, reader.bent)
+
+
+class _Identity:
+    def __init__(self, noisy: Iterable[str], public: Mapping[str, Iterable[str]]) -> None:
+        self.noisy = {name.lower() for name in noisy}
+        self.public = {
+            name.lower(): frozenset(c.lower() for c in columns) for name, columns in public.items()
+        }
+        self.names = (f"{ID}{at}" for at in count())
+        self.bent = False
+
+    def query(self, node: exp.Expr, outer: Mapping[str, _Columns]) -> _Columns:
+        if isinstance(node, exp.Subquery) and not any(
+            node.args.get(part) for part in ("joins", "pivots", "sample")
+        ):
+            inner = self.query(node.this, outer)
+            return inner._replace(chosen=inner.chosen or node.args.get("limit") is not None)
+        known = dict(outer)
+        clause = node.args.get("with_")
+        if clause is not None:
+            for cte in clause.expressions:
+                own = cte.alias.lower()
+                if any(table.name.lower() == own for table in cte.this.find_all(exp.Table)):
+                    known[own] = self._recursive(cte, known)
+                    continue
+                _rename(cte.this, cte.args["alias"])
+                known[cte.alias.lower()] = self.query(cte.this, known)
+        if isinstance(node, exp.Select):
+            return self.select(node, known)
+        if isinstance(node, exp.Union) and not node.args.get("distinct") and not node.args.get("by_name"):
+            return self.union(node, known)
+        raise NoIdentityError
+
+    def _recursive(self, cte: exp.CTE, known: Mapping[str, _Columns]) -> _Columns:
+        """A table that reads itself: if no noise decides which rows it has, its public columns tell them apart.
+
+        How often they occur is then the same whatever the noise; rows that have all of them alike are found later.
+        """
+        node, own = cte.this, cte.alias.lower()
+        if not isinstance(node, exp.Union) or cte.args["alias"].args.get("columns"):
+            raise NoIdentityError
+        sides = [_inner(side) for side in (node.left, node.right)]
+        if not all(isinstance(side, exp.Select) and not side.is_star for side in sides):
+            raise NoIdentityError
+        names = [output_name(item).lower() for item in sides[0].selects]
+        fixed = frozenset(names)
+        for _ in range(len(names) + 1):
+            before = fixed
+            inside = {**known, own: _Columns(fixed, ())}
+            for side in sides:
+                assert isinstance(side, exp.Select)
+                clause = side.args.get("from_")
+                holders = ([clause] if clause is not None else []) + (side.args.get("joins") or [])
+                sources = dict(self.source(holder.this.copy(), inside) for holder in holders)
+                if self._chooses(side, sources) or side.args.get("group") or side.args.get("limit"):
+                    raise NoIdentityError
+                fixed &= frozenset(
+                    name for name, item in zip(names, side.selects, strict=False)
+                    if self._fixed(item.unalias(), sources)
+                )  # fmt: skip
+            if fixed == before:
+                break
+        if not fixed:
+            raise NoIdentityError
+        return _Columns(fixed, tuple(sorted(fixed)))
+
+    def union(self, node: exp.Union, known: Mapping[str, _Columns]) -> _Columns:
+        """UNION ALL: beside its own identity each row has the number of its side."""
+        sides = _sides(node)
+        shown = [[output_name(item).lower() for item in side.selects] for side in sides]
+        own = [self.query(side, known) for side in sides]
+        most = max(len(one.ids) for one in own)
+        for number, (side, one) in enumerate(zip(sides, own, strict=True)):
+            for _ in range(most - len(one.ids)):
+                self._append(side, exp.null())
+            self._append(side, exp.Literal.number(number))
+        names = [item.alias_or_name for item in sides[0].selects]
+        # By place: a column is that of the first side, whatever its name in the others.
+        fixed = frozenset(
+            places[0]
+            for places in zip(*shown, strict=False)
+            if all(name in one.fixed for name, one in zip(places, own, strict=True))
+        )
+        chosen = any(one.chosen for one in own) or node.args.get("limit") is not None
+        return _Columns(fixed, tuple(names[len(names) - most - 1 :]), chosen)
+
+    def select(self, node: exp.Select, known: Mapping[str, _Columns]) -> _Columns:
+        sources: dict[str, _Columns] = {}
+        if any(node.args.get(part) for part in ("laterals", "pivots", "sample", "kind")):
+            raise NoIdentityError
+        clause = node.args.get("from_")
+        holders = ([clause] if clause is not None else []) + (node.args.get("joins") or [])
+        for at, holder in enumerate(holders):
+            if isinstance(holder.this, exp.Subquery) and not holder.this.alias:
+                holder.this.set("alias", exp.TableAlias(this=exp.to_identifier(f"__from{at}")))
+            if holder.args.get("kind") in ("SEMI", "ANTI") or holder.args.get("method"):
+                raise NoIdentityError
+            name, columns = self.source(holder.this, known)
+            sources[name] = columns
+        for query in (q for e in _parts(node) for q in e.find_all(exp.Query)):
+            if any(
+                isinstance(star, exp.Star) and not isinstance(star.parent, exp.Count) for star in query.walk()
+            ):
+                raise NoIdentityError  # it would show the hidden columns of a CTE
+        group, distinct = node.args.get("group"), node.args.get("distinct")
+        self.bent |= self._bends(node, sources)
+        if distinct is not None:
+            return self._first_of_each(node, distinct, sources)
+        if group is None and any(has_aggregate(item) for item in [*node.expressions, *_having(node)]):
+            return _Columns(frozenset(), ())
+        if group is not None:
+            identity = self._grouped(node, group, sources)
+        else:
+            identity = [
+                exp.column(name, table=exp.to_identifier(source, quoted=True))
+                for source, columns in sources.items()
+                for name in columns.ids
+            ]
+        fixed = frozenset(
+            output_name(item).lower() for item in node.expressions
+            if not item.is_star and self._fixed(item.unalias(), sources)
+        )  # fmt: skip
+        for item in node.expressions:
+            if isinstance(item, exp.Star):
+                fixed |= frozenset(name for columns in sources.values() for name in columns.fixed)
+        chosen = self._chooses(node, sources) or (
+            group is None and any(columns.chosen for columns in sources.values())
+        )
+        return _Columns(fixed, tuple(self._append(node, one) for one in identity), chosen)
+
+    def _bends(self, node: exp.Select, sources: Mapping[str, _Columns]) -> bool:
+        """Whether noise selects or folds in a SELECT; in a sub-query of an expression, whatever may is taken for it."""
+        for part in _parts(node):
+            for one in part.walk():
+                if isinstance(one, exp.Query) and any(isinstance(inner, _BENDING) for inner in one.walk()):
+                    return True
+                if isinstance(one, exp.Window):
+                    order = one.args.get("order")
+                    if order is not None and not self._fixed(order, sources):
+                        return True
+                elif isinstance(one, _BENDING):
+                    plain = [child for child in one.iter_expressions() if not self._fixed(child, sources)]
+                    if plain:
+                        return True
+        return self._chooses(node, sources)
+
+    def _chooses(self, node: exp.Select, sources: Mapping[str, _Columns]) -> bool:
+        """Whether noise decides which rows of a SELECT are shown."""
+        clauses = [node.args.get(key) for key in ("where", "having", "qualify")]
+        clauses += [join.args.get("on") for join in node.args.get("joins") or []]
+        if any(one is not None and not self._fixed(one, sources) for one in clauses):
+            return True
+        order = node.args.get("order")
+        if order is None or all(node.args.get(key) is None for key in ("limit", "offset")):
+            return False
+        items = {item.alias_or_name.lower(): item.unalias() for item in node.expressions}
+        for one in order.expressions:
+            by = one.this
+            if isinstance(by, exp.Literal) and by.is_int:
+                by = node.expressions[int(by.name) - 1].unalias()
+            elif isinstance(by, exp.Column) and not by.table and not self._fixed(by, sources):
+                by = items.get(by.name.lower(), by)
+            if not self._fixed(by, sources):
+                return True
+        return False
+
+    def source(self, node: exp.Expr, known: Mapping[str, _Columns]) -> tuple[str, _Columns]:
+        alias = node.args.get("alias")
+        if any(node.args.get(part) for part in ("joins", "pivots", "sample", "laterals")):
+            raise NoIdentityError
+        if isinstance(node, exp.Unnest | exp.Values) and isinstance(alias, exp.TableAlias) and alias.columns:
+            if any(isinstance(one, exp.Column | exp.Query) for one in node.walk()):
+                raise NoIdentityError
+            names = [column.name.lower() for column in alias.columns]
+            return node.alias, _Columns(frozenset(names), tuple(names))
+        if isinstance(node, exp.Subquery) and node.alias:
+            _rename(node.this, alias)
+            return node.alias, self.query(node.this, known)
+        if isinstance(alias, exp.TableAlias) and alias.columns:
+            raise NoIdentityError
+        if not isinstance(node, exp.Table):
+            raise NoIdentityError
+        name = node.name.lower()
+        if name in known:
+            return node.alias_or_name, known[name]
+        if name in self.noisy:
+            return node.alias_or_name, _Columns(frozenset({CELL}), (CELL,))
+        if name in self.public:
+            # A row of a public table is known by what it holds; two that hold the same answer alike.
+            return node.alias_or_name, _Columns(self.public[name], tuple(sorted(self.public[name])))
+        raise NoIdentityError
+
+    def _first_of_each(
+        self, node: exp.Select, distinct: exp.Expr, sources: Mapping[str, _Columns]
+    ) -> _Columns:
+        """DISTINCT ON keys, in an order that no noise can change: one row of each, the same whatever the noise."""
+        on, order = distinct.args.get("on"), node.args.get("order")
+        keys = [] if on is None else on.expressions if isinstance(on, exp.Tuple) else [_bare(on)]
+        by = [] if order is None else [one.this for one in order.expressions]
+        if on is None and not any(item.is_star for item in node.expressions):
+            items = [item.unalias() for item in node.expressions]
+            if all(self._fixed(item, sources) for item in items):
+                fixed = frozenset(output_name(item).lower() for item in node.expressions)
+                ids = tuple(self._append(node, item.copy()) for item in items)
+                return _Columns(
+                    fixed, ids, self._chooses(node, sources) or any(one.chosen for one in sources.values())
+                )
+        if not keys or not by or not all(self._fixed(one, sources) for one in [*keys, *by]):
+            raise NoIdentityError
+        return _Columns(frozenset(), tuple(self._append(node, key.copy()) for key in keys))
+
+    def _grouped(self, node: exp.Select, group: exp.Group, sources: Mapping[str, _Columns]) -> list[exp.Expr]:
+        keys = list(group.expressions)
+        if any(value for key, value in group.args.items() if key not in ("expressions", "all")):
+            raise NoIdentityError
+        if group.args.get("all"):
+            keys = [item.unalias() for item in node.expressions if not has_aggregate(item)]
+        items = {item.alias_or_name.lower(): item.unalias() for item in node.expressions}
+        out = []
+        for key in keys:
+            if isinstance(key, exp.Literal):
+                key = node.expressions[int(key.name) - 1].unalias()
+            elif isinstance(key, exp.Column) and not key.table and not self._fixed(key, sources):
+                key = items.get(key.name.lower(), key)
+            if not self._fixed(key, sources):
+                raise NoIdentityError
+            out.append(key.copy())
+        if group.args.get("all"):
+            group.set("all", None)
+            group.set("expressions", [key.copy() for key in out])
+        return out
+
+    def _fixed(self, node: exp.Expr, sources: Mapping[str, _Columns]) -> bool:
+        """Whether no noise can change an expression: it is made of keys and public values alone."""
+        if any(isinstance(one, exp.Query | exp.AggFunc | exp.Window | exp.Star) for one in node.walk()):
+            return False
+        by_name = {name.lower(): columns for name, columns in sources.items()}
+        for column in node.find_all(exp.Column):
+            name, table = column.name.lower(), column.table.lower()
+            own = [by_name[table]] if table in by_name else list(by_name.values())
+            keys = [columns for columns in own if name in columns.fixed]
+            if not keys and not (table in self.noisy and re_key(name)):
+                return False
+        return True
+
+    def _append(self, node: exp.Select, value: exp.Expr) -> str:
+        name = next(self.names)
+        node.append("expressions", exp.alias_(value, name))
+        return name
+
+
+def re_key(name: str) -> bool:
+    """Whether a column of a noisy table is a key."""
+    return name[:1] == "k" and name[1:].isdigit()
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _rename(query: exp.Expr, alias: exp.Expr | None) -> None:
+    """Give the columns of a query the names that stand beside its alias."""
+    names = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
+    if not names or alias is None:
+        return
+    inner = _inner(query)
+    while isinstance(inner, exp.SetOperation):
+        inner = _inner(inner.left)
+    if not isinstance(inner, exp.Select) or inner.is_star or len(inner.selects) < len(names):
+        raise NoIdentityError
+    if inner.args.get("order") is not None or inner.args.get("group") is not None:
+        # A name of the inner query may be used there.
+        used = {column.name.lower() for part in _parts(inner) for column in part.find_all(exp.Column)}
+        if used & {item.alias_or_name.lower() for item in inner.selects if isinstance(item, exp.Alias)}:
+            raise NoIdentityError
+    for item, name in zip(list(inner.selects), names, strict=False):
+        item.replace(exp.alias_(item.unalias().copy(), name.copy()))
+    alias.set("columns", None)
+
+
+def _sides(node: exp.Expr) -> list[exp.Select]:
+    """The sides of a UNION ALL, however it is nested."""
+    top = node
+    while isinstance(node, exp.Subquery):
+        if any(node.args.get(part) for part in ("with_", "limit", "offset", "joins", "pivots", "sample")):
+            raise NoIdentityError
+        node = node.this
+    if isinstance(node, exp.Select) and not node.is_star:
+        return [node]
+    if not isinstance(node, exp.Union) or any(node.args.get(part) for part in ("distinct", "by_name", "on")):
+        raise NoIdentityError
+    if node is not top and any(node.args.get(part) for part in ("with_", "limit", "offset")):
+        raise NoIdentityError
+    return [*_sides(node.left), *_sides(node.right)]
+
+
+def _inner(node: exp.Expr) -> exp.Query:
+    while isinstance(node, exp.Subquery):
+        node = node.this
+    assert isinstance(node, exp.Query)
+    return node
+
+
+def _parts(node: exp.Select) -> list[exp.Expr]:
+    """The expressions of a SELECT, without its sources."""
+    keys = ("expressions", "where", "having", "qualify", "order", "group")
+    values = [node.args.get(key) for key in keys]
+    listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return [one for one in listed if isinstance(one, exp.Expr)]
+
+
+def _having(node: exp.Select) -> list[exp.Expr]:
+    having = node.args.get("having")
+    return [] if having is None else [having]
