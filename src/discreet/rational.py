@@ -53,6 +53,8 @@ def exact(value: object, name: str = "value") -> Fraction:
         >>> exact(0.1) == Fraction(1, 10)
         False
     """
+    if type(value) is Fraction:  # most are, and the questions below take longer than all else
+        return _within(value, name)
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         raise InvalidParameter(f"{name} is a boolean.", "Give a number.")
     if isinstance(value, Integral):
@@ -84,7 +86,9 @@ def decimal(value: object, name: str = "value") -> Fraction:
         >>> decimal(0.1), 3 * decimal(0.1) == decimal(0.3)
         (Fraction(1, 10), True)
     """
-    if isinstance(value, Real) and not isinstance(value, Rational) and math.isfinite(value):
+    if type(value) is not Fraction and (
+        isinstance(value, Real) and not isinstance(value, Rational) and math.isfinite(value)
+    ):
         # str() of a NumPy scalar prints the shortest decimal of its own width: float32(0.1) is 1/10 too.
         return _read(str(value), name)
     return exact(value, name)
