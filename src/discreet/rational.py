@@ -28,6 +28,8 @@ LARGEST: Final = Fraction((1 << 1024) - (1 << 970))
 SMALLEST: Final = Fraction(1, 1 << 1074)
 """Numbers other than zero lie at least this far from it."""
 
+_PLAIN: Final = 1 << 512
+
 _DIGITS: Final = 2000
 """A text or a Decimal has at most so many characters; a double that is written out has 1,077."""
 _EXPONENT: Final = 1100
@@ -165,6 +167,8 @@ def _of_decimal(value: Decimal, name: str) -> Fraction:
 
 
 def _within(value: Fraction, name: str) -> Fraction:
+    if -_PLAIN < value.numerator < _PLAIN and value.denominator < _PLAIN:
+        return value  # well within, which whole numbers tell sooner than rationals
     if value and not SMALLEST <= abs(value) < LARGEST:
         raise _outside(name)
     return value

@@ -23,7 +23,7 @@ from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Choice, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
 from discreet.sql.syntax.nodes import shown_as
-from discreet.sql.syntax.parse import parse
+from discreet.sql.syntax.parse import spelled
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,14 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
         The canonical spelling, the releases before their measures are chosen, and the post-processing; none of which
         is changed afterwards.
     """
-    statement = parse(text)
+    statement, canonical = spelled(text)
     splitter = Splitter(text, catalog, unknown_keys)
     post = splitter.split(statement)
     for draft in splitter.drafts:
         if not draft.requests and not draft.unknown:
             raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to what is selected.")  # fmt: skip
-    return statement.sql("duckdb", comments=False), splitter.drafts, post
+    return canonical, splitter.drafts, post
 
 
 def _weights(draft: Draft, choices: list[Choice], answered_by: list[int]) -> list[Fraction]:
