@@ -20,11 +20,16 @@ MOST = 64
 
 
 class Beside:
-    """The tables that are registered with one connection. Whoever calls holds the connection's lock."""
+    """The tables that are registered with one connection. Whoever calls holds the connection's lock.
+
+    Attributes:
+        changes: how often a table was registered or let go; while it is the same, every name means the same table.
+    """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection: Final = connection
         self._kept: dict[str, pa.Table] = {}
+        self.changes = 0
 
     def take(self, tables: Mapping[str, pa.Table]) -> None:
         """Let queries see these tables."""
@@ -33,6 +38,7 @@ class Beside:
             # With their types and metadata: 1 and 1.0 are not the same key.
             if kept is not None and kept.schema.equals(table.schema, True) and kept.equals(table):
                 continue
+            self.changes += 1
             self._kept.pop(name, None)
             self._connection.register(name, table)
             if table.num_rows <= MOST_ROWS and len(self._kept) < MOST:
@@ -42,11 +48,13 @@ class Beside:
         """Let go of those that are not kept."""
         for name in tables:
             if name not in self._kept:
+                self.changes += 1
                 with contextlib.suppress(Exception):
                     self._connection.unregister(name)
 
     def forget(self, tables: Mapping[str, pa.Table]) -> None:
         """Let go of all tables with these names, which others are going to have."""
         for name in tables:
+            self.changes += 1
             if self._kept.pop(name, None) is not None:
                 self._connection.unregister(name)

@@ -25,6 +25,7 @@ from discreet.engines.duckdb_units import collations, identity_of
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.folders import Folder
 from discreet.engines.footers import misfit, readable
+from discreet.engines.prepared import Prepared
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.engines.shape import Shape, shape_of
 from discreet.engines.twins import see_no_twin_tables
@@ -100,6 +101,10 @@ class DuckDBEngine:
         self._copies: Final = Copies(folder, self._reread)
         self._connection: Final = connection
         self._beside: Final = Beside(connection)
+        in_memory = bool(folder) and not any(
+            one.files or one.paths or one.pattern for one in origins.values()
+        )
+        self._prepared: Final = Prepared(connection, in_memory)
         self._origins: Final = dict(origins)
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
@@ -339,9 +344,13 @@ class DuckDBEngine:
     ) -> pa.Table | None:
         """Run one SELECT, once more where a value of a file could not be read; None when it fails."""
         why: list[type[Exception]] = []
-        result = _quietly(self._connection, self._beside, sql, tables, into, numbers, why)
+        result = _quietly(
+            self._connection, self._beside, sql, tables, into, self._prepared if numbers else None, why
+        )
         if result is None and unread(why) and self._mend(sql):
-            result = _quietly(self._connection, self._beside, sql, tables, into, numbers)
+            result = _quietly(
+                self._connection, self._beside, sql, tables, into, self._prepared if numbers else None
+            )
         return result
 
     def _started(
@@ -386,25 +395,27 @@ def _quietly(
     sql: str,
     tables: Mapping[str, pa.Table],
     into: str = "",
-    numbers: bool = False,
+    prepared: Prepared | None = None,
     why: list[type[Exception]] | None = None,
 ) -> pa.Table | None:
     """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another.
 
     With `into` its result stays inside, in a temporary table of this name, and only the column `n` is returned. With
-    `numbers` only numbers of 64 bits are read, which takes a few milliseconds less. Of a failure, `why` gets the kind.
+    `prepared` only numbers of 64 bits are read, which takes a few milliseconds less. Of a failure, `why` gets the kind.
     """
     import duckdb
 
     try:
         beside.take(tables)
+        if prepared is not None and (again := prepared.instead(sql, beside.changes)) is not None:
+            return _numbers(connection.execute(again).fetchnumpy())
         (statement,) = connection.extract_statements(sql)
         if statement.type != duckdb.StatementType.SELECT:
             return None
         if into:
             connection.execute(f"CREATE OR REPLACE TEMP TABLE {into} AS {sql}")
             return connection.sql(f"SELECT n FROM temp.main.{into} ORDER BY __at").to_arrow_table()
-        if numbers:  # a relation would be planned twice
+        if prepared is not None:  # a relation would be planned twice
             return _numbers(connection.execute(statement).fetchnumpy())
         return connection.sql(statement).to_arrow_table()
     except Exception as error:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache

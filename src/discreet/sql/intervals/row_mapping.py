@@ -61,7 +61,9 @@ def shared_with_cell(plan: Plan) -> tuple[exp.Query, bool]:
     """The same, made once for a statement: for those who look at it and change nothing in it."""
     names = tuple(release.name for release in plan.releases)
     known = _known.get(id(plan.post))
-    if known is not None and known[0] is plan.post and known[1] == names:  # the entry holds it, so the id is its own
+    if (
+        known is not None and known[0] is plan.post and known[1] == names
+    ):  # the entry holds it, so the id is its own
         return known[2]
     made = with_cell(plan)
     _known[id(plan.post)] = plan.post, names, made
