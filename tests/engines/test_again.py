@@ -170,3 +170,20 @@ def test_the_shape_of_a_query(one: str, other: str, same: bool) -> None:
 def test_the_shape_has_the_types_of_the_tables_beside() -> None:
     tables = [{"k": pa.table({"key0": pa.array([1], kind)})} for kind in (pa.int32(), pa.int64())]
     assert shape_of("SELECT 1", tables[0]) != shape_of("SELECT 1", tables[1])
+
+
+def test_a_list_that_is_kept_is_seen_by_its_own_query_only(engine: DuckDBEngine) -> None:
+    alone = "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM __keys_0"
+    for _ in range(4):
+        assert engine.integers(alone, {"__keys_0": keys("a")}).to_pydict() == {"n": [1]}
+    with pytest.raises(EngineError):
+        engine.integers(alone)
+    with pytest.raises(EngineError):
+        engine.integers(alone, {"__keys_1": keys("a")})
+
+
+def test_a_list_that_stays_visible_is_found(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: what is kept is seen by every query."""
+    monkeypatch.setattr(beside.Beside, "_only", lambda *_: None)
+    with pytest.raises(pytest.fail.Exception):
+        test_a_list_that_is_kept_is_seen_by_its_own_query_only(engine)

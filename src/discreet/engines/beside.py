@@ -6,7 +6,7 @@ To register a table costs as much as to plan a small query, and the next questio
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class Beside:
         self.changes = 0
 
     def take(self, tables: Mapping[str, pa.Table]) -> None:
-        """Let queries see these tables."""
+        """Let the next query see these tables, and no others that were kept."""
+        self._only(tables)
         for name, table in tables.items():
             kept = self._kept.get(name)
             # With their types and metadata: 1 and 1.0 are not the same key.
@@ -52,9 +53,13 @@ class Beside:
                 with contextlib.suppress(Exception):
                     self._connection.unregister(name)
 
-    def forget(self, tables: Mapping[str, pa.Table]) -> None:
-        """Let go of all tables with these names, which others are going to have."""
-        for name in tables:
+    def forget(self) -> None:
+        """Let go of all tables: others are going to have their names, or none is to be seen."""
+        self.changes += 1
+        self._only(())
+
+    def _only(self, names: Collection[str]) -> None:
+        for name in [name for name in self._kept if name not in names]:
             self.changes += 1
-            if self._kept.pop(name, None) is not None:
-                self._connection.unregister(name)
+            del self._kept[name]
+            self._connection.unregister(name)

@@ -226,7 +226,7 @@ class DuckDBEngine:
         with self._lock:
             registered: list[str] = []
             reader = None
-            self._beside.forget(tables)
+            self._beside.forget()
             try:
                 reader, piece = self._started(sql, tables, rows, registered)
                 while piece is not None:
@@ -299,7 +299,7 @@ class DuckDBEngine:
         with self._lock:
             whole = self._probed.get(key) == state and self._bound(used)
             if not whole:
-                self._beside.forget(tables)
+                self._beside.forget()
                 whole = self._fitting(used) and self._bound(used) and _binds(self._connection, sql, tables)
                 if whole and len(self._probed) < PROBED:
                     self._probed[key] = state
