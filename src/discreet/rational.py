@@ -28,6 +28,8 @@ LARGEST: Final = Fraction((1 << 1024) - (1 << 970))
 SMALLEST: Final = Fraction(1, 1 << 1074)
 """Numbers other than zero lie at least this far from it."""
 
+_PLAIN: Final = 1 << 512
+
 _DIGITS: Final = 2000
 """A text or a Decimal has at most so many characters; a double that is written out has 1,077."""
 _EXPONENT: Final = 1100
@@ -53,6 +55,8 @@ def exact(value: object, name: str = "value") -> Fraction:
         >>> exact(0.1) == Fraction(1, 10)
         False
     """
+    if type(value) is Fraction:  # most are, and the questions below take longer than all else
+        return _within(value, name)
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         raise InvalidParameter(f"{name} is a boolean.", "Give a number.")
     if isinstance(value, Integral):
@@ -84,7 +88,9 @@ def decimal(value: object, name: str = "value") -> Fraction:
         >>> decimal(0.1), 3 * decimal(0.1) == decimal(0.3)
         (Fraction(1, 10), True)
     """
-    if isinstance(value, Real) and not isinstance(value, Rational) and math.isfinite(value):
+    if type(value) is not Fraction and (
+        isinstance(value, Real) and not isinstance(value, Rational) and math.isfinite(value)
+    ):
         # str() of a NumPy scalar prints the shortest decimal of its own width: float32(0.1) is 1/10 too.
         return _read(str(value), name)
     return exact(value, name)
@@ -161,6 +167,8 @@ def _of_decimal(value: Decimal, name: str) -> Fraction:
 
 
 def _within(value: Fraction, name: str) -> Fraction:
+    if -_PLAIN < value.numerator < _PLAIN and value.denominator < _PLAIN:
+        return value  # well within, which whole numbers tell sooner than rationals
     if value and not SMALLEST <= abs(value) < LARGEST:
         raise _outside(name)
     return value

@@ -249,3 +249,28 @@ def test_a_description_is_one_line() -> None:
     assert who
     assert what.startswith("SELECT 1 x")
     assert len(what) == 4000
+
+
+def test_what_another_session_changed_is_seen_although_the_last_charge_was_known(tmp_path: Path) -> None:
+    """A session remembers the charge before its own; one of another guarantee in between is seen in the transaction."""
+    data, ledger = pa.table({"age": [31, 47, 62]}), tmp_path / "l.db"
+    added, replaced = (
+        dp.protect(data, privacy_unit="row", budget=9, ledger=ledger, neighbours=n, bounds={"age": (0, 99)})
+        for n in ("add_remove", "replace_one")
+    )
+    ask = "SELECT COUNT(*) AS n FROM data WHERE age < {}"
+    added.sql(ask.format(10), 1)
+    added.sql(ask.format(20), 1)
+    replaced.sql(ask.format(30), 1)  # what was charged counts twice: 4 and 1
+    assert replaced.budget.spent == 5
+    with pytest.raises(PolicyError):
+        added.sql(ask.format(40), 1)
+    assert replaced.budget.spent == 5
+
+
+def test_a_charge_that_does_not_look_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: the charge believes what the session remembers."""
+    monkeypatch.setattr(DataAccount, "_counts_once", lambda *_: None)
+    monkeypatch.setattr(DataAccount, "_text", lambda self, *_: self._guarantee.text())
+    with pytest.raises(pytest.fail.Exception):
+        test_what_another_session_changed_is_seen_although_the_last_charge_was_known(tmp_path)

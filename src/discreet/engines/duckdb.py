@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import threading
@@ -19,13 +18,16 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.abilities import opaque
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
+from discreet.engines.beside import Beside
 from discreet.engines.connection import connect, quote, seal
 from discreet.engines.copies import Copies, unread
 from discreet.engines.duckdb_units import collations, identity_of
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.folders import Folder
 from discreet.engines.footers import misfit, readable
+from discreet.engines.prepared import Prepared
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.engines.shape import Shape, shape_of
 from discreet.engines.twins import see_no_twin_tables
 from discreet.errors import EngineError, SourceError
 
@@ -70,7 +72,7 @@ NANOSECONDS_WITH_ZONE = "timestamptz_ns"
 MOST_SLICES = 64
 """Into how many slices the units are split at most: each reads the table once more."""
 PROBED = 1000
-"""How many queries an engine remembers as sound."""
+"""How many shapes of queries an engine remembers as sound."""
 ROW_BYTES = 300
 """What DuckDB needs for a row while it looks for the rows that are kept of each unit; measured, and rounded up."""
 
@@ -98,6 +100,11 @@ class DuckDBEngine:
     ) -> None:
         self._copies: Final = Copies(folder, self._reread)
         self._connection: Final = connection
+        self._beside: Final = Beside(connection)
+        in_memory = bool(folder) and not any(
+            one.files or one.paths or one.pattern for one in origins.values()
+        )
+        self._prepared: Final = Prepared(connection, in_memory)
         self._origins: Final = dict(origins)
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
@@ -113,7 +120,7 @@ class DuckDBEngine:
         )
         self._files: Final = {table.lower(): (quote(table), one.parquet) for table, one in origins.items()}
         self._shapes: Final = {name: _shape(connection, quoted) for name, (quoted, _) in self._files.items()}
-        self._probed: dict[str, str] = {}
+        self._probed: dict[Shape, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
 
     @classmethod
@@ -219,6 +226,7 @@ class DuckDBEngine:
         with self._lock:
             registered: list[str] = []
             reader = None
+            self._beside.forget()
             try:
                 reader, piece = self._started(sql, tables, rows, registered)
                 while piece is not None:
@@ -251,7 +259,7 @@ class DuckDBEngine:
                 order = pa.table({"__at": arrow.column(at), "place": arrow.column(np.arange(len(at)))})
                 joined = f"{groups} AS g JOIN {wanted} AS w USING (__at)"
                 chosen = f"SELECT g.* EXCLUDE (__at, n) FROM {joined} ORDER BY w.place"
-                keys = _quietly(self._connection, chosen, {wanted: order})
+                keys = _quietly(self._connection, self._beside, chosen, {wanted: order})
                 if keys is None:
                     raise failed()
                 return keys
@@ -287,10 +295,11 @@ class DuckDBEngine:
         if not all(readable(self._files[name][1]) for name in used):
             return False
         state = repr(sorted((name, self._versions[name]()) for name in used))
-        key = hashlib.sha256(sql.encode()).hexdigest()
+        key = shape_of(sql, tables)
         with self._lock:
             whole = self._probed.get(key) == state and self._bound(used)
             if not whole:
+                self._beside.forget()
                 whole = self._fitting(used) and self._bound(used) and _binds(self._connection, sql, tables)
                 if whole and len(self._probed) < PROBED:
                     self._probed[key] = state
@@ -335,9 +344,13 @@ class DuckDBEngine:
     ) -> pa.Table | None:
         """Run one SELECT, once more where a value of a file could not be read; None when it fails."""
         why: list[type[Exception]] = []
-        result = _quietly(self._connection, sql, tables, into, numbers, why)
+        result = _quietly(
+            self._connection, self._beside, sql, tables, into, self._prepared if numbers else None, why
+        )
         if result is None and unread(why) and self._mend(sql):
-            result = _quietly(self._connection, sql, tables, into, numbers)
+            result = _quietly(
+                self._connection, self._beside, sql, tables, into, self._prepared if numbers else None
+            )
         return result
 
     def _started(
@@ -378,31 +391,31 @@ def _rows_at_once(connection: duckdb.DuckDBPyConnection) -> int:
 
 def _quietly(
     connection: duckdb.DuckDBPyConnection,
+    beside: Beside,
     sql: str,
     tables: Mapping[str, pa.Table],
     into: str = "",
-    numbers: bool = False,
+    prepared: Prepared | None = None,
     why: list[type[Exception]] | None = None,
 ) -> pa.Table | None:
     """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another.
 
     With `into` its result stays inside, in a temporary table of this name, and only the column `n` is returned. With
-    `numbers` only numbers of 64 bits are read, which takes a few milliseconds less. Of a failure, `why` gets the kind.
+    `prepared` only numbers of 64 bits are read, which takes a few milliseconds less. Of a failure, `why` gets the kind.
     """
     import duckdb
 
-    registered = []
     try:
-        for name, table in tables.items():
-            connection.register(name, table)
-            registered.append(name)
+        beside.take(tables)
+        if prepared is not None and (again := prepared.instead(sql, beside.changes)) is not None:
+            return _numbers(connection.execute(again).fetchnumpy())
         (statement,) = connection.extract_statements(sql)
         if statement.type != duckdb.StatementType.SELECT:
             return None
         if into:
             connection.execute(f"CREATE OR REPLACE TEMP TABLE {into} AS {sql}")
             return connection.sql(f"SELECT n FROM temp.main.{into} ORDER BY __at").to_arrow_table()
-        if numbers:  # a relation would be planned twice
+        if prepared is not None:  # a relation would be planned twice
             return _numbers(connection.execute(statement).fetchnumpy())
         return connection.sql(statement).to_arrow_table()
     except Exception as error:
@@ -410,8 +423,7 @@ def _quietly(
             why.append(type(error))
         return None
     finally:
-        for name in registered:
-            connection.unregister(name)
+        beside.leave(tables)
 
 
 def _numbers(found: Mapping[str, Any]) -> pa.Table:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from discreet.accounting.loss import Loss
@@ -118,6 +119,11 @@ class Entry:
     previous: str
     hash: str
 
+    @cached_property
+    def seal(self) -> str:
+        """The hash that its fields have."""
+        return _seal(self)
+
 
 class Head(NamedTuple):
     """The last entry's number and hash. Who notes it elsewhere can prove later that nothing was cut off."""
@@ -176,7 +182,7 @@ def make_entry(
 
 def sealed(entry: Entry) -> bool:
     """Say whether the entry's hash is the hash of its fields."""
-    return entry.hash == _seal(entry)
+    return entry.hash == entry.seal
 
 
 def corrupt(number: int, what: str) -> LedgerCorrupt:

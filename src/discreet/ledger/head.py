@@ -15,6 +15,7 @@ import sys
 import time
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import Tally
@@ -195,6 +196,7 @@ def _packed(identity: str, book: Book) -> bytes:
     return MAGIC + b"%d\n%s\n" % (len(body), hashlib.sha256(body).hexdigest().encode()) + body
 
 
+@lru_cache(8)
 def _slot(raw: bytes) -> tuple[str, Book] | None:
     try:
         if not raw.startswith(MAGIC):

@@ -6,9 +6,11 @@ import hashlib
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
 from typing import Any, BinaryIO, TypeAlias, cast
 
 from discreet.accounting.loss import Loss
@@ -33,6 +35,10 @@ _ADD_POSTING = f"INSERT INTO discreet_posting ({', '.join(POSTING)}) VALUES ({'?
 
 AT_ONCE = 1 << 24
 """Up to so many bytes of an answer are written at once, which is faster; a larger one is written piece by piece."""
+
+
+KNOWN = 256
+"""How many of the entries that were read last are known by their fields."""
 
 
 class SqlRows:
@@ -173,11 +179,21 @@ class SqlRows:
             between = "WHERE number BETWEEN ? AND ? ORDER BY number, position"
             for line in self._connection.execute(f"{_POSTINGS} {between}", (min(charges), max(charges))):
                 lines.setdefault(line[1], []).append(line)
-        return [_entry(row, lines.get(row[0], ())) for row in rows]
+        return [_entry(len(row), *row, *chain.from_iterable(lines.get(row[0], ()))) for row in rows]
 
 
-def _entry(row: Row, lines: Iterable[Row]) -> Entry:
-    number, time, kind, question, key, settles, digest, guarantee, description, totals, previous, seal = row
+@lru_cache(KNOWN, typed=True)
+def _entry(width: int, *fields: object) -> Entry:
+    """Read an entry; the same fields, of the same types, are the same entry, so that its hash is computed once.
+
+    Args:
+        width: how many of the fields are the entry's own.
+        fields: those of the entry, then those of its postings.
+    """
+    number, time, kind, question, key, settles, digest, guarantee, description, totals, previous, seal = (
+        cast(Row, fields[:width])
+    )  # fmt: skip
+    lines = [fields[at : at + len(POSTING)] for at in range(width, len(fields), len(POSTING))]
     try:
         posted = tuple(map(_posting, lines))
         when = datetime.fromisoformat(time)
@@ -190,6 +206,11 @@ def _entry(row: Row, lines: Iterable[Row]) -> Entry:
 
 
 def _posting(line: Row) -> Posting:
+    return _read_posting(*line)
+
+
+@lru_cache(KNOWN, typed=True)
+def _read_posting(*line: Any) -> Posting:
     account, _, _, *losses, rule, squares, charges = line
     if not isinstance(charges, int) or rule not in RULES:
         raise ValueError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 
 from discreet.errors import BudgetExceeded, PolicyError
 from discreet.ledger import Account, Charge, Entry, Ledger, Loss
@@ -28,7 +29,8 @@ class DataAccount:
         self._account = account
         self._guarantee = guarantee
         self._exact = exact
-        self._times(ledger.latest(account.name))
+        self._last = ledger.latest(account.name)
+        self._times(self._last)
 
     def charge(self, question: str, loss: Loss, kept: Iterable[int], words: str) -> Charge:
         """Charge a question, after re-pricing what went before if the policy has changed.
@@ -44,13 +46,21 @@ class DataAccount:
             BudgetExceeded: the budget does not have so much left. The question was not charged.
         """
         said = described(words)
-        for _ in range(TRIES):
-            last = self._ledger.latest(self._account.name)
-            self._reprice(last)
-            text = self._guarantee.after(_said(last)).text(kept)
+        last, kept = self._last, tuple(kept)
+        for turn in range(TRIES):
+            if turn or last is None or self._times(last) != 1:
+                last = self._last = self._ledger.latest(self._account.name)
+                self._reprice(last)
+            text = self._text(last, kept)
+
+            def admit(found: Entry | None, text: str = text) -> None:
+                self._counts_once(found)
+                if self._text(found, kept) != text:
+                    raise _Changed
+
             try:
                 return self._ledger.charge(
-                    question, loss, [self._account], guarantee=text, description=said, admit=self._counts_once
+                    question, loss, [self._account], guarantee=text, description=said, admit=admit
                 )
             except _Changed:
                 continue  # another process, with another policy, was faster
@@ -102,6 +112,10 @@ class DataAccount:
             error.add_note(f"Under the policy as it is now, what was charged before counts {times} times.")
             raise
 
+    def _text(self, last: Entry | None, kept: tuple[int, ...]) -> str:
+        """What stands with a charge that follows another one."""
+        return self._guarantee.after(_said(last)).text(kept)
+
     def _counts_once(self, last: Entry | None) -> None:
         """See, within the transaction of a charge, that what went before counts once."""
         try:
@@ -117,7 +131,12 @@ class _Changed(Exception):
 
 
 def _said(last: Entry | None) -> Guarantee | None:
-    return None if last is None else Guarantee.read(last.guarantee)
+    return None if last is None else _read(last.guarantee)
+
+
+@lru_cache(64)
+def _read(text: str) -> Guarantee | None:
+    return Guarantee.read(text)
 
 
 def described(words: str) -> str:

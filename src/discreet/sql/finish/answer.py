@@ -251,12 +251,17 @@ class Release:
         return name
 
 
+SMALL = 4096
+"""Bytes of a table that is kept without compression."""
+
+
 def table_bytes(table: pa.Table) -> bytes:
-    """A table as a compressed Arrow stream."""
+    """A table as an Arrow stream, compressed unless it is small: to compress takes longer then than to write it."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
+    codec = pa.Codec("zstd", 1) if table.nbytes > SMALL else None
+    options = pa.ipc.IpcWriteOptions(compression=codec)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table, max_chunksize=1 << 20)
     return bytes(sink.getvalue().to_pybytes())

@@ -26,7 +26,7 @@ from discreet.sql.intervals.row_mapping import (
     key_columns,
     picked_columns,
     picks_all,
-    with_cell,
+    shared_with_cell,
 )
 from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
@@ -88,7 +88,7 @@ def finish(
     Raises:
         PostProcessingError: DuckDB refused the statement; its message speaks of released numbers only.
     """
-    post, has_cell = with_cell(plan)
+    post, has_cell = shared_with_cell(plan)
     picked = picked_columns(post) if has_cell else None
     read = used(public, plan.post)
     found = identified(plan.post, [one.name for one in plan.releases], _names(read))
@@ -281,7 +281,7 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> pa.Schema | None:
     """
     import pyarrow as pa
 
-    post, has_cell = with_cell(plan)
+    post, has_cell = shared_with_cell(plan)
     if has_cell and picks_all(post) and _distinct([item.alias_or_name for item in post.selects]):
         return None  # DuckDB has nothing to do then
     tables = {}

@@ -11,7 +11,7 @@ from discreet import arrow
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.warnings import COUNTED
 from discreet.sql.intervals.closed_form import linear_half_width
-from discreet.sql.intervals.row_mapping import aggregate_columns, with_cell
+from discreet.sql.intervals.row_mapping import aggregate_columns, shared_with_cell
 from discreet.sql.intervals.simultaneous import Level, each, noisy_names, ordering, selects
 from discreet.sql.measures.quantile_tree import EXTREME
 from discreet.sql.plan.plan import Plan
@@ -69,7 +69,7 @@ def chosen(plan: Plan, level: Level, group_rows: int) -> tuple[str, ...]:
     groups = max((release.cells for release in plan.releases), default=0)
     if shown is None or any(release.discovery is not None for release in plan.releases):
         return ()
-    _, has_cell = with_cell(plan)
+    _, has_cell = shared_with_cell(plan)
     for name, at in aggregate_columns(plan).items() if has_cell else ():
         aggregate = plan.releases[0].aggregates[at]
         width = linear_half_width(plan.releases[0], aggregate, each(level.confidence, groups))
@@ -95,7 +95,7 @@ def _drowned(plan: Plan, values: pa.Table, confidence: float, groups: int) -> tu
     """A count or a sum of which all shown lie within the largest noise of all groups, and how far that reaches."""
     import pyarrow as pa
 
-    _, has_cell = with_cell(plan)
+    _, has_cell = shared_with_cell(plan)
     if not has_cell or not len(values):
         return None
     (release,) = plan.releases

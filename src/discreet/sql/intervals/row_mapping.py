@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,6 +53,26 @@ def with_cell(plan: Plan) -> tuple[exp.Query, bool]:
     return post, True
 
 
+_known: OrderedDict[int, tuple[exp.Query, tuple[str, ...], tuple[exp.Query, bool]]] = OrderedDict()
+_MOST_KNOWN = 64
+
+
+def shared_with_cell(plan: Plan) -> tuple[exp.Query, bool]:
+    """The same, made once for a statement: for those who look at it and change nothing in it."""
+    names = tuple(release.name for release in plan.releases)
+    known = _known.get(id(plan.post))
+    if (
+        known is not None and known[0] is plan.post and known[1] == names
+    ):  # the entry holds it, so the id is its own
+        return known[2]
+    made = with_cell(plan)
+    _known[id(plan.post)] = plan.post, names, made
+    while len(_known) > _MOST_KNOWN:
+        with contextlib.suppress(KeyError):  # another thread was faster
+            _known.popitem(last=False)
+    return made
+
+
 def _in_full(order: exp.Order, post: exp.Select) -> None:
     """Write the columns of the table where ORDER BY has the names of the answer."""
     columns = {item.alias_or_name.lower(): item.unalias() for item in post.selects}
@@ -67,7 +89,7 @@ def follows(plan: Plan) -> bool:
 
     It does where each column is a key or an aggregate as it is and every interval is a formula.
     """
-    post, has_cell = with_cell(plan)
+    post, has_cell = shared_with_cell(plan)
     if not has_cell or picked_columns(post) is None:
         return False
     (release,) = plan.releases

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from discreet.sql.intervals.row_mapping import key_columns, with_cell
+from discreet.sql.intervals.row_mapping import key_columns, shared_with_cell
 from discreet.sql.plan.plan import Plan
 
 CHOOSING = ("limit", "where", "having", "qualify", "joins", "distinct")
@@ -48,7 +48,7 @@ def numbers(plan: Plan, columns: int, rows: int = 0) -> int:
         columns: how many columns the answer has.
         rows: how many rows it has.
     """
-    _, has_cell = with_cell(plan)
+    _, has_cell = shared_with_cell(plan)
     groups = sum(release.cells for release in plan.releases)
     noisy = columns - (len(key_columns(plan)) if has_cell else 0)
     if not has_cell:

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+MOST_KEPT = 10_000
+"""Groups of a release whose queries are kept beside it; the key lists of more would fill memory."""
+MOST_PARTS = 64
+"""How many queries of a release are kept."""
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A query and the public key tables that it reads.
@@ -65,6 +71,21 @@ def compile_part(
         portable: decide that in the same way on every engine, which takes longer.
         units: whose rows; one slice of several where what is counted `adds_up`.
     """
+    part = release.parts[number]
+    # A plan is written to be recognised, to be probed and to be run; the salt stands only where units are kept.
+    known: dict[object, Compiled] = release.__dict__.setdefault("_compiled", {})
+    key = (number, dialect, salt if part.rows.per_unit else None, portable, units)
+    if key not in known:
+        compiled = _compile_part(release, number, dialect, salt, portable, units)
+        if release.cells > MOST_KEPT or len(known) >= MOST_PARTS:
+            return compiled
+        known[key] = compiled
+    return known[key]
+
+
+def _compile_part(
+    release: ReleasePlan, number: int, dialect: str, salt: int, portable: bool, units: Units
+) -> Compiled:
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
     steps = Steps(dialect)

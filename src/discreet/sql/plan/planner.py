@@ -27,7 +27,7 @@ from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
-from discreet.sql.syntax.parse import parse
+from discreet.sql.syntax.parse import spelled
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
         The canonical spelling, the releases, the post-processing, and the measures that are chosen; none of which is
         changed afterwards.
     """
-    statement = parse(text)
+    statement, canonical = spelled(text)
     splitter = Splitter(text, catalog, unknown_keys)
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
@@ -120,7 +120,7 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
             raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to what is selected.")  # fmt: skip
     chosen = [choose(draft.requests, draft.rows.per_unit) for draft in splitter.drafts]
-    return statement.sql("duckdb", comments=False), splitter.drafts, post, chosen
+    return canonical, splitter.drafts, post, chosen
 
 
 def _weights(draft: Draft, chosen: Chosen) -> list[Fraction]:

@@ -25,7 +25,15 @@ logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 
 def parse(text: str) -> exp.Query:
+    """Parse one SELECT statement in DuckDB's dialect; see `spelled`."""
+    return spelled(text)[0]
+
+
+def spelled(text: str) -> tuple[exp.Query, str]:
     """Parse one SELECT statement in DuckDB's dialect.
+
+    Returns:
+        The statement, and its text in one canonical spelling.
 
     Raises:
         QueryRefused: the text is no SQL, is more than one statement, is no SELECT, or names a function that
@@ -65,8 +73,7 @@ def parse(text: str) -> exp.Query:
             statement, text, f"This is a {kind} statement; only SELECT can be answered.", "Write a SELECT."
         )
     looking.rename(statement)
-    _check(statement, text)
-    return statement
+    return statement, _check(statement, text)
 
 
 TWINS = ("Two columns of the answer have the same name.", "Give one of them another name with AS.")
@@ -79,10 +86,11 @@ def output_name(item: exp.Expr) -> str:
     return item.sql("duckdb", comments=False)
 
 
-def _check(statement: exp.Query, text: str) -> None:
+def _check(statement: exp.Query, text: str) -> str:
     if any(node.depth > MAX_DEPTH for node in statement.walk()):
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
-    _refuse_functions(statement, text)
+    canonical = statement.sql("duckdb", comments=False)
+    _refuse_functions(statement, text, canonical)
     _refuse_twins(statement, text)
     for node in statement.walk():
         if isinstance(node, exp.Table):
@@ -103,11 +111,12 @@ def _check(statement: exp.Query, text: str) -> None:
             node, exp.Query
         ):
             raise refuse(node, text, "A query can only read.", "Write a plain SELECT.")
+    return canonical
 
 
-def _refuse_functions(statement: exp.Query, text: str) -> None:
+def _refuse_functions(statement: exp.Query, text: str, canonical: str) -> None:
     """Refuse a function by the name that the parser knows it by, or by the one that is written out for the sandbox."""
-    tokens = DuckDB().tokenize(statement.sql("duckdb", comments=False))
+    tokens = DuckDB().tokenize(canonical)
     called = {a.text.lower() for a, b in pairwise(tokens) if b.token_type is TokenType.L_PAREN}
     functions = list(statement.find_all(exp.Func))
     called |= {_function_name(node) for node in functions}
