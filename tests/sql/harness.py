@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from discreet import far
 from discreet.engines.connection import connect, make_total
 from discreet.engines.schema import ColumnSchema, Type
 from discreet.errors import QueryRefused
@@ -363,7 +364,7 @@ def found_groups(planned: Plan, engine: Any, versions: int, salt: int) -> tuple[
             counted: list[Any] = []
             compiled = compile_discovery(release, engine.dialect, salt)
             table = engine.keys(compiled.sql, compiled.tables, partial(everything, counted))
-            groups = tuples(table.to_pydict().values())
+            groups = tuples(far.values(column) for column in table.itercolumns())
             spelled.append({group: repr(group) for group in groups})
             seen.append(dict(zip(groups, counted[0].tolist(), strict=True)))
             with mock.patch.object(threshold, "add_laplace", no_noise):
