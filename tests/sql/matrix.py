@@ -249,7 +249,7 @@ def _policy(case: Case) -> Policy:
     given: dict[str, Any] = {
         "budget": {"epsilon": 10**9, "delta": "0.9"},
         "neighbours": "replace_one" if mode.replaced else "add_remove",
-        "tables": {name: table for name in tables.schema},
+        "tables": dict.fromkeys(tables.schema, table),
     }
     return Policy.model_validate(given)
 
@@ -283,7 +283,7 @@ def faults(case: Case, tally: Tally | None = None, answers: bool = False) -> lis
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(kept, "MANY", case.mode.many))
         for base, *near in tables.neighbours(case.mode.replaced):
-            here = tables.at([base, *near], case.mode.slices)
+            here: Any = tables.at([base, *near], case.mode.slices)
             tally.pairs += len(near)
             try:
                 found, whole = harness.found_groups(planned, here, 1 + len(near), SALT)

@@ -75,7 +75,7 @@ def _frame(name: str, order: Sequence[int]) -> pa.Table | None:
 
 
 def _csv(number: int, order: Sequence[int], at: int) -> str:
-    odd = ODD[number]
+    odd: Any = ODD[number]
     lines = [b"0,1,1000", b"1,1,1015", b"500,1," + (odd if isinstance(odd, bytes) else odd.encode())]
     path = os.path.join(_folder().name, f"{number} {at}.csv")
     with open(path, "wb") as file:

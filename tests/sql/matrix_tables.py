@@ -209,7 +209,7 @@ def wide(dialect: str, by_row: bool) -> Tables:
     ]
     cells.append(", ".join(_cast("NULL", kind) for kind in every))
     columns = {"id": _FIRST[dialect], "u": _FIRST[dialect], "n": _FIRST[dialect], **tables.columns}
-    lines = [[(row[:3], row[3]) for row in version] for version in versions]
+    lines: Lines = [[(row[:3], row[3]) for row in version] for version in versions]
     _MAKE[dialect](tables, columns, cells, lines, None, f"wide_{int(by_row)}")
     return tables
 
@@ -225,7 +225,7 @@ def _classes(dialect: str, kind: str) -> list[list[str]]:
     sql = f"SELECT {gathered} FROM ({listed}) AS v GROUP BY x"
     try:
         if dialect == "duckdb":
-            groups = duckdb.sql(sql).fetchall()
+            groups = duckdb.connect().execute(sql).fetchall()
         elif dialect == "spark":
             groups = servers.spark().sql(sql).collect()
         else:
@@ -248,10 +248,13 @@ def of_units(dialect: str, kind: str, other: str) -> Tables:
     """Tables t whose unit `id` is of a type, each without one person, and one table s with units of another type."""
     classes = _classes(dialect, kind)
     missing = range(min(len(classes), MOST_PEOPLE[dialect]))
-    cells, lines = [], []
+    cells: list[str] = []
+    lines: Lines = []
     for at, one in enumerate(classes):
-        for place in range(5):
-            cells.append(f"{_cast(one[place % len(one)], kind)}, 1, {(at * 5 + place) % 100}, {at % 3}")
+        cells += [
+            f"{_cast(one[place % len(one)], kind)}, 1, {(at * 5 + place) % 100}, {at % 3}"
+            for place in range(5)
+        ]
     whole = list(range(len(cells)))
     orders = [[*whole[1::2], *whole[::2]], whole]
     for version in (None, *missing):
@@ -393,11 +396,15 @@ def make_on_postgres(
             f"INSERT INTO {name}_cells VALUES {', '.join(f'({at}, {line})' for at, line in enumerate(cells))}"
         )
         connection.execute(_ddl(f"{name}_every", {"version_": "int", **columns}))
-        fronts = ", ".join(f"({', '.join(map(str, (version, place, *numbers, at)))})" for version, line in enumerate(lines)
-                           for place, (numbers, at) in enumerate(line))  # fmt: skip
+        fronts = ", ".join(
+            f"({', '.join(map(str, (version, place, *numbers, at)))})"
+            for version, line in enumerate(lines)
+            for place, (numbers, at) in enumerate(line)
+        )
+        named = ", ".join(["version_", "place", *front, "at_"])
         connection.execute(
-            f"INSERT INTO {name}_every SELECT version_, {own} FROM (VALUES {fronts}) AS f"
-            f"({', '.join(['version_', 'place', *front, 'at_'])}) JOIN {name}_cells USING (at_) ORDER BY version_, place"
+            f"INSERT INTO {name}_every SELECT version_, {own} FROM (VALUES {fronts}) AS f({named}) "
+            f"JOIN {name}_cells USING (at_) ORDER BY version_, place"
         )
         connection.execute(f"CREATE VIEW {name}_t AS SELECT {own} FROM {name}_every {here}")
         if second is None:
@@ -434,10 +441,7 @@ def _on_spark(
     def frame(rows: Sequence[str], kinds_: Mapping[str, str]) -> Any:
         listed = " UNION ALL ".join(f"SELECT {row}" for row in rows)
         made = spark.sql(listed).toDF(*kinds_)
-        typed = [
-            f"`{column}` COLLATE {kind.partition(' COLLATE ')[2]} AS `{column}`" if " COLLATE" in kind else f"`{column}`"
-            for column, kind in kinds_.items()
-        ]  # fmt: skip
+        typed = [f"`{column}`{_collated(kind)} AS `{column}`" for column, kind in kinds_.items()]
         return made.selectExpr(*typed).coalesce(1).localCheckpoint()
 
     fixed = frame(second[1], second[0]) if second is not None else None

@@ -14,19 +14,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
-from tests import servers
 from tests.sql import matrix, matrix_reads, units
 from tests.sql.matrix import Case, Mode, Tally, faults
 from tests.sql.matrix_tables import CHOSEN, TYPES, kinds, wide
 
 from discreet.engines.copies import Copies
-from discreet.engines.postgres import PostgresEngine
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog
@@ -35,7 +31,6 @@ from discreet.sql.analyze.binder import Binder
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
 from discreet.sql.lower import packed_rows, relation_sql
-from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.plan import Discovery, ReleasePlan
 
 DEEP = bool(os.environ.get("DISCREET_DEEP"))
@@ -122,7 +117,7 @@ def unseen() -> Any:
     """Units of two types are compared."""
     stack = ExitStack()
     for module in (from_clause, private_select, scopes):
-        stack.enter_context(mock.patch.object(module, "see_same_units", lambda *_: None))
+        stack.enter_context(mock.patch.object(module, "see_same_units", return_value=None))
     return stack
 
 
@@ -148,17 +143,17 @@ def forgotten() -> Any:
 
 def every_slice() -> Any:
     """A unit is in all slices."""
-    real = kept.kept_sql
+    whole: Any = kept.kept_sql
 
     def written(*given: Any) -> str:
-        return real(*given[:-1], kept.EVERY_UNIT)
+        return str(whole(*given[:-1], kept.EVERY_UNIT))
 
     return mock.patch.object(compiling, "kept_sql", written)
 
 
 def as_stored() -> Any:
     """A file is read as it is, with values that the engine cannot read."""
-    return mock.patch.object(Copies, "take", lambda *_: False)
+    return mock.patch.object(Copies, "take", return_value=False)
 
 
 def by_looking() -> Any:
@@ -175,10 +170,11 @@ def last_twin() -> Any:
 
 FIRST_KEY = "SELECT CASE WHEN id >= 500 THEN -{x} ELSE {x} END AS k, COUNT(*) AS v FROM t GROUP BY 1"
 DOUBLED = "SELECT {x} AS k, COUNT(*) AS v FROM (SELECT * FROM t UNION ALL SELECT * FROM t) AS t GROUP BY 1"
+ONE = matrix_reads.QUESTIONS[1]
 AVERAGE = f"SELECT AVG({{x}}) AS v FROM t WHERE id >= {CHOSEN}"
 PER_UNIT = (
-    "SELECT SUM(clamp(a, -9, 9)) AS v FROM (SELECT u, SUM({x}) AS a FROM (SELECT * FROM t UNION ALL SELECT * FROM t) AS d "
-    "GROUP BY u) AS s"
+    "SELECT SUM(clamp(a, -9, 9)) AS v FROM (SELECT u, SUM({x}) AS a "
+    "FROM (SELECT * FROM t UNION ALL SELECT * FROM t) AS d GROUP BY u) AS s"
 )
 BY_NUMBER = matrix.BY_NUMBER
 COUNT = "SELECT COUNT(*) FROM t"
@@ -210,8 +206,8 @@ FAULTS: dict[str, Fault] = {
     "mixed units, text": (unseen, "postgres", "mixed", "int8", Mode("id"), JOINED),
     "one too many, sorted": (one_too_many, "duckdb", "unit", "BIGINT", Mode("id", 1, many=0), COUNT),
     "a packed value": (forgotten, "duckdb", "unit", "BIGINT", Mode("id"), "SELECT SUM(v) FROM t"),
-    "a read, text": (as_stored, "duckdb", "read", "parquet text", Mode("row"), matrix_reads.QUESTIONS[1]),
-    "a read, moment": (as_stored, "duckdb", "read", "parquet timestamp ms None", Mode("row"), matrix_reads.QUESTIONS[1]),
+    "a read, text": (as_stored, "duckdb", "read", "parquet text", Mode("row"), ONE),
+    "a read, moment": (as_stored, "duckdb", "read", "parquet timestamp ms None", Mode("row"), ONE),
     "a read, csv": (by_looking, "duckdb", "read", "csv 0", Mode("row"), matrix_reads.QUESTIONS[0]),
     "twin": (last_twin, "postgres", "twin", "twin", Mode("ID"), COUNT),
     "slices": (every_slice, "duckdb", "unit", "BIGINT", Mode("id", slices=5), COUNT),
