@@ -162,13 +162,15 @@ def cases(dialect: str, rounds: int = 1) -> list[Case]:
 
 
 def some(dialect: str, many: int, rounds: int = 1) -> list[Case]:
-    """Some of the cases: first each type in each role once, then the others."""
-    first: dict[tuple[str, str], Case] = {}
+    """Some of the cases: first each type once, then each in each role, then the others."""
     every = cases(dialect, rounds)
+    kinds_: dict[str, Case] = {}
+    both: dict[tuple[str, str], Case] = {}
     for case in every:
-        first.setdefault((case.role, case.kind), case)
-    early = list(first.values())
-    chosen = [*early, *(case for case in every if first[case.role, case.kind] is not case)][:many]
+        kinds_.setdefault(case.kind, case)
+        both.setdefault((case.role, case.kind), case)
+    # Each once, in this order: a type, a type in a role, a case.
+    chosen = list(dict.fromkeys([*kinds_.values(), *both.values(), *every]))[:many]
     return sorted(chosen, key=lambda case: (case.role in ("unit", "mixed"), case.kind, case.other))
 
 

@@ -36,9 +36,12 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def kinds() -> list[str]:
-    """Each source with each odd value; of the odd cells of CSV files those that are short."""
+    """Each source with each odd value; of the odd cells of CSV files those that are short.
+
+    A quote that is never closed takes the rows behind it into one cell, as the tests of CSV files say.
+    """
     frames = [f"{source} {name}" for name in PLAIN for source in ("arrow", "parquet")]
-    return frames + [f"csv {at}" for at, odd in enumerate(ODD) if len(odd) < 100]
+    return frames + [f"csv {at}" for at, odd in enumerate(ODD) if len(odd) < 100 and odd != '"']
 
 
 def tables(kind: str) -> Tables:

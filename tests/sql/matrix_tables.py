@@ -65,7 +65,9 @@ def kinds(dialect: str) -> Mapping[str, Sequence[str]]:
             out.setdefault(kind, []).extend([pair.one, pair.other])
     for kind, values in [*NEAR[dialect].items(), *TYPES[dialect].items()]:
         out.setdefault(kind, []).extend(values)
-    return {kind: list(dict.fromkeys(values)) for kind, values in out.items()}
+    # A value that is drawn anew would be another person in each row.
+    fixed = {kind: [value for value in values if "uuid()" not in value] for kind, values in out.items()}
+    return {kind: list(dict.fromkeys(values)) for kind, values in fixed.items()}
 
 
 def _cast(value: str, kind: str) -> str:

@@ -4,7 +4,7 @@ Between neighbouring tables are compared: error or answer, columns and their typ
 the cost, and the exact integers in L1. There is no chance of a false alarm: a fault is a pair of tables on which the
 guarantee is broken. Power: each fault of `FAULTS` is planted below and found by the same check.
 
-By default every type stands in every role once on DuckDB and on PostgreSQL, and Spark is asked a handful. With
+By default every type is asked about once on DuckDB and on PostgreSQL, and Spark is asked a handful. With
 DISCREET_DEEP=1 everything is asked, which takes half an hour of one core on each of the first two.
 DISCREET_EXAMPLES asks for more cases, or fewer, as it does of the random questions.
 """
@@ -35,8 +35,8 @@ from discreet.sql.plan.plan import Discovery, ReleasePlan
 
 DEEP = bool(os.environ.get("DISCREET_DEEP"))
 SCALE = int(os.environ.get("DISCREET_EXAMPLES", "1120")) / 1120
-DEFAULT = {"duckdb": 200, "postgres": 200, "spark": 4}
-SHARDS = {"duckdb": 4, "postgres": 4, "spark": 1}
+DEFAULT = {"duckdb": 120, "postgres": 100, "spark": 3}
+SHARDS = {"duckdb": 4, "postgres": 2, "spark": 1}
 DEEP_SPARK = 60
 
 
