@@ -221,9 +221,9 @@ def _classes(dialect: str, kind: str) -> list[list[str]]:
     """The values of a type, those together that the engine groups together; each by itself where it cannot."""
     values = list(kinds(dialect)[kind])
     listed = " UNION ALL ".join(
-        f"SELECT {at} AS at, {_cast(value, kind)}{_collated(kind)} AS x" for at, value in enumerate(values)
+        f"SELECT {at} AS place, {_cast(value, kind)}{_collated(kind)} AS x" for at, value in enumerate(values)
     )
-    gathered = {"duckdb": "list(at)", "postgres": "array_agg(at)", "spark": "collect_list(at)"}[dialect]
+    gathered = {"duckdb": "list(place)", "postgres": "array_agg(place)", "spark": "collect_list(place)"}[dialect]
     sql = f"SELECT {gathered} FROM ({listed}) AS v GROUP BY x"
     try:
         if dialect == "duckdb":
