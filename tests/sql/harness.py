@@ -245,7 +245,11 @@ def cases(draw: st.DrawFn, per_table: int = 18) -> Case:
     unknown = draw(st.integers(0, 4)) == 0
     sql = draw(questions(by_unit, unknown))
     delta = Fraction(1, 100) if unknown else Fraction(0)
-    limits = rng.choice(MAX_GROUPS), rng.choice([bounding.MANY, bounding.MANY, 0, 1, 2]), rng.choice([1, 1, 3])
+    limits = (
+        rng.choice(MAX_GROUPS),
+        rng.choice([bounding.MANY, bounding.MANY, 0, 1, 2]),
+        rng.choice([1, 1, 3]),
+    )
     return Case(policy, sql, flat(base, rng), tuple(neighbours), delta, *limits)
 
 

@@ -223,7 +223,9 @@ def _classes(dialect: str, kind: str) -> list[list[str]]:
     listed = " UNION ALL ".join(
         f"SELECT {at} AS place, {_cast(value, kind)}{_collated(kind)} AS x" for at, value in enumerate(values)
     )
-    gathered = {"duckdb": "list(place)", "postgres": "array_agg(place)", "spark": "collect_list(place)"}[dialect]
+    gathered = {"duckdb": "list(place)", "postgres": "array_agg(place)", "spark": "collect_list(place)"}[
+        dialect
+    ]
     sql = f"SELECT {gathered} FROM ({listed}) AS v GROUP BY x"
     try:
         if dialect == "duckdb":
