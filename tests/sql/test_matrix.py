@@ -5,7 +5,7 @@ the cost, and the exact integers in L1. There is no chance of a false alarm: a f
 guarantee is broken. Power: each fault of `FAULTS` is planted below and found by the same check.
 
 By default every type is asked about once on DuckDB and on PostgreSQL, and Spark is asked a handful. With
-DISCREET_DEEP=1 everything is asked, which takes half an hour of one core on each of the first two.
+DISCREET_DEEP=1 everything is asked, which takes most of an hour of one core on DuckDB, and minutes on PostgreSQL.
 DISCREET_EXAMPLES asks for more cases, or fewer, as it does of the random questions.
 """
 
