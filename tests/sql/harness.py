@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
@@ -21,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from discreet import far
 from discreet.engines.connection import connect, make_total
 from discreet.engines.schema import ColumnSchema, Type
 from discreet.errors import QueryRefused
@@ -28,12 +30,13 @@ from discreet.mechanisms import threshold
 from discreet.policy import Policy
 from discreet.sql.algebra import keys
 from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.lower import contribution_bounding as bounding
 from discreet.sql.lower.compile import compile_discovery
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures import quantile_tree as quantiles
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import Plan
-from discreet.sql.plan.planner import plan
+from discreet.sql.plan.planner import Limits, plan
 
 NAN, INF = float("nan"), float("inf")
 SCHEMA: Mapping[str, ColumnSchema] = {
@@ -181,19 +184,36 @@ UNDER = [
     "REGR_SLOPE({x}, {y})", "REGR_SLOPE({y}, {x})", "COUNT({x}) FILTER (WHERE {p})",
 ]  # fmt: skip
 """Aggregates over the rows that meet a condition, and some of all rows that may be measured with them."""
+MAX_ROWS = [1, 1, 1, 2, 2, 2, 3, 3, 3, bounding.MANY, bounding.MANY + 1]
+MAX_GROUPS = [None, None, None, 1, 2, bounding.MANY, bounding.MANY + 1]
+"""Both sides of the threshold in the code that writes SQL, and less than the rows of a unit."""
 MOST_ENTRIES = 30_000
 """Fewer than the real limit, so that a case stays fast and trees of all shapes occur."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One policy, one question, one table and its neighbours."""
+    """One policy, one question, one table and its neighbours.
+
+    Attributes:
+        policy: of the tables.
+        sql: the question.
+        base: the rows of the table.
+        neighbours: those of each neighbour.
+        delta: by which groups are found.
+        max_groups: as the question asks for it.
+        many: beyond so many rows of a unit DuckDB sorts them instead of keeping the least in a heap.
+        slices: into how many the units are split on DuckDB.
+    """
 
     policy: Policy
     sql: str
     base: tuple[tuple[Any, ...], ...]
     neighbours: tuple[tuple[tuple[Any, ...], ...], ...]
     delta: Fraction = Fraction(0)
+    max_groups: int | None = None
+    many: int = bounding.MANY
+    slices: int = 1
 
 
 @st.composite
@@ -237,7 +257,7 @@ def questions(draw: st.DrawFn, by_unit: bool, unknown: bool = False) -> str:
 def cases(draw: st.DrawFn, per_table: int = 18) -> Case:
     """A case with at least `per_table` neighbours, but for an empty table whose units are replaced."""
     by_unit, replace_one = draw(st.booleans()), draw(st.booleans())
-    policy = make_policy(by_unit, draw(st.integers(1, 3)), replace_one)
+    policy = make_policy(by_unit, draw(st.sampled_from(MAX_ROWS)), replace_one)
     units = draw(st.lists(st.lists(ROW, min_size=1, max_size=5 if by_unit else 1), max_size=5))
     base = list(enumerate(units))
     # Hypothesis chooses the table and the question; the many neighbours come faster from a generator.
@@ -256,7 +276,13 @@ def cases(draw: st.DrawFn, per_table: int = 18) -> Case:
         neighbours.append(flat(kept, rng))
     unknown = draw(st.integers(0, 4)) == 0
     sql = draw(questions(by_unit, unknown))
-    return Case(policy, sql, flat(base, rng), tuple(neighbours), Fraction(1, 100) if unknown else Fraction(0))
+    delta = Fraction(1, 100) if unknown else Fraction(0)
+    limits = (
+        rng.choice(MAX_GROUPS),
+        rng.choice([bounding.MANY, bounding.MANY, 0, 1, 2]),
+        rng.choice([1, 1, 3]),
+    )
+    return Case(policy, sql, flat(base, rng), tuple(neighbours), delta, *limits)
 
 
 def worst_rows(rng: random.Random, most: int) -> list[tuple[Any, ...]]:
@@ -300,6 +326,7 @@ class Versions:
     """An engine that holds several versions of one table."""
 
     dialect = "duckdb"
+    slices = 1
 
     def __init__(self) -> None:
         # One thread: for tables this small, waking the others takes most of the time.
@@ -348,18 +375,38 @@ def default_engine() -> Versions:
 def plan_of(case: Case) -> Plan:
     """The plan of a case."""
     with mock.patch.object(quantiles, "MOST_ENTRIES", MOST_ENTRIES), mock.patch.object(keys, "PLANNED", 20):
-        return plan(case.sql, catalog(case.policy), Fraction(1), delta=case.delta)
+        limits = Limits(None, case.max_groups)
+        return plan(case.sql, catalog(case.policy), Fraction(1), limits, case.delta)
+
+
+@contextmanager
+def written(case: Case, engine: Any) -> Iterator[None]:
+    """The code that writes SQL is on the side of its thresholds that the case asks for."""
+    before = getattr(engine, "slices", 1)
+    if engine.dialect == "duckdb":
+        engine.slices = case.slices
+    try:
+        with mock.patch.object(bounding, "MANY", case.many):
+            yield
+    finally:
+        if engine.dialect == "duckdb":
+            engine.slices = before
 
 
 def violations(case: Case, salt: int = 7, engine: Any = None) -> list[str]:
     """What a case shows to be broken; empty when nothing is."""
+    engine = engine or default_engine()
+    with written(case, engine):
+        return _violations(case, salt, engine)
+
+
+def _violations(case: Case, salt: int, engine: Any) -> list[str]:
     try:
         planned = plan_of(case)
     except QueryRefused as refusal:
         if "can have rows" not in refusal.cause:
             raise
         return []  # its conditions leave no public group
-    engine = engine or default_engine()
     engine.load([case.base, *case.neighbours])
     problems, planned = found_groups(planned, engine, 1 + len(case.neighbours), salt)
     exact = []
@@ -395,7 +442,7 @@ def found_groups(planned: Plan, engine: Any, versions: int, salt: int) -> tuple[
             counted: list[Any] = []
             compiled = compile_discovery(release, engine.dialect, salt)
             table = engine.keys(compiled.sql, compiled.tables, partial(everything, counted))
-            groups = tuples(table.to_pydict().values())
+            groups = tuples(far.values(column) for column in table.itercolumns())
             spelled.append({group: repr(group) for group in groups})
             seen.append(dict(zip(groups, counted[0].tolist(), strict=True)))
             with mock.patch.object(threshold, "add_laplace", no_noise):
@@ -469,6 +516,11 @@ def compare(planned: Plan, one: Sequence[Any], other: Sequence[Any], name: str) 
 
 def order_matters(case: Case) -> list[str]:
     """Whether the integers of a table change when its rows lie in another order; empty when they do not."""
+    with written(case, default_engine()):
+        return _order_matters(case)
+
+
+def _order_matters(case: Case) -> list[str]:
     rows = list(case.base)
     random.Random(len(rows)).shuffle(rows)
     planned = plan_of(case)

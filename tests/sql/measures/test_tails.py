@@ -41,3 +41,10 @@ def test_widths_grow_from_normal_to_laplace() -> None:
     assert widths[0] == pytest.approx(2.5758, abs=1e-4)
     assert widths[-1] == pytest.approx(math.log(100) / math.sqrt(2))
     assert np.all(np.diff(widths) > 0)
+
+
+def test_weights_as_large_as_doubles_have_a_width_without_a_warning() -> None:
+    for size in (1, 2, 3, 9):
+        plain = half_width(np.linspace(0.5, 1, size), 0.95)
+        assert half_width(np.linspace(0.5, 1, size) * 1e300, 0.95) == pytest.approx(plain * 1e300, rel=1e-9)
+        assert half_width(np.full(size, 1.7e308), 0.95) == np.inf or size == 1

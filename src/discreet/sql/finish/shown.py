@@ -24,6 +24,10 @@ def header(release: Release) -> list[str]:
     return [name(one) + (f" ({means[one]})" if one in means else "") for one in release.columns]
 
 
+LONGEST = 1e16
+"""Fractions from here up are written with an exponent: a double has no more digits than that."""
+
+
 def rows(release: Release, most: int | None = None) -> list[list[str]]:
     """The rows as text.
 
@@ -138,6 +142,8 @@ def _number(value: object, digits: int | None) -> str:
         return f"{value:,}"
     if not math.isfinite(value):
         return {math.inf: "∞", -math.inf: "-∞"}.get(value, "-")
+    if abs(value) >= LONGEST and isinstance(value, float):
+        return f"{value:.6g}"
     if digits is None:
         return f"{value:,.6g}"
     return f"{value:,.{digits}f}"

@@ -334,7 +334,7 @@ def estimate(measure: Measure, what: str, noisy: Floats) -> Floats:
     body = noisy[..., : measure.degree + 1]
     lo, width = measure.grid.lo, float(measure.grid.step) * measure.levels
     total = body.sum(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         usable = total > 0
         mean = np.where(usable, (body @ np.linspace(0, 1, measure.degree + 1)) / total, np.nan)
         if what == "avg":

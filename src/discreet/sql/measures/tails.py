@@ -69,6 +69,15 @@ def half_width(weights: Floats, confidence: float) -> Floats:
         8.42
     """
     w = np.abs(np.asarray(weights, dtype=np.float64))
+    # Measured in the largest weight, whose square may be beyond doubles where bounds are as wide as they are.
+    unit = w.max(axis=-1)
+    unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
+    with np.errstate(over="ignore"):
+        return _in_units(w / unit[..., np.newaxis], confidence) * unit
+
+
+def _in_units(w: Floats, confidence: float) -> Floats:
+    """The half-width of weights of which the largest is 1."""
     if w.shape[-1] == 1:
         return np.asarray(w[..., 0] * -np.log1p(-confidence))
     if w.shape[-1] > MOST_EXACT:
