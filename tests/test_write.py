@@ -28,10 +28,10 @@ from discreet.errors import (
     PostProcessingError,
     QueryRefused,
 )
+from discreet.release.answer_file import Target
+from discreet.release.kept import Packer
 from discreet.session import writing
 from discreet.sql.finish import blockwise as streamed
-from discreet.sql.finish.answer_file import Target
-from discreet.sql.finish.serialisation import Packer
 
 RNG = np.random.default_rng(0)
 TABLE = pa.table({

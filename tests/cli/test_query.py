@@ -15,8 +15,8 @@ from pyarrow import parquet
 from tests.cli.conftest import Run
 
 from discreet.errors import EngineError
+from discreet.release.answer_file import Target
 from discreet.session import Session
-from discreet.sql.finish.answer_file import Target
 
 COUNT = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county ORDER BY county"
 

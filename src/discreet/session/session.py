@@ -19,6 +19,7 @@ from discreet.escaping import name as one_line
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.rational import Number, epsilon_of
+from discreet.release.answer import Release
 from discreet.session.account import DataAccount
 from discreet.session.asking import SLACK, asked, bill, no_pickle, see_process, size_of
 from discreet.session.budget import DATA_SET, BudgetState
@@ -41,7 +42,6 @@ from discreet.session.parameters import (
 )
 from discreet.session.prompt import promptly
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.finish.answer import Release
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.plan.plan import Plan
@@ -233,8 +233,8 @@ class Session:
             >>> written.rows, written.columns
             (90000, ('x', 'y', 'n', 'n_low', 'n_high'))
         """
+        from discreet.release.answer_file import Target
         from discreet.session.writing import in_memory, streamed
-        from discreet.sql.finish.answer_file import Target
         from discreet.sql.finish.blockwise import in_groups, streams
         from discreet.sql.finish.postprocess import rehearse
 

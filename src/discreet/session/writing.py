@@ -13,13 +13,13 @@ from typing import IO, TYPE_CHECKING
 
 from discreet.errors import QueryRefused
 from discreet.ledger import Loss
+from discreet.release.answer import Release
+from discreet.release.answer_file import Target
+from discreet.release.kept import Packer, answer_of, made_of
 from discreet.session.asking import size_of
 from discreet.session.budget import DATA_SET
 from discreet.session.prompt import promptly
-from discreet.sql.finish.answer import Release
-from discreet.sql.finish.answer_file import Target
 from discreet.sql.finish.blockwise import MOST_KEPT, answers, integers, noisy_blocks
-from discreet.sql.finish.serialisation import Packer, made_of
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.plan import Plan
 
@@ -139,11 +139,14 @@ def _releases(
     session: Session, plan: Plan, archive: zipfile.ZipFile, level: Level, replayed: bool, folder: Path
 ) -> Iterator[Release]:
     """The answer as one release after the other, each with some of its rows."""
-    if "answer.arrow" in archive.namelist():  # it was answered in memory before
-        release = Release.from_bytes(archive.read("answer.arrow"))
-        if (release.confidence, release.simultaneous) == level and release.question == plan.text:
-            yield release
-            return
+    release = answer_of(archive)  # there is one where it was answered in memory before
+    if (
+        release is not None
+        and (release.confidence, release.simultaneous) == level
+        and release.question == plan.text
+    ):
+        yield release
+        return
     made = made_of(archive)
     for answered in answers(plan, archive, session._catalog.public, level.confidence, folder, level.together):
         yield session._release(plan, answered, level.confidence, made, replayed, level.together)

@@ -26,7 +26,7 @@ from discreet.mechanisms import values as grid_values
 from discreet.mechanisms.arrays import take
 from discreet.noise import laplace
 from discreet.rational import exact
-from discreet.sql.finish.answer import Release
+from discreet.release.answer import Release
 
 _FINE = 20
 """The grid is this many powers of two below the scale, so that rounding is far below the noise."""
