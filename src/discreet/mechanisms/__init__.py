@@ -13,6 +13,7 @@ from discreet.mechanisms.frequencies import Frequencies
 from discreet.mechanisms.hadamard_response import HadamardResponse
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.laplace_error import LaplaceError
+from discreet.mechanisms.laplace_vector import LaplaceVector
 from discreet.mechanisms.local_laplace import LocalLaplace, LocalMean
 from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -21,6 +22,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import ThresholdedCounts
 from discreet.mechanisms.two_coins import TwoCoins
 from discreet.mechanisms.unary_encoding import UnaryEncoding
+from discreet.mechanisms.unbounded_laplace import UnboundedLaplace
 
 __all__ = [
     "AboveThreshold",
@@ -30,6 +32,7 @@ __all__ = [
     "HadamardResponse",
     "Laplace",
     "LaplaceError",
+    "LaplaceVector",
     "LocalLaplace",
     "LocalMean",
     "NoisyMax",
@@ -39,6 +42,7 @@ __all__ = [
     "ThresholdedCounts",
     "TwoCoins",
     "UnaryEncoding",
+    "UnboundedLaplace",
     "Watch",
     "clamp",
     "clamp_bias",
