@@ -95,7 +95,7 @@ def test_an_answer_that_follows_from_its_integers_is_not_kept_beside_them() -> N
         plan = session._plan(query, Fraction(1))
         noisy = session._run(plan, Draw(uses_of(plan.releases)))
         data = pack(session._finish(plan, noisy, 0.95), noisy, follows(plan))
-        assert (unpack(data, plan).release is not None) == kept
+        assert (unpack(data, plan).answer is not None) == kept
 
 
 @pytest.mark.parametrize("query", [

@@ -700,7 +700,7 @@ class Session:
         from discreet.sql.finish.serialisation import unpack
 
         kept = unpack(kept_bytes, plan)
-        release = kept.release
+        release = kept.answer
         if (
             release is not None
             and (release.confidence, release.simultaneous) == level

@@ -38,12 +38,12 @@ class Kept:
 
     Attributes:
         made: when it was made.
-        release: the answer; None where it follows from the integers.
+        answer: None where it follows from the integers.
         noisy: the integers.
     """
 
     made: dt.datetime
-    release: Release | None
+    answer: Release | None
     noisy: list[Noisy]
 
 
