@@ -48,8 +48,8 @@ def test_it_is_the_laplace_mechanism(epsilon: str, sensitivity: str) -> None:
     vector = LaplaceVector(one.scale, sensitivity)
     assert vector.loss == one.loss
     for neighbours in ("add_remove", "replace_one"):
-        assert vector.event(neighbours) == one.event(neighbours)  # type: ignore[arg-type]
-        assert loss_of(vector.event(neighbours)).epsilon == vector.loss  # type: ignore[arg-type]
+        assert vector.event(neighbours) == one.event(neighbours)
+        assert loss_of(vector.event(neighbours)).epsilon == vector.loss
     for confidence in (0.5, 0.95, "0.999999"):
         assert vector.half_width(confidence) == one.error(confidence) == one.half_width(confidence)
 

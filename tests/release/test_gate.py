@@ -26,7 +26,7 @@ from discreet.release.plan import ReleasePlan
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.finish import blockwise
 from discreet.sql.lower import run
-from discreet.sql.plan import planner
+from discreet.sql.plan import planner, shares
 from discreet.sql.plan.plan import Discovery
 from discreet.sql.plan.plan import ReleasePlan as Scope
 
@@ -189,10 +189,10 @@ def refused(session: dp.Session, query: str = MEAN, **more: Any) -> None:
 
 
 def test_a_wrong_share_is_refused_before_the_charge(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    shares_of = planner.shares_of
+    shares_of = shares.shares_of
 
     def too_much(epsilon: Fraction, weights: Any) -> Any:
-        return [(*shares[:-1], shares[-1] * Fraction(21, 20)) for shares in shares_of(epsilon, weights)]
+        return [(*one[:-1], one[-1] * Fraction(21, 20)) for one in shares_of(epsilon, weights)]
 
     monkeypatch.setattr(planner, "shares_of", too_much)
     with protect() as session:
@@ -251,7 +251,7 @@ def test_a_node_with_too_little_noise_is_refused_before_the_charge(monkeypatch: 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_every_producer_goes_through_the_gate(
-    neighbours: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     anew, plans = gate._anew, []
 
@@ -269,7 +269,9 @@ def test_every_producer_goes_through_the_gate(
         session.write(COUNT, 2, tmp_path / "count.csv")
         session.write(GRID, 1, tmp_path / "map.parquet")
         session.release(lambda: [1, 2.5], 1, "1/2", what="two numbers")
-        assert [plan.loss.epsilon for plan in plans] == list(map(Fraction, ("1/3", "1/7", 1, 2, 1, "1/2")))
+        assert [plan.loss.epsilon for plan in plans] == [
+            Fraction(one) for one in ("1/3", "1/7", "1", "2", "1", "1/2")
+        ]
         assert [plan.loss.delta for plan in plans] == [0, Fraction(1, 10_000), 0, 0, 0, 0]
         assert session.budget.spent == sum(plan.loss.epsilon for plan in plans)
         assert [entry.kind for entry in session.ledger.entries()] == ["charge", "settle"] * 6
