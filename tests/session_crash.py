@@ -49,6 +49,7 @@ def ask(session: dp.Session, number: int, show: int, fault: str) -> None:
     if fault == "answer-first":
         answer = session._finish(plan, session._run(plan, Draw(uses_of(plan.releases))), 0.95)
         os.write(show, f"{name} {answer.to_dict(intervals=False)['n'][0]}\n".encode())
+        time.sleep(LONGEST)  # so that every kill that waits for an answer falls before its charge
         session.ledger.charge(name, Loss(EPSILON), session._accounts)
     else:
         answer = session.sql(sql, EPSILON)

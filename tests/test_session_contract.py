@@ -606,7 +606,7 @@ def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
 
 
 def test_a_session_that_answers_before_it_charges_is_caught(tmp_path: Path) -> None:
-    """Power: in two runs 10 of 80 kills fell between answer and charge; at that rate all miss with 0.875^80 = 2e-5."""
-    shown = crash(tmp_path, 80, "answer-first")
+    """Power: two kills in three wait for an answer, and then fall before its charge; all 40 miss with 3^-40."""
+    shown = crash(tmp_path, 40, "answer-first")
     with open_ledger(tmp_path / "ledger.db") as ledger:
         assert not set(shown) <= charged(ledger)

@@ -31,7 +31,7 @@ class Far:
 
     Example:
         >>> str(Far(INFINITE_DAY, True)), str(Far(-800_000, True)), str(Far(72_328_972, True))
-        ('infinity', '0221-08-31 (BC)', '200000-01-01')
+        ('infinity', '0222-09-04 (BC)', '200000-01-01')
         >>> str(Far(2**62, False))
         '148108-07-06 14:00:27.387904'
     """

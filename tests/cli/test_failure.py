@@ -54,7 +54,7 @@ def test_after_the_charge(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Session, "_run", fails)
     assert said(run, "query", COUNT, "-e", "1/8")["charged"] == {"epsilon": "1/8", "delta": "0"}
     result = run("query", "SELECT COUNT(*) AS n FROM visits", "-e", "1/4")
-    assert result.stderr.splitlines()[-1] == "charged: epsilon 1/4, which stays charged"
+    assert result.stderr.splitlines()[-1] == "charged: epsilon 0.25, which stays charged"
     assert json.loads(run("budget", "--json").stdout)["spent"] == "0.375"
 
 
@@ -102,7 +102,7 @@ def test_a_signal_stops_the_engine_says_what_was_charged_and_cleans_up(
     process.send_signal(getattr(signal, name))
     _, words = process.communicate(timeout=30)
     assert process.returncode == 128 + getattr(signal, name)
-    assert "charged: epsilon 1/4, which stays charged" in words
+    assert "charged: epsilon 0.25, which stays charged" in words
     assert not list(temporary.iterdir())
     assert json.loads(run("budget", "--json").stdout)["spent"] == "0.25"
 

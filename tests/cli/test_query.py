@@ -234,7 +234,7 @@ def test_an_interrupt_says_that_the_charge_stays(
     result = run("query", COUNT, "-e", "0.1")
     assert (result.exit_code, result.stdout) == (130, "")
     assert "error: interrupted" in result.stderr
-    assert "charged: epsilon 1/10, which stays charged" in result.stderr
+    assert "charged: epsilon 0.1, which stays charged" in result.stderr
     assert signal.getsignal(signal.SIGINT) is handler
     budget = json.loads(run("budget", "--json").stdout)
     assert budget["spent"] == "0.1"

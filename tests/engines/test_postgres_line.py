@@ -77,7 +77,7 @@ def test_a_connection_that_was_passed_is_the_callers() -> None:
     session = dp.protect(connection, table="line.visits", privacy_unit="row", budget=9, ledger=":memory:")
     connection.close()
     with pytest.raises(EngineError) as caught:
-        session.sql('SELECT COUNT(*) AS n FROM "line.visits"', 1)
+        session.sql("SELECT COUNT(*) AS n FROM visits", 1)
     assert caught.value.charged is None
     session.close()
 

@@ -78,7 +78,9 @@ def test_an_error_after_the_charge_says_the_exact_loss(monkeypatch: pytest.Monke
     error = raised(lambda: session.sql(COUNT, "1/3"), EngineError)
     assert isinstance(error, DiscreetError)
     assert error.charged == Loss("1/3")
-    assert str(error) == ("The engine could not finish the query. Charged: epsilon 1/3. It stays charged.")
+    assert str(error) == (
+        "The engine could not finish the query. Charged: epsilon 0.333333334. It stays charged."
+    )
     assert spent(session) == Fraction(1, 3)
 
 
@@ -95,7 +97,7 @@ def test_whatever_breaks_in_after_the_charge_says_it_too(
     error = raised(lambda: session.sql(COUNT, 0.25), kind)
     assert error.charged == Loss(0.25)  # type: ignore[attr-defined]
     said = str(error) + "".join(getattr(error, "__notes__", ()))
-    assert "Charged: epsilon 1/4. It stays charged." in said
+    assert "Charged: epsilon 0.25. It stays charged." in said
 
 
 def test_own_numbers_say_it_too() -> None:

@@ -284,10 +284,10 @@ def test_a_private_row_in_a_public_table_is_found(watch: Watch) -> None:
 def test_asking_before_the_charge_is_found(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     charge, session = watch.session.ledger.charge, watch.session
 
-    def late(*args: Any) -> Any:
+    def late(*args: Any, **more: Any) -> Any:
         plan = session._plan("SELECT COUNT(*) AS n FROM visits", Fraction(1))
         session._run(plan, Draw(uses_of(plan.releases)))
-        return charge(*args)
+        return charge(*args, **more)
 
     monkeypatch.setattr(watch.session.ledger, "charge", late)
     assert "the engine was asked before the charge" in watch.ask("SELECT COUNT(*) AS n FROM visits")[1]

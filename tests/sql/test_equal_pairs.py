@@ -75,7 +75,8 @@ def shown(
     ledger: Path,
 ) -> list[list[str]]:
     """The groups of each answer: each bit of their keys, and their counts."""
-    ledger.unlink(missing_ok=True)
+    for file in ledger.parent.glob(f"{ledger.name}*"):
+        file.unlink()
     budget = dp.Budget(epsilon=10**6, delta=Fraction(99, 100))
     out = []
     with dp.protect(**load(pair, rows), **policy, budget=budget, ledger=ledger) as session:
@@ -192,7 +193,8 @@ def signs(ledger: Path) -> set[str]:
     pair = given("duckdb")[0]
     policy = {**FEW, "bounds": {"x": (-1, 1)}}
     for more in (FEW, policy):
-        ledger.unlink(missing_ok=True)
+        for file in ledger.parent.glob(f"{ledger.name}*"):
+            file.unlink()
         budget = dp.Budget(epsilon=9, delta=0.5)
         with dp.protect(**load(pair, [*both()][2]), **more, budget=budget, ledger=ledger) as session:
             for units in [*WITHIN, *SIGNED, "SELECT id, x FROM t", "SELECT id, -x AS x FROM t"]:
@@ -366,6 +368,9 @@ def test_a_view_of_spark_that_keeps_a_collation_is_caught(
 ) -> None:
     column: Callable[..., Any] = spark._column
     monkeypatch.setattr(spark, "_column", lambda name, kind: (spark._quote(name), column(name, kind)[1]))
+    monkeypatch.setattr(
+        spark.SparkEngine, "probe", lambda *_: True
+    )  # it would refuse to compare collated keys
     monkeypatch.setitem(catalog._SCAN, Type.TEXT, {"": "{0}"})  # which casts to text once more
     pair = next(pair for pair in given("spark") if "UTF8_LCASE" in pair.kind)
     tables = [[(at, at == 0) for at in range(UNITS)], [(at, False) for at in range(UNITS)]]

@@ -160,7 +160,7 @@ def test_what_stands_behind_parentheses_counts(session: dp.Session) -> None:
 
 def test_a_text_that_is_no_text(session: dp.Session) -> None:
     for odd in (None, 3, b"SELECT 1", ["SELECT 1"]):
-        with pytest.raises(QueryRefused, match="not a text"):
+        with pytest.raises(InvalidParameter, match="not a text"):
             session.sql(odd, epsilon=1)  # type: ignore[arg-type]
 
 
