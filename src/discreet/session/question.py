@@ -41,7 +41,7 @@ class Question:
     def read(
         cls,
         text: str,
-        epsilon: Number | None,
+        epsilon: Number,
         *,
         confidence: float = 0.95,
         delta: Number | None = None,
@@ -54,7 +54,7 @@ class Question:
 
         Args:
             text: one SELECT; it is parsed later.
-            epsilon: None where one is still to be found; 1 stands for it.
+            epsilon: as for `Session.sql`.
             confidence: as for `Session.sql`.
             delta: as for `Session.sql`.
             max_rows: as for `Session.sql`.
@@ -67,8 +67,7 @@ class Question:
         """
         level = level_of(confidence, simultaneous)
         limits = limits_of(max_rows, max_groups)
-        loss = ONE if epsilon is None else epsilon_of(epsilon)
-        return cls(text, loss, delta_of(delta), *level, limits, emphasis_of(split))
+        return cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split))
 
     @property
     def level(self) -> Level:

@@ -371,8 +371,9 @@ class Session:
             raise InvalidParameter("A preview needs either epsilon or within.",
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
         whole(group_rows, "group_rows")
-        asked = Question.read(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
-                              max_groups=max_groups, split=split, simultaneous=simultaneous)  # fmt: skip
+        asked = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
+                              max_rows=max_rows, max_groups=max_groups, split=split,
+                              simultaneous=simultaneous)  # fmt: skip
         level, public = asked.level, self._catalog.public
         self._rehearse(self._planned(asked.at(ONE)))
         if within is not None:
