@@ -214,11 +214,11 @@ def test_a_preview_reads_no_data_and_charges_nothing(folder: Path, run: Run) -> 
     assert json.loads(run("budget", "--json").stdout)["spent"] == "0"
 
 
-def _interrupted_by_python(self: Session, plan: object) -> Any:
+def _interrupted_by_python(*_: object) -> Any:
     signal.raise_signal(signal.SIGINT)
 
 
-def _interrupted_inside_the_engine(self: Session, plan: object) -> Any:
+def _interrupted_inside_the_engine(*_: object) -> Any:
     try:
         signal.raise_signal(signal.SIGINT)
     except KeyboardInterrupt:
