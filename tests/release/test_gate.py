@@ -132,6 +132,23 @@ def test_a_loss_that_is_not_that_of_the_mechanisms_is_refused_before_the_charge(
     assert steps.seen == ["rehearse", "probe"]
 
 
+def test_alternatives_cost_as_much_as_the_dearest_and_others_add_up() -> None:
+    def plan(loss: Fraction, *sets: str) -> ReleasePlan[Any, int]:
+        scales = (Fraction(1), Fraction(2), Fraction(4))
+        uses = {
+            str(at): Use(LaplaceVector(scale, 1), "add_remove", 1, own)
+            for at, (scale, own) in enumerate(zip(scales, sets, strict=True))
+        }
+        return dataclasses.replace(Steps(loss=loss).plan, uses=uses)
+
+    quarter = Fraction(1, 4)
+    for sets, loss in ((("", "", ""), 7), (("a", "a", ""), 5), (("a", "b", "b"), 6), (("a", "a", "a"), 4)):
+        gate.see_loss(plan(loss * quarter, *sets), "add_remove")
+        for wrong in (loss - 1, loss + 1):
+            with pytest.raises(QueryRefused, match="does not add up"):
+                gate.see_loss(plan(wrong * quarter, *sets), "add_remove")
+
+
 def test_a_sensitivity_for_other_neighbours_is_refused_before_the_charge() -> None:
     steps = Steps(neighbours="replace_one")
     with pytest.raises(QueryRefused, match="other neighbours"):

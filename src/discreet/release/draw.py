@@ -41,11 +41,15 @@ class Use:
         neighbours: those for which its sensitivity was derived.
         values: how many values it makes noisy, each once; None where that is known only when groups were found, or
             when a steward's function was called.
+        alternatives: uses of one name here are alternatives, and cost together as much as the one that costs most. The
+            producer answers for the premise: over all of them, the parts that a neighbour step moves of each
+            sensitivity add up to at most one, as where each row counts in one of them. Empty for a use by itself.
     """
 
     mechanism: Mechanism
     neighbours: Neighbours
     values: int | None
+    alternatives: str = ""
 
 
 class Draw:

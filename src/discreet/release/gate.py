@@ -87,13 +87,16 @@ def see_loss(plan: ReleasePlan[Noisy, Answer], neighbours: str) -> None:
     Raises:
         QueryRefused: it is another one, or a sensitivity speaks of other neighbours.
     """
-    from discreet.accounting.composition import sequential
+    from discreet.accounting.composition import parallel, sequential
     from discreet.accounting.pricing import loss_of
 
     if any(use.neighbours != neighbours for use in plan.uses.values()):
         raise QueryRefused(
             "The sensitivity of this question is for other neighbours than the policy's.", REPORT
         )
-    drawn = sequential(loss_of(use.mechanism.event(use.neighbours)) for use in plan.uses.values())
-    if drawn != plan.loss:
+    sets: dict[tuple[str, str], list[Loss]] = {}
+    for name, use in plan.uses.items():
+        own = ("alternatives", use.alternatives) if use.alternatives else ("use", name)
+        sets.setdefault(own, []).append(loss_of(use.mechanism.event(use.neighbours)))
+    if sequential(map(parallel, sets.values())) != plan.loss:
         raise QueryRefused("The noise of this question does not add up to its privacy loss.", REPORT)
