@@ -19,8 +19,10 @@ import discreet as dp
 from benchmarks.chosen import QUESTIONS, WIDER, Question
 from benchmarks.line import Line
 from discreet.noise import add_laplace
+from discreet.release.draw import Draw
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.lower.run import Noisy, exact_integers, run_release
+from discreet.sql.lower.uses import uses_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import Plan, ReleasePlan
 from discreet.sql.plan.planner import plan
@@ -137,7 +139,7 @@ def coverage(sql: str) -> float:
     )
     held = 0
     for _ in range(RUNS):
-        noisy = [run_release(one, session._engine, 1) for one in planned.releases]
+        noisy = [run_release(one, session._engine, 1, Draw(uses_of([one]))) for one in planned.releases]
         low, high = finish(planned, noisy, {}, CLAIMED).intervals["v"]
         held += int(np.sum((low <= truth) & (truth <= high)))
     return held / (RUNS * GROUPS)

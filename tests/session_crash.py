@@ -24,6 +24,8 @@ import duckdb
 import discreet as dp
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Loss
+from discreet.release.draw import Draw
+from discreet.sql.lower.uses import uses_of
 
 LONGEST = 0.04  # seconds; a question takes 10 to 40 ms
 PATIENCE = 0.3  # seconds to wait for a first answer
@@ -45,7 +47,7 @@ def ask(session: dp.Session, number: int, show: int, fault: str) -> None:
     plan = session._plan(sql, EPSILON)
     name = session._question(plan)
     if fault == "answer-first":
-        answer = session._finish(plan, session._run(plan), 0.95)
+        answer = session._finish(plan, session._run(plan, Draw(uses_of(plan.releases))), 0.95)
         os.write(show, f"{name} {answer.to_dict(intervals=False)['n'][0]}\n".encode())
         time.sleep(LONGEST)  # so that every kill that waits for an answer falls before its charge
         session.ledger.charge(name, Loss(EPSILON), session._accounts)

@@ -18,8 +18,8 @@ from discreet import escaping
 from discreet.cli.failure import words
 from discreet.cli.output import dump, print_csv, print_table
 from discreet.errors import QueryRefused
-from discreet.sql.finish.answer import Release
-from discreet.sql.finish.answer_file import without_formulas
+from discreet.release.answer import Release
+from discreet.release.answer_file import without_formulas
 from tests.nasty import ALL, BIDI, BREAKS, CONTROLS, FORBIDDEN, UNSEEN, WHOLE, texts
 
 MANY = texts(3000, 10)

@@ -38,9 +38,11 @@ from discreet.errors import (
     SourceError,
 )
 from discreet.ledger import Ledger, open_ledger
+from discreet.release.draw import Draw
 from discreet.session import DATA_SET
 from discreet.sql.finish.serialisation import unpack
 from discreet.sql.lower.run import exact_integers
+from discreet.sql.lower.uses import uses_of
 
 ROWS = pa.table({
     "patient": [n % 20 for n in range(60)], "age": [n % 60 + 20 for n in range(60)],
@@ -339,7 +341,10 @@ def test_charge_then_read_then_settle_then_answer(monkeypatch: pytest.MonkeyPatc
         session.sql(COUNT, epsilon=1)
         assert events == ["charge", "integers", "settle"]
         events.clear()
-        monkeypatch.setattr(session, "_rehearse", session._run)  # what this test is there to find
+        draws = (Draw(uses_of(session._plan(COUNT, Fraction(2)).releases)) for _ in range(9))
+        monkeypatch.setattr(
+            session, "_rehearse", lambda plan: session._run(plan, next(draws))
+        )  # the planted fault
         session.sql(COUNT, epsilon=2)
         assert events[0] == "integers"
 

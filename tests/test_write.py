@@ -28,10 +28,11 @@ from discreet.errors import (
     PostProcessingError,
     QueryRefused,
 )
+from discreet.mechanisms import laplace_vector
+from discreet.release.answer_file import Target
+from discreet.release.kept import Packer
 from discreet.session import writing
 from discreet.sql.finish import blockwise as streamed
-from discreet.sql.finish.answer_file import Target
-from discreet.sql.finish.serialisation import Packer
 
 RNG = np.random.default_rng(0)
 TABLE = pa.table({
@@ -245,7 +246,7 @@ def test_nothing_is_settled_or_written_without_noise(tmp_path: Path, monkeypatch
         return int(np.sort(np.abs(pq.read_table(folder / "a.parquet").column("n").to_numpy()))[5])
 
     assert smallest(tmp_path / "well") > 1000
-    monkeypatch.setattr(streamed, "add_laplace", lambda values, scale: values)
+    monkeypatch.setattr(laplace_vector, "add_laplace", lambda values, scale: values)
     assert smallest(tmp_path / "planted") < 1000
 
 

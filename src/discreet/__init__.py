@@ -16,8 +16,8 @@ from discreet.imports import load
 
 if TYPE_CHECKING:
     from discreet.policy import Budget, Policy
+    from discreet.release.answer import Release
     from discreet.session import Session, protect
-    from discreet.sql.finish.answer import Release
     from discreet.sql.inspect.preview import Preview
 
 __version__ = "0.1.0"
@@ -26,7 +26,7 @@ _WHERE = {
     "Budget": "discreet.policy",
     "Policy": "discreet.policy",
     "Preview": "discreet.sql.inspect.preview",
-    "Release": "discreet.sql.finish.answer",
+    "Release": "discreet.release.answer",
     "Session": "discreet.session",
     "protect": "discreet.session",
 }

@@ -15,8 +15,8 @@ from pyarrow import parquet
 from tests.cli.conftest import Run
 
 from discreet.errors import EngineError
+from discreet.release.answer_file import Target
 from discreet.session import Session
-from discreet.sql.finish.answer_file import Target
 
 COUNT = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county ORDER BY county"
 
@@ -214,11 +214,11 @@ def test_a_preview_reads_no_data_and_charges_nothing(folder: Path, run: Run) -> 
     assert json.loads(run("budget", "--json").stdout)["spent"] == "0"
 
 
-def _interrupted_by_python(self: Session, plan: object) -> Any:
+def _interrupted_by_python(*_: object) -> Any:
     signal.raise_signal(signal.SIGINT)
 
 
-def _interrupted_inside_the_engine(self: Session, plan: object) -> Any:
+def _interrupted_inside_the_engine(*_: object) -> Any:
     try:
         signal.raise_signal(signal.SIGINT)
     except KeyboardInterrupt:

@@ -30,10 +30,10 @@ def ask(folder: Path, how: str, number: int, ready: int) -> None:
         session._ledger.turn = lambda *_: contextlib.nullcontext(True)  # type: ignore[method-assign]
     run = Session._run
 
-    def slowly(self: Session, plan: object) -> object:
+    def slowly(self: Session, plan: object, draw: object) -> object:
         (folder / f"charged {number}").touch()
         time.sleep(30 if how == "killed" and number == 0 else 0.5)
-        return run(self, plan)  # type: ignore[arg-type]
+        return run(self, plan, draw)  # type: ignore[arg-type]
 
     Session._run = slowly  # type: ignore[method-assign,assignment]
     os.write(ready, b"r")

@@ -19,10 +19,10 @@ from discreet.mechanisms import (
     RandomizedResponse,
     TwoCoins,
     UnaryEncoding,
-    laplace_sum,
     randomized_response,
 )
 from discreet.mechanisms.frequencies import _binomial
+from discreet.mechanisms.laplace_sum import equal as laplace_sum
 from tests.mechanisms.chances import Chances, Found, ceiling, leak, stand_in
 from tests.noise.fit import ALARM, alarm, laplace_alarms
 from tests.noise.tape import agrees, exp

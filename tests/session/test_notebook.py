@@ -22,9 +22,9 @@ def show(self, said, old=notebook._Line._show):
     old(self, said)
     if "reading" in said:
         seen.set()
-def slow(self, plan, old=module.Session._run):
+def slow(self, plan, draw, old=module.Session._run):
     assert seen.wait(30)
-    return old(self, plan)
+    return old(self, plan, draw)
 notebook._Line._show, module.Session._run = show, slow
 """
 FAST = """

@@ -11,12 +11,14 @@ import pytest
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
+from discreet.release.draw import Draw
 from discreet.sql.finish import serialisation as settled
 from discreet.sql.finish.serialisation import pack, unpack
 from discreet.sql.intervals.closed_form import _ratio_widths, mean_interval
 from discreet.sql.intervals.lazy import Late
 from discreet.sql.intervals.row_mapping import follows, in_order
 from discreet.sql.lower import run
+from discreet.sql.lower.uses import uses_of
 
 TABLE = pa.table({"g": [1, 1, 2, 7], "x": [1.0, 2.0, 3.0, 4.0]})
 QUERY = "SELECT g, COUNT(*) AS n, AVG(x) AS x, SUM(x) AS s FROM data GROUP BY g"
@@ -45,7 +47,7 @@ def test_every_block_has_noise_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(run, "BLOCK", 100)
     session = protect()
     plan = session._plan("SELECT g, COUNT(*) AS n FROM data GROUP BY g", Fraction(1, 2**40))
-    (noisy,) = (run.run_release(one, session._engine, 1) for one in plan.releases)
+    (noisy,) = (run.run_release(one, session._engine, 1, Draw(uses_of([one]))) for one in plan.releases)
     counts = noisy.entries[:, 0]
     assert len(counts) == 1024
     blocks = counts[:1000].reshape(10, 100)
@@ -78,7 +80,7 @@ def test_what_the_ledger_keeps_is_what_was_answered(
 def test_integers_of_any_width_come_back_as_they_were(reach: int) -> None:
     session = protect()
     plan = session._plan(QUERY, Fraction(1))
-    (noisy,) = session._run(plan)
+    (noisy,) = session._run(plan, Draw(uses_of(plan.releases)))
     rng = np.random.default_rng(0)
     entries = rng.integers(-reach, reach, noisy.entries.shape, endpoint=True)
     entries[0] = -reach
@@ -91,9 +93,9 @@ def test_an_answer_that_follows_from_its_integers_is_not_kept_beside_them() -> N
     session = protect()
     for query, kept in ((QUERY, False), ("SELECT g, VAR_POP(x) AS v FROM data GROUP BY g", True)):
         plan = session._plan(query, Fraction(1))
-        noisy = session._run(plan)
+        noisy = session._run(plan, Draw(uses_of(plan.releases)))
         data = pack(session._finish(plan, noisy, 0.95), noisy, follows(plan))
-        assert (unpack(data, plan).release is not None) == kept
+        assert (unpack(data, plan).answer is not None) == kept
 
 
 @pytest.mark.parametrize("query", [
@@ -107,7 +109,7 @@ def test_an_answer_that_follows_from_its_integers_is_not_kept_beside_them() -> N
 def test_an_order_is_what_the_database_makes_of_it(query: str) -> None:
     session = protect()
     plan = session._plan(query, Fraction(1))
-    noisy = session._run(plan)
+    noisy = session._run(plan, Draw(uses_of(plan.releases)))
     release = session._finish(plan, noisy, 0.95)
     with Sandbox({noisy[0].plan.name: noisy[0].table()}) as sandbox:
         plainly = sandbox.run(plan.post.sql("duckdb"))

@@ -7,6 +7,7 @@ what the sandbox is given, when the engine is asked, and what is said. There is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ import pytest
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, QueryRefused
+from discreet.release.draw import Draw
 from discreet.sql.finish import postprocess
 from discreet.sql.intervals import simulated as drawn
+from discreet.sql.lower.uses import uses_of
 from discreet.sql.syntax.looking import INFORMATION, looks_around
 
 SECRET, NUMBER = "the-secret", 987_654_321
@@ -285,7 +288,8 @@ def test_asking_before_the_charge_is_found(watch: Watch, monkeypatch: pytest.Mon
     charge, session = watch.session.ledger.charge, watch.session
 
     def late(*args: Any, **more: Any) -> Any:
-        session._run(session._plan("SELECT COUNT(*) AS n FROM visits", epsilon=1))  # type: ignore[arg-type]
+        plan = session._plan("SELECT COUNT(*) AS n FROM visits", Fraction(1))
+        session._run(plan, Draw(uses_of(plan.releases)))
         return charge(*args, **more)
 
     monkeypatch.setattr(watch.session.ledger, "charge", late)

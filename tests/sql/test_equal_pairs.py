@@ -65,7 +65,7 @@ OVER = {
 def silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Zero noise: what is left is the data."""
     monkeypatch.setattr("discreet.mechanisms.threshold.add_laplace", no_noise)
-    monkeypatch.setattr("discreet.sql.lower.run.add_laplace", no_noise)
+    monkeypatch.setattr("discreet.mechanisms.laplace_vector.add_laplace", no_noise)
 
 
 def shown(

@@ -15,7 +15,7 @@ from discreet.errors import LedgerError
 
 if TYPE_CHECKING:
     from discreet.ledger import Entry, Ledger, Loss
-    from discreet.session.guarantee import Guarantee
+    from discreet.release.guarantee import Guarantee
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -188,7 +188,7 @@ def _declared(policy: Path | None, ledger: Path | None) -> tuple[Path, Loss | No
         return ledger, None, None
     from discreet.ledger import Loss
     from discreet.policy import Policy
-    from discreet.session.guarantee import Guarantee
+    from discreet.release.guarantee import Guarantee
     from discreet.session.place import beside_policy
 
     path = opt.policy_file(policy)
@@ -222,7 +222,7 @@ def _read(
     """What was spent as the policy counts it now, and the newest charges."""
     from discreet.errors import PolicyError
     from discreet.ledger import Account, Loss
-    from discreet.session.account import DataAccount
+    from discreet.release.account import DataAccount
 
     if not where.is_file():
         return _Known(granted or Loss(0), Loss(0), [], 0)  # nobody has asked yet, and looking makes no file
@@ -266,7 +266,7 @@ class _Charge:
     """A charge of one account and what became of it."""
 
     def __init__(self, entry: Entry, account: str, answered: bool) -> None:
-        from discreet.session.account import who_and_what
+        from discreet.release.account import who_and_what
 
         (line,) = (line for line in entry.postings if line.account == account)
         self.number, self.time, self.question = entry.number, entry.time, entry.question

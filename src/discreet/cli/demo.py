@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import duckdb
     from rich.console import Console
 
+    from discreet.release.answer import Release
     from discreet.session import Session
-    from discreet.sql.finish.answer import Release
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,14 @@ import typer
 
 from discreet import escaping, far
 from discreet.cli.options import Usage
-from discreet.sql.finish import shown
-from discreet.sql.finish.answer_file import SUFFIXES as WRITTEN
-from discreet.sql.finish.answer_file import about, flat, without_formulas
-from discreet.sql.finish.answer_file import exact as exact
+from discreet.release import shown
+from discreet.release.answer_file import SUFFIXES as WRITTEN
+from discreet.release.answer_file import about, flat, without_formulas
+from discreet.release.answer_file import exact as exact
 
 if TYPE_CHECKING:
+    from discreet.release.answer import Release
     from discreet.session import BudgetState
-    from discreet.sql.finish.answer import Release
 
 PICTURES = (".svg", ".png", ".html")
 TABLES = tuple(sorted(WRITTEN))

@@ -15,9 +15,9 @@ from discreet.cli.streams import see_writable
 from discreet.errors import EngineError, PostProcessingError, tell
 
 if TYPE_CHECKING:
+    from discreet.release.answer import Release
     from discreet.session import Session
     from discreet.session.writing import Written
-    from discreet.sql.finish.answer import Release
 
 
 def command(

@@ -16,8 +16,8 @@ from discreet.accounting.loss import at_least, at_most
 from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused
 from discreet.local.messages import STEPS, Access, Choices, Declaration, Node, Offer, Report
 from discreet.local.node import LocalNode
-from discreet.local.spread import half_width
 from discreet.mechanisms import Frequencies, RandomizedResponse
+from discreet.mechanisms.laplace_sum.scales import half_width
 from discreet.rational import Number, decimal, epsilon_of, show
 
 Progress = Callable[[int, int], None]

@@ -17,9 +17,17 @@ from discreet.local.messages import STEPS, Access, Choices, Declaration, Offer, 
 from discreet.mechanisms import Laplace, RandomizedResponse
 from discreet.mechanisms.arrays import masked
 from discreet.rational import Number, epsilon_of, show
+from discreet.release import gate
+from discreet.release.account import PlainAccount
+from discreet.release.draw import Draw, Use
+from discreet.release.plan import ReleasePlan
 
 MOST_VALUES: Final = 1 << 36
 """So many values fit into a sum of 64 bits, with the noise."""
+
+
+NOISE: Final = "noise"
+"""The name of the one use of a mechanism in an answer."""
 
 
 def _finite(array: npt.NDArray[Any]) -> bool:
@@ -125,26 +133,39 @@ class LocalNode:
                 f"The node {self.name} is closed.", "Its owner declares what may be asked, with open(...)."
             )
         loss = epsilon_of(epsilon)
-        answer = self._answer(access, loss)  # raises here when there is no such noise, before the charge
-        question = json.dumps(["total", str(loss), access.to_dict()])
-        charge = self._ledger.charge(question, Loss(loss), [Account(self.name, Loss(access.budget))])
-        sums = [int(each) for each in answer()]
-        records = len(self._values) if access.neighbours == "replace_one" else None
-        report = Report(self.name, access, loss, tuple(sums), records)
-        self._ledger.settle(charge, json.dumps(report.to_dict()).encode())
-        return report
+        use, compute = self._way(access, loss)  # raises here when there is no such noise, before the charge
 
-    def _answer(self, access: Declaration, loss: Fraction) -> Callable[[], npt.NDArray[np.int64]]:
-        """What draws the noise and makes the answer; all that can be refused is refused before it is called."""
+        def report(noisy: npt.NDArray[np.int64]) -> tuple[Report, bytes]:
+            records = len(self._values) if access.neighbours == "replace_one" else None
+            made = Report(self.name, access, loss, tuple(map(int, noisy)), records)
+            return made, json.dumps(made.to_dict()).encode()
+
+        plan = ReleasePlan(
+            question=json.dumps(["total", str(loss), access.to_dict()]),
+            words="",
+            loss=Loss(loss),
+            uses={NOISE: use},
+            compute=compute,
+            answer=report,
+        )
+        account = Account(self.name, Loss(access.budget))
+        return gate.release(plan, self._ledger, PlainAccount(self._ledger, account, access.neighbours))
+
+    def _way(
+        self, access: Declaration, loss: Fraction
+    ) -> tuple[Use, Callable[[Draw], npt.NDArray[np.int64]]]:
+        """The mechanism, and what computes the answer; all that can be refused is refused before that is called."""
         if isinstance(access, Choices):
             response = RandomizedResponse(loss, access.categories)
-            return lambda: self._counts(access, response)
-        noise = Laplace(loss, STEPS)
-        return lambda: np.asarray(noise.release(self._sums(access)), np.int64)
+            use = Use(response, access.neighbours, len(self._values))
+            return use, lambda draw: self._counts(access, draw)
+        sums = 1 if access.neighbours == "replace_one" else 2
+        use = Use(Laplace(loss, STEPS), access.neighbours, sums)
+        return use, lambda draw: np.asarray(draw(NOISE, self._sums(access)), np.int64)
 
-    def _counts(self, access: Choices, response: RandomizedResponse) -> npt.NDArray[np.int64]:
+    def _counts(self, access: Choices, draw: Draw) -> npt.NDArray[np.int64]:
         """How many values have each category, each having been randomised by itself."""
-        reports = response.release(self._values.tolist())
+        reports = draw(NOISE, self._values.tolist())
         return np.array([reports.count(category) for category in access.categories], np.int64)
 
     def _sums(self, access: Access) -> npt.NDArray[np.int64]:

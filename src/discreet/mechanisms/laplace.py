@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
@@ -33,6 +33,9 @@ from discreet.noise.digits import enclose_exp
 from discreet.noise.distribution import DiscreteLaplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, decimal, epsilon_of
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import Event, Neighbours
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,19 @@ class Laplace:
         """The privacy loss of one release: pure epsilon."""
         return self.epsilon
 
+    def event(self, neighbours: Neighbours) -> Event:
+        """What accountants price: for integers the noise itself, for reals, whose rounding depends on d, its epsilon.
+
+        Args:
+            neighbours: those for which the sensitivity holds.
+        """
+        from discreet.accounting.events import LaplaceNoise, Released
+
+        if self.granularity is not None:
+            return Released(self.epsilon, neighbours=neighbours)
+        grid = 1 if self.sensitivity.denominator == 1 else None
+        return LaplaceNoise(self.scale, self.sensitivity, grid, neighbours=neighbours)
+
     @property
     def distribution(self) -> DiscreteLaplace:
         """The distribution of the noise of a single number."""
@@ -151,6 +167,10 @@ class Laplace:
             InvalidParameter: a confidence that is not strictly between 0 and 1, or a d below 1.
         """
         return self._half_width(confidence, d, 1)
+
+    def half_width(self, confidence: Number = 0.95, d: int = 1) -> int | float:
+        """The same as `error`, by the name that every mechanism of a release plan has."""
+        return self.error(confidence, d)
 
     def max_error(self, d: int, confidence: Number = 0.95) -> int | float:
         """The least multiple m of the grid with P(all |noise| of d coordinates <= m) >= confidence.
@@ -204,12 +224,17 @@ class Laplace:
     def _half_width(self, confidence: Number, d: int, together: int) -> int | float:
         level = read_confidence(confidence)
         scale = self.scale_for(d) / self._grid
-        steps = _least(lambda m: _covers(scale, m, together, level), _guess(scale, together, level))
+        steps = least_half_width(scale, together, level)
         return steps if self.granularity is None else _upward(steps * self.granularity)
 
     def _advice(self) -> str:
         exponent = math.floor(math.log2(self.scale)) - 20
         return f"Round the values, or give the mechanism a grid for reals, granularity=2**{exponent}."
+
+
+def least_half_width(scale: Fraction, together: int, level: Fraction) -> int:
+    """The least m with P(all |Z| of so many discrete Laplace variables <= m) >= level, decided in exact arithmetic."""
+    return _least(lambda m: _covers(scale, m, together, level), _guess(scale, together, level))
 
 
 def _count(d: SupportsIndex) -> int:

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms import laplace_sum
 from discreet.mechanisms import values as grid_values
+from discreet.mechanisms.laplace_sum import equal as laplace_sum
 from discreet.mechanisms.parameters import read_confidence, read_count, read_granularity
 from discreet.noise import add_laplace
 from discreet.noise.parameters import read_scale

@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,9 @@ from discreet.mechanisms.frequencies import Frequencies, hoeffding, read_categor
 from discreet.mechanisms.parameters import read_coin_epsilon, read_confidence, read_count
 from discreet.noise import bernoulli_odds, uniform
 from discreet.rational import Number, decimal, positive
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import Neighbours, Released
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,12 @@ class RandomizedResponse:
     def loss(self) -> Fraction:
         """The privacy loss of one report for the person who gives it: pure epsilon."""
         return self.epsilon
+
+    def event(self, neighbours: Neighbours) -> Released:
+        """What accountants price, for each person: a person gives one report."""
+        from discreet.accounting.events import Released
+
+        return Released(self.epsilon, neighbours=neighbours)
 
     @property
     def truth(self) -> float:
@@ -125,6 +134,10 @@ class RandomizedResponse:
         """
         n = read_count(people, "people", "Give their number.")
         return hoeffding(self.truth, self.lie, n, read_confidence(confidence))
+
+    def half_width(self, confidence: Number = 0.95, people: int = 1) -> float:
+        """The same as `error`, by the name that every mechanism of a release plan has."""
+        return self.error(people, confidence)
 
     def sample_size(self, error: Number) -> int:
         """How many people are needed for a root mean square error of one share of at most `error`.

@@ -38,7 +38,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,11 +46,16 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
 from discreet.mechanisms.arrays import take
+from discreet.mechanisms.laplace import least_half_width
+from discreet.mechanisms.parameters import read_confidence
 from discreet.noise import add_laplace
 from discreet.noise.digits import enclose_exp
 from discreet.noise.distribution import DiscreteLaplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, decimal, epsilon_of
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import Neighbours, Released
 
 NEIGHBOURS = {"add_remove": 1, "replace_one": 2}
 """By how many contributions of a unit neighbours differ."""
@@ -130,6 +135,26 @@ class ThresholdedCounts:
     def loss(self) -> tuple[Fraction, Fraction]:
         """The privacy loss of one release: epsilon and delta."""
         return self.epsilon, self.delta
+
+    def event(self, neighbours: Neighbours) -> Released:
+        """What accountants price.
+
+        Raises:
+            InvalidParameter: the mechanism was made for other neighbours.
+        """
+        from discreet.accounting.events import Released
+        from discreet.accounting.loss import Loss
+
+        if neighbours != self.neighbours:
+            raise InvalidParameter(
+                f"This mechanism is for {self.neighbours}, not for {neighbours}.",
+                "Make it for those neighbours.",
+            )
+        return Released(Loss(self.epsilon, self.delta), neighbours=neighbours)
+
+    def half_width(self, confidence: Number = 0.95) -> int:
+        """The least m with P(|noise| <= m) >= confidence for one count, whether or not its group is shown."""
+        return least_half_width(self.scale, 1, read_confidence(confidence))
 
     @property
     def distribution(self) -> DiscreteLaplace:

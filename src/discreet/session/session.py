@@ -16,15 +16,19 @@ from typing import TYPE_CHECKING, Any, Self
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.escaping import name as one_line
-from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
+from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.rational import Number, epsilon_of
-from discreet.session.account import DataAccount
-from discreet.session.asking import SLACK, asked, bill, no_pickle, see_process, size_of
+from discreet.release import gate
+from discreet.release.account import DataAccount
+from discreet.release.answer import Release
+from discreet.release.draw import Use
+from discreet.release.guarantee import Guarantee
+from discreet.release.plan import ReleasePlan
+from discreet.session.asking import SLACK, asked, no_pickle, see_process
 from discreet.session.budget import DATA_SET, BudgetState
 from discreet.session.cost import loss_of, see_cost
 from discreet.session.csv_types import advised
-from discreet.session.guarantee import Guarantee
 from discreet.session.held import held
 from discreet.session.notebook import told
 from discreet.session.notes import INVENTED, notes_of
@@ -32,17 +36,15 @@ from discreet.session.parameters import (
     GROUP_ROWS,
     MOCK_ROWS,
     confidence_of,
-    delta_of,
-    emphasis_of,
     level_of,
-    limits_of,
     no_noise,
     see_text,
     whole,
 )
+from discreet.session.producing import release_plan
 from discreet.session.prompt import promptly
+from discreet.session.question import ONE, Question
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.finish.answer import Release
 from discreet.sql.inspect.information import told as told_tables
 from discreet.sql.inspect.information import with_information
 from discreet.sql.intervals.simultaneous import Level
@@ -52,6 +54,8 @@ from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading
 from discreet.sql.plan.planner import plan as make_plan
 
 if TYPE_CHECKING:
+    from discreet.release.draw import Draw
+    from discreet.release.vouched import Numbers
     from discreet.sensitivity import SampledSensitivity
     from discreet.session.writing import Written
     from discreet.sql.finish.postprocess import Answered
@@ -159,12 +163,12 @@ class Session:
             >>> session.sql("SELECT COUNT(*) AS n FROM data", epsilon=1).columns
             ['n']
         """
-        level = level_of(confidence, simultaneous)
-        limits = limits_of(max_rows, max_groups)
-        plan = self._plan(query, loss_of(epsilon), limits, delta_of(delta), emphasis_of(split))
+        question = Question.read(query, loss_of(epsilon), confidence=confidence, delta=delta, max_rows=max_rows,
+                                 max_groups=max_groups, split=split, simultaneous=simultaneous)  # fmt: skip
+        plan = self._planned(question)
         see_cost(epsilon, plan)
         with told(progress) as say:
-            return self._answer(plan, level, say)
+            return self._answer(question, plan, say)
 
     @asked
     def write(
@@ -239,16 +243,16 @@ class Session:
             >>> written.rows, written.columns
             (90000, ('x', 'y', 'n', 'n_low', 'n_high'))
         """
+        from discreet.release.answer_file import Target
         from discreet.session.writing import in_memory, streamed
-        from discreet.sql.finish.answer_file import Target
         from discreet.sql.finish.blockwise import in_groups, streams
         from discreet.sql.finish.postprocess import rehearse
 
         target = Target(into, replace, formulas)
         self.see_free(into)
-        level = level_of(confidence, simultaneous)
-        limits = limits_of(max_rows, max_groups)
-        plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
+        question = Question.read(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
+                                 max_groups=max_groups, split=split, simultaneous=simultaneous)  # fmt: skip
+        plan = self._planned(question)
         target.see(lambda: rehearse(plan, self._catalog.public))
         with told(progress) as say:
             if streams(plan):
@@ -257,8 +261,8 @@ class Session:
                         "Simultaneous intervals of so many rows need an answer whose rows are groups.",
                         "Write the groups, and compute from the file.",
                     )
-                return streamed(self, plan, target, level, say)
-            return in_memory(self._answer(plan, level, say), target)
+                return streamed(self, question, plan, target, say)
+            return in_memory(self._answer(question, plan, say), target)
 
     @asked
     def release(
@@ -308,21 +312,29 @@ class Session:
             >>> len(middle), session.budget
             (1, epsilon 0.5 left of 1 (0.5 spent))
         """
+        from discreet.release.vouched import answer, computed, mechanism
         from discreet.sensitivity import admit
-        from discreet.sql.finish.vouched import answer, mechanism
 
         level = confidence_of(confidence)
         size, note = admit(sensitivity, self._policy.random_dp, self._policy.neighbours)
         noise = mechanism(size, epsilon_of(epsilon))
         parts = ["vouched", what, str(noise.epsilon), str(size)]
         question = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-        with self._ledger.room(SLACK) as room:
-            charge = self._charge(question, Loss(noise.epsilon), what)
-            release = answer(compute, noise, level, what, note)
-            kept = release.to_bytes()
-            room.give_back()
-            self._ledger.settle(charge, kept)
-        return release
+
+        def made(numbers: Numbers) -> tuple[Release, bytes]:
+            release = answer(numbers, noise, level, what, note)
+            return release, release.to_bytes()
+
+        plan = ReleasePlan(
+            question=question,
+            words=what,
+            loss=Loss(noise.epsilon),
+            uses={"numbers": Use(noise, self._policy.neighbours, None)},
+            compute=lambda draw: computed(compute, lambda exact: draw("numbers", exact)),
+            answer=made,
+            size=SLACK,
+        )
+        return gate.release(plan, self._ledger, self._account)
 
     @asked
     def preview(
@@ -360,21 +372,20 @@ class Session:
         """
         from discreet.sql.inspect.preview import least_epsilon, preview_of
 
-        level = level_of(confidence, simultaneous)
+        level_of(confidence, simultaneous)
         if (epsilon is None) == (within is None):
             raise InvalidParameter("A preview needs either epsilon or within.",
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
         whole(group_rows, "group_rows")
-        limits = limits_of(max_rows, max_groups)
-        rest = limits, delta_of(delta), emphasis_of(split)
-        self._rehearse(self._plan(query, Fraction(1), *rest))
-        public = self._catalog.public
-        if epsilon is not None:
-            loss = epsilon_of(epsilon)
-        else:
-            assert within is not None
-            loss = least_epsilon(lambda e: self._plan(query, e, *rest), public, within, level, group_rows)
-        plan = self._plan(query, loss, *rest)
+        asked = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
+                              max_rows=max_rows, max_groups=max_groups, split=split,
+                              simultaneous=simultaneous)  # fmt: skip
+        level, public = asked.level, self._catalog.public
+        self._rehearse(self._planned(asked.at(ONE)))
+        if within is not None:
+            loss = least_epsilon(lambda e: self._planned(asked.at(e)), public, within, level, group_rows)
+            asked = asked.at(loss)
+        plan = self._planned(asked)
         budget, cost = self.budget, Fraction(0)
         if plan.releases:
             after = self._account.spent(Loss(plan.epsilon, plan.delta)).epsilon
@@ -438,8 +449,10 @@ class Session:
                            unit    each row is one unit
                            column  age: clamped to 0 … 120
         """
-        limits = limits_of(max_rows, max_groups)
-        plan = self._plan(query, epsilon_of(epsilon), limits, delta_of(delta), emphasis_of(split))
+        question = Question.read(
+            query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups, split=split
+        )
+        plan = self._planned(question)
         self._rehearse(plan)
         from discreet.sql.inspect.explain import explain
 
@@ -544,6 +557,9 @@ class Session:
 
     # Steps -------------------------------------------------------------------------------------------------
 
+    def _planned(self, question: Question) -> Plan:
+        return self._plan(question.text, question.epsilon, question.limits, question.delta, question.split)
+
     def _plan(
         self,
         query: str,
@@ -577,41 +593,29 @@ class Session:
             raise no_noise()
         return plan
 
-    def _answer(self, plan: Plan, level: Level, say: Callable[[str], None]) -> Release:
+    def _answer(self, question: Question, plan: Plan, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
-        self._rehearse(plan)
+        level = question.level
         if not plan.releases:
+            self._rehearse(plan)
             return self._finish(plan, [], *level)
-        question = self._question(plan)
-        with self._ledger.turn(question):
-            return self._answer_in_turn(plan, question, level, say)
-
-    def _answer_in_turn(self, plan: Plan, question: str, level: Level, say: Callable[[str], None]) -> Release:
-        kept = self._ledger.replay(question)
-        if kept is not None:
-            return self._settled(plan, kept, level)
-        self._probe(plan)
         from discreet.sql.finish.serialisation import pack
         from discreet.sql.intervals.row_mapping import follows
 
-        with self._ledger.room(size_of(plan)) as room:
-            charge = self._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
+        def compute(draw: Draw) -> list[Noisy]:
             say("reading the data")
-            noisy = self._run(plan)
+            return self._run(plan, draw)
+
+        def made(noisy: list[Noisy]) -> tuple[Release, bytes]:
             say("finishing the answer")
             release = self._finish(plan, noisy, *level)
-            answer = pack(release, noisy, follows(plan))
-            room.give_back()
-            self._ledger.settle(charge, answer)
-        return release
+            return release, pack(release, noisy, follows(plan))
 
-    def _charge(self, question: str, loss: Loss, words: str, plan: Plan | None = None) -> Charge:
-        """Charge the question that is being asked."""
-        parts = [part for release in plan.releases for part in release.parts] if plan is not None else []
-        kept = [part.cap for part in parts if part.rows.per_unit]
-        return bill().charge(
-            self._ledger, question, loss, lambda: self._account.charge(question, loss, kept, words)
-        )
+        def again(kept: bytes) -> Release:
+            return self._settled(plan, kept, level)
+
+        asked = release_plan(self, question, plan, compute, made, again)
+        return gate.release(asked, self._ledger, self._account)
 
     def _rehearse(self, plan: Plan) -> None:
         """Run the post-processing on empty tables, once for each statement, so that faults show before the charge."""
@@ -651,12 +655,13 @@ class Session:
             state.update(f"{name} {sink.tell()} ".encode() + sink.getvalue())
         return state.hexdigest()
 
-    def _run(self, plan: Plan) -> list[Noisy]:
+    def _run(self, plan: Plan, draw: Draw) -> list[Noisy]:
         from discreet.sql.lower.run import run_release
 
         salt = self._ledger.salt(DATA_SET)
         return promptly(
-            self._engine, lambda: [run_release(release, self._engine, salt) for release in plan.releases]
+            self._engine,
+            lambda: [run_release(release, self._engine, salt, draw) for release in plan.releases],
         )
 
     def _finish(self, plan: Plan, noisy: list[Noisy], confidence: float, together: bool = False) -> Release:
@@ -702,7 +707,7 @@ class Session:
         from discreet.sql.finish.serialisation import unpack
 
         kept = unpack(kept_bytes, plan)
-        release = kept.release
+        release = kept.answer
         if (
             release is not None
             and (release.confidence, release.simultaneous) == level

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from discreet.errors import QueryRefused
-from discreet.ledger import Loss
-from discreet.session.asking import size_of
+from discreet.release import gate
+from discreet.release.answer import Release
+from discreet.release.answer_file import Target
+from discreet.release.draw import Draw
+from discreet.release.kept import Packer, answer_of, made_of
 from discreet.session.budget import DATA_SET
+from discreet.session.producing import release_plan
 from discreet.session.prompt import promptly
-from discreet.sql.finish.answer import Release
-from discreet.sql.finish.answer_file import Target
+from discreet.session.question import Question
 from discreet.sql.finish.blockwise import MOST_KEPT, answers, integers, noisy_blocks
-from discreet.sql.finish.serialisation import Packer, made_of
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.plan import Plan
 
@@ -76,7 +78,7 @@ def in_memory(release: Release, target: Target) -> Written:
     return Written.of(first, rows, target.path)
 
 
-def streamed(session: Session, plan: Plan, target: Target, level: Level, say: Say) -> Written:
+def streamed(session: Session, question: Question, plan: Plan, target: Target, say: Say) -> Written:
     """Answer a question that `streamed.streams` is true of, block by block, into a file.
 
     Raises:
@@ -89,20 +91,19 @@ def streamed(session: Session, plan: Plan, target: Target, level: Level, say: Sa
             "Ask for fewer groups or fewer quantities at once.",
         )
     session._rehearse(plan)
-    question = session._question(plan)
     with target.folder() as folder, (folder / "settled").open("w+b") as kept:
-        with session._ledger.turn(question):
-            replayed = session._ledger.replay_into(question, kept)
-            if not replayed:
-                session._probe(plan)
-                with session._ledger.room(size_of(plan)) as room:
-                    charge = session._charge(question, Loss(plan.epsilon, plan.delta), plan.text, plan)
-                    say("reading the data")
-                    promptly(session._engine, lambda: _draw(session, plan, kept, say))
-                    room.give_back()
-                    session._ledger.settle(charge, kept)
+
+        def compute(draw: Draw) -> IO[bytes]:
+            say("reading the data")
+            promptly(session._engine, lambda: _draw(session, plan, kept, draw, say))
+            return kept
+
+        asked = release_plan(
+            session, question, plan, compute, lambda noisy: (False, noisy), lambda _: True, kept
+        )
+        replayed = gate.release(asked, session._ledger, session._account)
         with zipfile.ZipFile(kept) as archive:
-            releases = _releases(session, plan, archive, level, replayed, folder)
+            releases = _releases(session, plan, archive, question.level, replayed, folder)
             first, rows = _kept(target, _told(releases, say), folder)
     return Written.of(first, rows, target.path)
 
@@ -116,7 +117,7 @@ def _kept(target: Target, pieces: Iterable[Release], folder: Path) -> tuple[Rele
         raise
 
 
-def _draw(session: Session, plan: Plan, kept: IO[bytes], say: Say) -> None:
+def _draw(session: Session, plan: Plan, kept: IO[bytes], draw: Draw, say: Say) -> None:
     """The noisy integers of all releases, into a file."""
     salt = session._ledger.salt(DATA_SET)
     packer = Packer(kept, dt.datetime.now(dt.UTC).replace(microsecond=0))
@@ -125,7 +126,7 @@ def _draw(session: Session, plan: Plan, kept: IO[bytes], say: Say) -> None:
     try:
         for number, release in enumerate(plan.releases):
             for part in range(len(release.parts)):
-                for block in noisy_blocks(release, part, session._engine, salt):
+                for block in noisy_blocks(release, part, session._engine, salt, draw):
                     packer.block(number, part, block)
                     done += len(block)
                     if time.monotonic() - last > EVERY:
@@ -139,11 +140,14 @@ def _releases(
     session: Session, plan: Plan, archive: zipfile.ZipFile, level: Level, replayed: bool, folder: Path
 ) -> Iterator[Release]:
     """The answer as one release after the other, each with some of its rows."""
-    if "answer.arrow" in archive.namelist():  # it was answered in memory before
-        release = Release.from_bytes(archive.read("answer.arrow"))
-        if (release.confidence, release.simultaneous) == level and release.question == plan.text:
-            yield release
-            return
+    release = answer_of(archive)  # there is one where it was answered in memory before
+    if (
+        release is not None
+        and (release.confidence, release.simultaneous) == level
+        and release.question == plan.text
+    ):
+        yield release
+        return
     made = made_of(archive)
     for answered in answers(plan, archive, session._catalog.public, level.confidence, folder, level.together):
         yield session._release(plan, answered, level.confidence, made, replayed, level.together)

@@ -13,13 +13,16 @@ import pytest
 import discreet as dp
 from discreet.engines.engine import in_batches
 from discreet.errors import EngineError
+from discreet.mechanisms import laplace_vector
 from discreet.noise import add_laplace
+from discreet.release.draw import Draw
 from discreet.sql.finish import blockwise as streamed
 from discreet.sql.finish.blockwise import noisy_blocks
 from discreet.sql.finish.serialisation import places_of
 from discreet.sql.intervals.closed_form import draws_for
 from discreet.sql.intervals.repeated_simulation import FEWEST
 from discreet.sql.lower import run
+from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import ReleasePlan
 
 RNG = np.random.default_rng(0)
@@ -68,7 +71,10 @@ def test_the_data_decides_no_shape(query: str, rows: int, monkeypatch: pytest.Mo
     release = release_of(full, query)
     for part in range(len(release.parts)):
         shapes = [
-            [block.shape for block in noisy_blocks(release, part, session._engine, 7)]
+            [
+                block.shape
+                for block in noisy_blocks(release, part, session._engine, 7, Draw(uses_of([release])))
+            ]
             for session in (full, few)
         ]
         assert shapes[0] == shapes[1]
@@ -96,7 +102,7 @@ def test_every_group_of_every_block_has_noise_of_its_own(monkeypatch: pytest.Mon
     release = release_of(session, QUESTIONS[0], Fraction(1, 2**40))
 
     def blocks() -> Iterator[np.ndarray[Any, Any]]:
-        return noisy_blocks(release, 0, session._engine, 7)
+        return noisy_blocks(release, 0, session._engine, 7, Draw(uses_of([release])))
 
     assert faults(blocks(), release) == ""
     # planted: a block without noise, one draw for all blocks, groups with rows alone
@@ -107,12 +113,12 @@ def test_every_group_of_every_block_has_noise_of_its_own(monkeypatch: pytest.Mon
         count += 1
         return values if count == 3 else add(values, scale)
 
-    monkeypatch.setattr(streamed, "add_laplace", forgetful)
+    monkeypatch.setattr(laplace_vector, "add_laplace", forgetful)
     assert faults(blocks(), release) == "no noise"
     once = add(np.zeros((100, 1), np.int64), release.scale(0))
-    monkeypatch.setattr(streamed, "add_laplace", lambda values, scale: values + once[: len(values)])
+    monkeypatch.setattr(laplace_vector, "add_laplace", lambda values, scale: values + once[: len(values)])
     assert faults(blocks(), release) == "the same noise twice"
-    monkeypatch.setattr(streamed, "add_laplace", add)
+    monkeypatch.setattr(laplace_vector, "add_laplace", add)
     exact = streamed._exact
     monkeypatch.setattr(streamed, "_exact", lambda *args: (block[block[:, 0] > 0] for block in exact(*args)))
     assert faults(blocks(), release) == "groups are missing"

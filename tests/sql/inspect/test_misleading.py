@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.sql.finish import shown
-from discreet.sql.finish.answer import Release
+from discreet.release import shown
+from discreet.release.answer import Release
 from discreet.sql.inspect import misleading
 from discreet.sql.inspect.misleading import misled
 from discreet.sql.intervals import simultaneous as together

@@ -21,7 +21,7 @@ from discreet import arrow
 from discreet.engines.engine import Engine, in_batches
 from discreet.engines.spilling import Spilling
 from discreet.errors import EngineError
-from discreet.noise import add_laplace
+from discreet.release.draw import Draw
 from discreet.sql.algebra import keys as ks
 from discreet.sql.finish.postprocess import Answered, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
@@ -35,6 +35,7 @@ from discreet.sql.intervals.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.run import CELL
+from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import Tree
 from discreet.sql.plan.plan import Plan, ReleasePlan
@@ -66,10 +67,12 @@ def integers(plan: Plan) -> int:
     return sum(release.cells * sum(m.entries for m in release.measures) for release in plan.releases)
 
 
-def noisy_blocks(release: ReleasePlan, part: int, engine: Engine, salt: int) -> Iterator[Integers]:
+def noisy_blocks(
+    release: ReleasePlan, part: int, engine: Engine, salt: int, draw: Draw
+) -> Iterator[Integers]:
     """The noisy integers of one part of a release, block by block, for all its groups whatever the data.
 
-    Privacy: each measure of the part is released by the discrete Laplace mechanism, as in `run.run_release`: every
+    Privacy: each measure of the part is released by `mechanisms.LaplaceVector`, as in `run.run_release`: every
     group gets noise of its own once, also one without rows, and no sum leaves here without it.
 
     Args:
@@ -77,6 +80,7 @@ def noisy_blocks(release: ReleasePlan, part: int, engine: Engine, salt: int) -> 
         part: the number of the part.
         engine: runs it.
         salt: decides which rows of a unit are kept.
+        draw: the noise of its uses.
 
     Yields:
         int64 arrays (groups, entries of the part), the groups in the order of their numbers.
@@ -89,7 +93,7 @@ def noisy_blocks(release: ReleasePlan, part: int, engine: Engine, salt: int) -> 
         start = 0
         for at, measure in measures:
             own = slice(start, start + measure.entries)
-            block[:, own] = add_laplace(np.ascontiguousarray(block[:, own]), release.scale(at))
+            block[:, own] = draw(use_of(release, at), block[:, own])
             start += measure.entries
         yield block
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.mechanisms.laplace_sum.weighted import half_width, tail
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.measures.moments import Joint
 from discreet.sql.measures.quantile_tree import Tree
-from discreet.sql.measures.tails import half_width, tail
 from discreet.sql.plan.plan import Aggregate, ReleasePlan
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.mechanisms.laplace_sum.weighted import standard_half_width
 from discreet.sql.measures import count_tree as ct
 from discreet.sql.measures.quantile_tree import BLOCK, Tree, quantile_of
-from discreet.sql.measures.tails import standard_half_width
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,10 @@ import numpy as np
 
 from discreet import arrow, far
 from discreet.engines.engine import Engine
+from discreet.release.draw import Draw
 from discreet.sql.algebra import keys as ks
 from discreet.sql.lower.compile import compile_discovery
+from discreet.sql.lower.uses import groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-def discover(release: ReleasePlan, engine: Engine, salt: int) -> tuple[ReleasePlan, Integers]:
+def discover(release: ReleasePlan, engine: Engine, salt: int, draw: Draw) -> tuple[ReleasePlan, Integers]:
     """Find the groups of a release.
 
     Privacy: (epsilon, delta)-differentially private by `mechanisms.ThresholdedCounts`: the engine counts every unit
@@ -35,14 +37,14 @@ def discover(release: ReleasePlan, engine: Engine, salt: int) -> tuple[ReleasePl
     """
     import pyarrow.compute as pc
 
-    discovery = release.discovery
-    assert discovery is not None
+    assert release.discovery is not None
     noisy: Integers = np.empty(0, np.int64)
     most: int = ks.MAX_CELLS // ks.cells(tuple(key for key in release.keys if key.public))
 
     def choose(counts: Integers) -> Integers:
         nonlocal noisy
-        shown, noisy = discovery.mechanism(release).release(counts)
+        shown: Integers
+        shown, noisy = draw(groups(release), counts)
         return shown
 
     compiled = compile_discovery(release, engine.dialect, salt)

@@ -1,4 +1,4 @@
-"""Runs a release: exact integers from the engine, then discrete Laplace noise on all of them at once."""
+"""Runs a release: exact integers from the engine, then noise on all of them, by the mechanisms of its plan."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.engine import Engine
-from discreet.noise import add_laplace
+from discreet.release.draw import Draw
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
+from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import Tree
 from discreet.sql.plan.plan import Aggregate, ReleasePlan
@@ -213,13 +214,18 @@ def _put(out: Integers, release: ReleasePlan, number: int, result: pa.Table, mor
         out[cell, place_of_entry] = found
 
 
-def run_release(release: ReleasePlan, engine: Engine, salt: int) -> Noisy:
-    """Answer a release.
+def run_release(release: ReleasePlan, engine: Engine, salt: int, draw: Draw) -> Noisy:
+    """Compute the integers of a release, and have noise drawn on them.
 
-    Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by the discrete Laplace mechanism
-    with scale sensitivity_i / epsilon_i, which is epsilon_i-DP (Dwork, McSherry, Nissim and Smith 2006; Ghosh,
-    Roughgarden and Sundararajan 2009 for the discrete form), and the measures compose by addition. Where groups
-    must be found, that is a release before it, with a delta; after it the found groups are public.
+    Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale
+    sensitivity_i / epsilon_i, which is epsilon_i-DP, and the measures compose by addition. Where groups must be found,
+    that is a release before it, with a delta; after it the found groups are public.
+
+    Args:
+        release: the plan; its keys are public or to be found.
+        engine: runs it.
+        salt: decides which rows of a unit are kept.
+        draw: the noise of its uses, as `uses.uses_of` names them.
 
     Raises:
         EngineError: the engine failed; the charge stays.
@@ -227,13 +233,15 @@ def run_release(release: ReleasePlan, engine: Engine, salt: int) -> Noisy:
     known, units = None, np.empty(0, np.int64)
     if release.discovery is not None:
         known = release.discovery.measure
-        release, units = discover(release, engine, salt)
+        release, units = discover(release, engine, salt, draw)
+        for at, one in enumerate(release.measures):
+            if at != known:
+                draw.settle_size(use_of(release, at), release.cells * one.entries)
     entries = exact_integers(release, engine, salt, known)
     for at, part in enumerate(columns(release.measures)):
         if at == known:
             entries[:, part] = units[:, np.newaxis]
             continue
         for _, here in blocks(EVERY, release.cells):
-            exact = np.ascontiguousarray(entries[here, part])
-            entries[here, part] = add_laplace(exact, release.scale(at))
+            entries[here, part] = draw(use_of(release, at), entries[here, part])
     return Noisy(release, entries)

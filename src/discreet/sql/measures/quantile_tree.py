@@ -23,10 +23,10 @@ import numpy as np
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
+from discreet.mechanisms.laplace_sum.weighted import standard_half_width
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures import count_tree as ct
 from discreet.sql.measures.measure import Grid
-from discreet.sql.measures.tails import standard_half_width
 from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from discreet import far
 from discreet.escaping import name as one_line
 from discreet.escaping import table
+from discreet.imports import load
 from discreet.rational import show, small
-from discreet.sql.finish import shown
+from discreet.release import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,9 +165,7 @@ class Release:
             InvalidParameter: there is no such column, or nothing to draw.
             MissingExtra: the libraries that draw are not installed.
         """
-        from discreet.plots.releases import release
-
-        return release(self, title, measure, size)
+        return load("discreet.plots.releases").release(self, title, measure, size)  # a room above this one
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows, each as a dictionary, with the ends of the intervals."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -21,21 +22,28 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import EngineError, InvalidParameter
-from discreet.mechanisms import Laplace
-from discreet.mechanisms import values as grid_values
 from discreet.mechanisms.arrays import take
-from discreet.noise import laplace
-from discreet.rational import exact
-from discreet.sql.finish.answer import Release
+from discreet.mechanisms.unbounded_laplace import UnboundedLaplace
+from discreet.release.answer import Release
 
 _FINE = 20
 """The grid is this many powers of two below the scale, so that rounding is far below the noise."""
 
-_NEAR = 1 << 60
-"""Numbers of so many steps are added up in 64 bits, others in Python's integers."""
+
+@dataclass(frozen=True)
+class Numbers:
+    """Noisy numbers.
+
+    Attributes:
+        steps: of the grid (d,): int64 or Python's integers.
+        scalar: whether it is one number and no row.
+    """
+
+    steps: npt.NDArray[Any]
+    scalar: bool
 
 
-def mechanism(sensitivity: Fraction, epsilon: Fraction) -> Laplace:
+def mechanism(sensitivity: Fraction, epsilon: Fraction) -> UnboundedLaplace:
     """The Laplace mechanism on a grid that is fine for this scale.
 
     Raises:
@@ -43,22 +51,24 @@ def mechanism(sensitivity: Fraction, epsilon: Fraction) -> Laplace:
     """
     scale = sensitivity / epsilon
     exponent = scale.numerator.bit_length() - scale.denominator.bit_length() - 1
-    return Laplace(epsilon, sensitivity, Fraction(2) ** min(512, max(-512, exponent - _FINE)))
+    return UnboundedLaplace(epsilon, sensitivity, Fraction(2) ** min(512, max(-512, exponent - _FINE)))
 
 
-def answer(compute: Callable[[], Any], noise: Laplace, confidence: float, what: str, note: str) -> Release:
-    """Compute the numbers, add the noise, and say what it is.
+def computed(compute: Callable[[], Any], draw: Callable[[Any], Any]) -> Numbers:
+    """Compute the numbers, and have the noise drawn on them.
+
+    Args:
+        compute: returns them.
+        draw: given an array (d,), returns what `UnboundedLaplace.release` does.
 
     Raises:
         EngineError: they could not be computed, or are not finite numbers. What was raised is withheld.
     """
-    import pyarrow as pa
-
     try:
         values = take(compute())
         if values.ndim > 1 or not values.size:
             raise InvalidParameter("These are no numbers.")
-        noisy = _with_noise(values.ravel(), noise)
+        noisy = Numbers(draw(values.ravel()), values.ndim == 0)
     except Exception:
         noisy = None
     if noisy is None:  # raised here, so that no traceback leads to a value
@@ -66,13 +76,20 @@ def answer(compute: Callable[[], Any], noise: Laplace, confidence: float, what: 
             "The numbers could not be computed, or are not a number or a row of finite numbers.",
             "The charge stays; try the function on invented data first.",
         )
+    return noisy
+
+
+def answer(numbers: Numbers, noise: UnboundedLaplace, confidence: float, what: str, note: str) -> Release:
+    """Noisy numbers with their intervals, and what they are."""
+    import pyarrow as pa
+
     assert noise.granularity is not None
-    grid = noise.granularity
+    grid, noisy = noise.granularity, numbers.steps
     # A number is moved by half a step when it is put on the grid; from here on all is counted in half steps.
     width = int(Fraction(noise.error(Fraction(str(confidence)), len(noisy))) / grid * 2) + 1
     halves = 2 * noisy
     shown = _doubles(halves, grid / 2)
-    columns = {"value": shown} if values.ndim == 0 else {"at": np.arange(len(shown)), "value": shown}
+    columns = {"value": shown} if numbers.scalar else {"at": np.arange(len(shown)), "value": shown}
     low, high = (_doubles(halves + sign * width, grid / 2, sign * np.inf) for sign in (-1, 1))
     return Release(
         question=what,
@@ -84,27 +101,6 @@ def answer(compute: Callable[[], Any], noise: Laplace, confidence: float, what: 
         notes=(f"hides one unit as far as its sensitivity holds: {note}",),
         made=dt.datetime.now(dt.UTC).replace(microsecond=0),
     )
-
-
-def _with_noise(values: npt.NDArray[Any], noise: Laplace) -> npt.NDArray[Any]:
-    """The numbers on the grid, in its steps, plus noise: int64 where they are near, else Python's integers.
-
-    Raises:
-        InvalidParameter: a value is no finite number.
-    """
-    assert noise.granularity is not None
-    steps: npt.NDArray[Any]
-    try:
-        steps = grid_values.nearest(values, noise.granularity)
-    except InvalidParameter:  # beyond 2^62 steps, or no number, at which exact() raises
-        half = Fraction(1, 2)
-        whole = [(exact(value) / noise.granularity + half).__floor__() for value in values.tolist()]
-        steps = np.array(whole, object)
-    drawn = laplace(noise.scale_for(len(steps)) / noise.granularity, len(steps))
-    if any(abs(each).max() >= _NEAR for each in (steps, drawn)):
-        steps = steps.astype(object)
-    noisy: npt.NDArray[Any] = steps + drawn.astype(steps.dtype)
-    return noisy
 
 
 def _doubles(

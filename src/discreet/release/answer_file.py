@@ -17,7 +17,7 @@ from discreet.errors import InvalidParameter
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from discreet.sql.finish.answer import Release
+    from discreet.release.answer import Release
 
 SUFFIXES = (".parquet", ".csv")
 

@@ -10,7 +10,7 @@ from discreet.arrow import is_number
 from discreet.escaping import cell, markup, name, row
 
 if TYPE_CHECKING:
-    from discreet.sql.finish.answer import Release
+    from discreet.release.answer import Release
 
 ROWS = 40
 """How many rows of an answer are shown where it shows itself."""

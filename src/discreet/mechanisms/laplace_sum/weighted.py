@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.mechanisms.laplace_sum.equal import tail as equal_tail
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -119,24 +121,6 @@ def _equal_half_widths(confidence: float) -> tuple[Floats, Floats]:
         inverse.append(1 / n)
         widths.append(high / math.sqrt(2 * n))
     return np.array(inverse), np.array(widths)
-
-
-def equal_tail(n: int, t: float) -> float:
-    """P(|L_1 + ... + L_n| > t) for standard Laplace variables, exactly.
-
-    The partial fractions of 1/(1 - z^2)^n are positive: the sum is, on either side, a mixture of gamma variables
-    of shape n - i with weights C(n - 1 + i, i) / 2^(n + i), i = 0, ..., n - 1, whose tail is that of a Poisson sum.
-    """
-    total = 0.0
-    term, poisson = math.exp(-t), []
-    below = 0.0
-    for k in range(n):
-        below += term
-        poisson.append(below)
-        term *= t / (k + 1)
-    for i in range(n):
-        total += math.comb(n - 1 + i, i) / 2 ** (n + i) * poisson[n - i - 1]
-    return 2 * total
 
 
 __all__ = ["equal_tail", "half_width", "standard_half_width", "tail"]

@@ -17,9 +17,10 @@ import discreet as dp
 from discreet.errors import BudgetExceeded, PolicyError
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.policy import Policy
-from discreet.session import DATA_SET, guarantee
-from discreet.session.account import DataAccount, described, who_and_what
-from discreet.session.guarantee import ROW, Guarantee
+from discreet.release import guarantee
+from discreet.release.account import DataAccount, described, who_and_what
+from discreet.release.guarantee import ROW, Guarantee
+from discreet.session import DATA_SET
 
 ROWS = pa.table({"id": [1, 1, 1, 2, 3], "other": [1, 2, 3, 4, 5], "age": [30, 31, 32, 40, 50]})
 COUNT = "SELECT COUNT(*) AS n FROM visits"

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from discreet.errors import BudgetExceeded, PolicyError
 from discreet.ledger import Account, Charge, Entry, Ledger, Loss
-from discreet.session.guarantee import Guarantee, cannot_reprice
+from discreet.release.guarantee import Guarantee, cannot_reprice
 
 LONGEST = 4000
 """Characters of a description; the rest of a longer question is left out."""
@@ -31,6 +31,11 @@ class DataAccount:
         self._exact = exact
         self._last = ledger.latest(account.name)
         self._times(self._last)
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring data sets that an epsilon of this account speaks of."""
+        return self._guarantee.neighbours
 
     def charge(self, question: str, loss: Loss, kept: Iterable[int], words: str) -> Charge:
         """Charge a question, after re-pricing what went before if the policy has changed.
@@ -124,6 +129,25 @@ class DataAccount:
             once = False
         if not once:
             raise _Changed
+
+
+class PlainAccount:
+    """An account whose guarantee is written elsewhere, as that of a node is in its declaration.
+
+    Args:
+        ledger: where it is kept.
+        account: with its limit.
+        neighbours: what an epsilon of it speaks of.
+    """
+
+    def __init__(self, ledger: Ledger, account: Account, neighbours: str) -> None:
+        self._ledger = ledger
+        self._account = account
+        self.neighbours = neighbours
+
+    def charge(self, question: str, loss: Loss, kept: Iterable[int], words: str) -> Charge:
+        """Charge a question. Caps and words are not written down."""
+        return self._ledger.charge(question, loss, [self._account])
 
 
 class _Changed(Exception):

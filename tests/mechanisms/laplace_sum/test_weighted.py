@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.sql.measures.tails import equal_tail, half_width, standard_half_width, tail
+from discreet.mechanisms.laplace_sum.weighted import equal_tail, half_width, standard_half_width, tail
 
 SAMPLES = 250_000
 WEIGHTS = [[1.0], [1, 1], [1, 0.5, 0.2], [1, 1, 1, 1], [1] * 7, [1] * 40, [1, 0.5, 0.2, 0.1, 0.7], [1] + [0.2] * 8,

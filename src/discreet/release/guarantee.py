@@ -26,16 +26,43 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import PolicyError
 
 if TYPE_CHECKING:
     from discreet.policy import Policy
-    from discreet.sql.algebra.catalog import Catalog
 
 ROW = "row"
 """The unit of a table in which each row is one."""
+
+
+class Named(Protocol):
+    """A column."""
+
+    @property
+    def name(self) -> str:
+        """Its name, as the data spells it."""
+
+
+class Private(Protocol):
+    """A private table."""
+
+    @property
+    def unit(self) -> Named | None:
+        """The column that tells units apart; None where each row is one."""
+
+    @property
+    def max_rows(self) -> int:
+        """How many rows of a unit are kept."""
+
+
+class Tables(Protocol):
+    """The private tables of a data set; the catalogue of SQL is one such value."""
+
+    @property
+    def private(self) -> Mapping[str, Private]:
+        """By name."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +80,7 @@ class Guarantee:
     caps: Mapping[str, int]
 
     @classmethod
-    def of(cls, policy: Policy, catalog: Catalog) -> Guarantee:
+    def of(cls, policy: Policy, catalog: Tables) -> Guarantee:
         """The guarantee of a policy, with columns as the data spells them."""
         tables = sorted(catalog.private.items())
         units = {name: ROW if table.unit is None else f"column {table.unit.name}" for name, table in tables}

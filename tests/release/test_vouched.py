@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import EngineError, InvalidParameter
+from discreet.mechanisms import unbounded_laplace
 from discreet.mechanisms.arrays import take
-from discreet.sql.finish import vouched
+from discreet.release import vouched
 
 EPSILON = Fraction(1)
 ONE = vouched.mechanism(Fraction(1), EPSILON)
@@ -23,7 +24,8 @@ def no_noise(scale: Any, size: int) -> Any:
 
 
 def ends(value: Any, noise: Any = ONE) -> list[tuple[Fraction, Fraction, Fraction]]:
-    release = vouched.answer(lambda: value, noise, 0.95, "a number", "")
+    numbers = vouched.computed(lambda: value, noise.release)
+    release = vouched.answer(numbers, noise, 0.95, "a number", "")
     columns = release.values["value"], release.low["value"], release.high["value"]
     return [tuple(Fraction(each.as_py()) for each in row) for row in zip(*columns, strict=True)]  # type: ignore[misc]
 
@@ -37,7 +39,7 @@ NUMBERS: list[Any] = [
 @pytest.mark.parametrize("number", NUMBERS, ids=range(len(NUMBERS)))
 def test_the_interval_is_around_the_number_itself(number: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # Without noise the interval must reach as far as the noise goes at 95 %, about 3, to both sides of the number.
-    monkeypatch.setattr(vouched, "laplace", no_noise)
+    monkeypatch.setattr(unbounded_laplace, "laplace", no_noise)
     exact = Fraction(number.item() if isinstance(number, np.generic) else number)
     for given in (number, [number], [number, 0.5], [0.5, number, 7]):
         place = given.index(number) if isinstance(given, list) else 0
@@ -60,11 +62,11 @@ def test_the_fault_is_caught_that_far_numbers_are_clipped_and_integers_are_round
 def test_neighbours_stay_as_near_as_the_sensitivity_says(
     offset: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vouched, "laplace", no_noise)
+    monkeypatch.setattr(unbounded_laplace, "laplace", no_noise)
     grid = ONE.granularity
     assert grid is not None
     rows = [[offset + 3, 0.25], [offset + 4, 0.25], [offset + Fraction(7, 2), Fraction(1, 3)]]
-    steps = [vouched._with_noise(take(row), ONE) for row in rows]
+    steps = [ONE.release(take(row)) for row in rows]
     moved = [sum(abs(int(a) - int(b)) for a, b in zip(steps[0], other, strict=True)) for other in steps[1:]]
     assert moved[0] * grid == 1
     assert moved[1] * grid <= Fraction(1, 2) + Fraction(1, 12) + grid
@@ -92,7 +94,7 @@ FAILING: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("kind", FAILING)
 def test_what_is_no_number_is_withheld(kind: str) -> None:
     with pytest.raises(EngineError) as caught:
-        vouched.answer(FAILING[kind], ONE, 0.95, "a number", "")
+        vouched.computed(FAILING[kind], ONE.release)
     assert caught.value.__context__ is None
 
 

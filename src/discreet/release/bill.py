@@ -1,0 +1,77 @@
+"""What one question has cost so far, so that its errors can say it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Self
+
+from discreet.errors import BudgetExceeded, InvalidParameter, tell
+from discreet.ledger import Charge, Ledger, Loss
+
+RECENT = 256
+"""Among so many of the newest entries a charge is looked for that was interrupted."""
+
+
+class Bill:
+    """What one question has cost so far.
+
+    Attributes:
+        loss: what was charged, exact; None before the charge.
+    """
+
+    def __init__(self) -> None:
+        self.loss: Loss | None = None
+        self._unsure: tuple[Ledger, str, Loss, dt.datetime] | None = None
+
+    def charge(self, ledger: Ledger, question: str, loss: Loss, charge: Callable[[], Charge]) -> Charge:
+        """Charge, and note it; whatever interrupts it, the bill is known afterwards."""
+        self._unsure = ledger, question, loss.rounded_up(), dt.datetime.now(dt.UTC)
+        receipt = charge()
+        self.loss, self._unsure = receipt.loss, None
+        return receipt
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            return
+        if self.loss is None and not isinstance(error, BudgetExceeded | InvalidParameter):
+            self.loss = self._looked_up()
+        tell(error, self.loss)
+
+    def _looked_up(self) -> Loss | None:
+        """What an interrupted charge has charged: the ledger knows it; where it cannot be read, it counts."""
+        if self._unsure is None:
+            return None
+        ledger, question, loss, since = self._unsure
+        try:
+            newest = ledger.newest(RECENT)
+        except Exception:
+            return loss
+        mine = (e for e in newest if e.kind == "charge" and e.question == question and e.time >= since)
+        return loss if next(mine, None) is not None else None
+
+
+_bill: ContextVar[Bill | None] = ContextVar("discreet_bill", default=None)
+
+
+@contextmanager
+def billed(bill: Bill) -> Iterator[None]:
+    """Put what is charged meanwhile on this bill."""
+    token = _bill.set(bill)
+    try:
+        yield
+    finally:
+        _bill.reset(token)
+
+
+def bill() -> Bill:
+    """The bill of the question that is being asked; a new one where nobody opened one."""
+    return _bill.get() or Bill()

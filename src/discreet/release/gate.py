@@ -1,0 +1,102 @@
+"""The gate: the one way from private data to an answer, for every producer of releases.
+
+    rehearse -> replay -> probe -> see the loss -> charge, durably -> compute, with noise -> settle -> answer
+
+Until the charge nothing private is touched, and whatever is refused costs nothing. From the charge on nothing is given
+back. `Draw` is made here alone, after the charge, so that no noise of a release can be drawn before it is paid for;
+nothing else in discreet charges a ledger, but for the account that re-prices what went before (`account`). A test reads
+the source for that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from discreet.errors import QueryRefused
+from discreet.ledger import Charge, Ledger, Loss
+from discreet.release.bill import bill
+from discreet.release.draw import REPORT, Draw
+from discreet.release.plan import Answer, Noisy, ReleasePlan
+
+
+class Payer(Protocol):
+    """Charges an account of a ledger."""
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring data sets that the account's epsilon speaks of."""
+
+    def charge(self, question: str, loss: Loss, kept: tuple[int, ...], words: str) -> Charge:
+        """Charge a question durably, or raise."""
+
+
+def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Answer:
+    """Answer a release, from the ledger or anew; whoever asks the same meanwhile waits for this answer.
+
+    Privacy: `plan.loss` for the neighbours of the payer, by sequential composition of the mechanisms of the plan
+    (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006, theorem 1).
+
+    Raises:
+        QueryRefused: the mechanisms do not add up to the loss. Nothing was charged.
+        BudgetExceeded, PolicyError: the account refuses. Nothing was charged.
+        LedgerError: the ledger cannot be read or written.
+        What the steps of the plan raise; from `compute` on the charge stays.
+    """
+    plan.rehearse()
+    if plan.replay is None:
+        return _anew(plan, ledger, payer)
+    with ledger.turn(plan.question):
+        kept = _kept(plan, ledger)
+        return _anew(plan, ledger, payer) if kept is None else plan.replay(kept)
+
+
+def _kept(plan: ReleasePlan[Noisy, Answer], ledger: Ledger) -> Any:
+    """What the ledger kept of the same question; None where it has none."""
+    if plan.file is None:
+        return ledger.replay(plan.question)
+    found = ledger.replay_into(plan.question, plan.file)  # type: ignore[arg-type]  # as below
+    return plan.file if found else None
+
+
+def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Answer:
+    plan.probe()
+    see_loss(plan, payer.neighbours)
+    with ledger.room(plan.size) as room:
+        charge = bill().charge(
+            ledger,
+            plan.question,
+            plan.loss,
+            lambda: payer.charge(plan.question, plan.loss, plan.caps, plan.words),
+        )
+        draw = Draw(plan.uses)
+        noisy = plan.compute(draw)
+        draw.see_all_drawn()
+        answer, kept = plan.answer(noisy)
+        room.give_back()
+        ledger.settle(charge, kept)  # type: ignore[arg-type]  # a file of bytes is one, whatever its class
+    return answer
+
+
+def see_loss(plan: ReleasePlan[Noisy, Answer], neighbours: str) -> None:
+    """See that the loss which is charged is the composition of the losses of what is drawn.
+
+    Args:
+        plan: with the loss that is charged.
+        neighbours: those of the policy.
+
+    Raises:
+        QueryRefused: it is another one, or a sensitivity speaks of other neighbours.
+    """
+    from discreet.accounting.composition import parallel, sequential
+    from discreet.accounting.pricing import loss_of
+
+    if any(use.neighbours != neighbours for use in plan.uses.values()):
+        raise QueryRefused(
+            "The sensitivity of this question is for other neighbours than the policy's.", REPORT
+        )
+    sets: dict[tuple[str, str], list[Loss]] = {}
+    for name, use in plan.uses.items():
+        own = ("alternatives", use.alternatives) if use.alternatives else ("use", name)
+        sets.setdefault(own, []).append(loss_of(use.mechanism.event(use.neighbours)))
+    if sequential(map(parallel, sets.values())) != plan.loss:
+        raise QueryRefused("The noise of this question does not add up to its privacy loss.", REPORT)

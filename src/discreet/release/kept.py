@@ -1,0 +1,126 @@
+"""The noisy integers of an answer as the ledger keeps them: block by block, each column in the narrowest type.
+
+They are noisy, so keeping them keeps no secret. An answer may have ten million groups, which is why they are written
+and read a block at a time.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import zipfile
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from discreet import arrow
+from discreet.release.answer import Release, table_bytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+_NARROW = (np.int8, np.int16, np.int32)
+
+
+class Packer:
+    """Puts an answer and its noisy integers into one piece, block by block."""
+
+    def __init__(self, into: IO[bytes], made: dt.datetime) -> None:
+        self._archive = zipfile.ZipFile(into, "w", zipfile.ZIP_STORED)  # the pieces are compressed already
+        self._archive.writestr("about.json", json.dumps({"made": made.isoformat()}))
+        self._blocks: dict[tuple[int, int], int] = {}
+
+    def block(self, number: int, part: int, entries: Integers) -> None:
+        """Add noisy integers of the next groups of a release.
+
+        Args:
+            number: of the release.
+            part: whose measures they belong to.
+            entries: int64 array (groups, entries of the part).
+        """
+        at = self._blocks.get((number, part), 0)
+        self._archive.writestr(_name(number, part, at), table_bytes(_narrowed(entries)))
+        self._blocks[number, part] = at + 1
+
+    def table(self, name: str, table: pa.Table) -> None:
+        """Add a table that is released, under a name of its own."""
+        self._archive.writestr(f"{name}.arrow", table_bytes(table))
+
+    def answer(self, release: Release) -> None:
+        """Add the answer itself."""
+        self._archive.writestr("answer.arrow", release.to_bytes())
+
+    def close(self) -> None:
+        """Write the end."""
+        self._archive.close()
+
+
+def made_of(archive: zipfile.ZipFile) -> dt.datetime:
+    """When an answer that was kept was made."""
+    return dt.datetime.fromisoformat(json.loads(archive.read("about.json"))["made"])
+
+
+def answer_of(archive: zipfile.ZipFile) -> Release | None:
+    """The answer itself; None where it follows from the integers."""
+    kept = "answer.arrow" in archive.namelist()
+    return Release.from_bytes(archive.read("answer.arrow")) if kept else None
+
+
+def table_of(archive: zipfile.ZipFile, name: str) -> pa.Table:
+    """A table that was added under a name."""
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(archive.read(f"{name}.arrow")).read_all()
+
+
+def block_of(archive: zipfile.ZipFile, number: int, part: int, at: int) -> Integers | None:
+    """The noisy integers of one block of a part of a release, by its number; None behind the last block."""
+    import pyarrow as pa
+
+    try:
+        data = archive.read(_name(number, part, at))
+    except KeyError:
+        return None
+    return _wide(pa.ipc.open_stream(data).read_all())
+
+
+def _name(number: int, part: int, block: int) -> str:
+    return f"release{number}/{part}/{block}.arrow"
+
+
+def _narrowed(entries: Integers) -> pa.Table:
+    """The columns in the narrowest integers that hold them; wide ones are split, for the low half is all noise."""
+    import pyarrow as pa
+
+    data: dict[str, pa.Array] = {}
+    for at in range(entries.shape[1]):
+        column = entries[:, at]
+        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+        kind = _fitting(low, high)
+        if kind is None:
+            upper = column >> 32
+            data[f"low{at}"] = arrow.column(column.astype(np.uint32))
+            data[f"high{at}"] = arrow.column(upper.astype(_fitting(low >> 32, high >> 32) or np.int32))
+        else:
+            data[f"{at}"] = arrow.column(column.astype(kind))
+    return pa.table(data)
+
+
+def _fitting(low: int, high: int) -> type[np.signedinteger] | None:
+    return next((kind for kind in _NARROW if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max), None)
+
+
+def _wide(table: pa.Table) -> Integers:
+    names = table.column_names
+    count = sum(not name.startswith("high") for name in names)
+    out = np.empty((len(table), count), np.int64, order="F")
+    for at in range(count):
+        if str(at) in names:
+            out[:, at] = arrow.numbers(table.column(str(at)))
+        else:
+            high = arrow.numbers(table.column(f"high{at}")).astype(np.int64)
+            out[:, at] = (high << 32) | arrow.numbers(table.column(f"low{at}"))
+    return out

@@ -1,0 +1,87 @@
+"""What may be asked of a session, read once: the text, the cost, and how the answer is to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet.ledger import Loss
+from discreet.rational import Number, epsilon_of
+from discreet.session.parameters import delta_of, emphasis_of, level_of, limits_of
+from discreet.sql.intervals.simultaneous import Level
+from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits
+
+ONE = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, with all its parameters read and in range.
+
+    Attributes:
+        text: as the analyst wrote it.
+        epsilon: the privacy loss of all of it.
+        delta: what may be spent to find groups; 0 for nothing.
+        confidence: of the intervals.
+        simultaneous: whether all intervals together have it.
+        limits: how much of one unit counts.
+        split: how many times its usual share of epsilon a column gets.
+    """
+
+    text: str
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    confidence: float = 0.95
+    simultaneous: bool = False
+    limits: Limits = NO_LIMITS
+    split: Emphasis = ()
+
+    @classmethod
+    def read(
+        cls,
+        text: str,
+        epsilon: Number,
+        *,
+        confidence: float = 0.95,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        split: Mapping[str, Number] | None = None,
+        simultaneous: bool = False,
+    ) -> Question:
+        """Read the parameters of a question.
+
+        Args:
+            text: one SELECT; it is parsed later.
+            epsilon: as for `Session.sql`.
+            confidence: as for `Session.sql`.
+            delta: as for `Session.sql`.
+            max_rows: as for `Session.sql`.
+            max_groups: as for `Session.sql`.
+            split: as for `Session.sql`.
+            simultaneous: as for `Session.sql`.
+
+        Raises:
+            InvalidParameter: one of them is of the wrong type or out of range.
+        """
+        level = level_of(confidence, simultaneous)
+        limits = limits_of(max_rows, max_groups)
+        return cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split))
+
+    @property
+    def level(self) -> Level:
+        """How sure the intervals are."""
+        return Level(self.confidence, self.simultaneous)
+
+    def at(self, epsilon: Fraction) -> Question:
+        """The same question for another epsilon."""
+        return replace(self, epsilon=epsilon)
+
+    def loss(self, finds: bool) -> Loss:
+        """What it costs.
+
+        Args:
+            finds: whether it has groups that must be found, for which alone a delta is spent.
+        """
+        return Loss(self.epsilon, self.delta if finds else 0)

@@ -1,0 +1,51 @@
+"""Which mechanisms the releases of a question use: the same draw the noise and price the question.
+
+A measure is one vector over all groups, with the scale of its share of epsilon. Where groups must be found, their
+counts of units are a use of their own; a measure that is answered by those counts is not drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from discreet.mechanisms.laplace_vector import LaplaceVector
+from discreet.release.draw import Use
+from discreet.sql.plan.plan import ReleasePlan
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import Neighbours
+
+
+def groups(release: ReleasePlan) -> str:
+    """The name of the use that finds the groups of a release."""
+    return f"{release.name} groups"
+
+
+def measure(release: ReleasePlan, at: int) -> str:
+    """The name of the use that makes a measure of a release noisy."""
+    return f"{release.name} {at}"
+
+
+def uses_of(releases: Iterable[ReleasePlan]) -> dict[str, Use]:
+    """The uses of mechanisms of some releases, by name."""
+    out: dict[str, Use] = {}
+    for release in releases:
+        neighbours: Neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
+        found = release.discovery
+        if found is not None:
+            out[groups(release)] = Use(
+                found.mechanism(release), neighbours, None, _set(release, found.measure)
+            )
+        for at, one in enumerate(release.measures):
+            if found is not None and at == found.measure:
+                continue
+            noise = LaplaceVector(release.scale(at), release.sensitivity(one))
+            values = release.cells * one.entries if found is None else None
+            out[measure(release, at)] = Use(noise, neighbours, values, _set(release, at))
+    return out
+
+
+def _set(release: ReleasePlan, at: int | None) -> str:
+    """The measures of which a row moves one at most, so that they cost as much as the dearest; empty for none."""
+    return f"{release.name} {release.sets[at]}" if release.sets and at is not None else ""

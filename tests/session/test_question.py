@@ -1,0 +1,67 @@
+"""The parameters of a question are read once, in one place."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.errors import InvalidParameter
+from discreet.ledger import Loss
+from discreet.session.question import Question
+from discreet.sql.plan.planner import Limits
+
+COUNT = "SELECT COUNT(*) AS n FROM data"
+
+
+def test_a_question_holds_exact_values_and_does_not_change() -> None:
+    asked = Question.read(COUNT, 0.1, delta="1e-9", max_rows=3, split={"n": 2}, simultaneous=True)
+    assert asked == Question(
+        COUNT, Fraction(1, 10), Fraction(1, 10**9), 0.95, True, Limits(3, None), (("n", Fraction(2)),)
+    )
+    assert asked.loss(finds=True) == Loss("1/10", "1e-9")
+    assert asked.loss(finds=False) == Loss("1/10")
+    assert asked.at(Fraction(2)) == dataclasses.replace(asked, epsilon=Fraction(2))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        asked.epsilon = Fraction(3)  # type: ignore[misc]
+
+
+def test_every_parameter_of_a_question_is_one_of_sql_with_the_same_default() -> None:
+    read, sql = (inspect.signature(one).parameters for one in (Question.read, dp.Session.sql))
+    assert {name: sql[name].default for name in read if name not in ("text", "epsilon")} == {
+        name: one.default for name, one in read.items() if name not in ("text", "epsilon")
+    }
+    assert set(sql) - set(read) == {"self", "query", "progress"}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"epsilon": None}, {"epsilon": True}, {"epsilon": 0}, {"epsilon": "x"}, {"delta": -1}, {"delta": 1},
+        {"confidence": 1}, {"simultaneous": 1}, {"max_rows": 0}, {"max_groups": 1.5}, {"split": {"n": 0}},
+        {"split": [1]},
+    ],
+)  # fmt: skip
+def test_what_is_out_of_range_is_refused_everywhere_and_costs_nothing(
+    odd: dict[str, Any], tmp_path: Any
+) -> None:
+    given = {"epsilon": 1, **odd}
+    with pytest.raises(InvalidParameter):
+        Question.read(COUNT, given.pop("epsilon"), **given)
+    given = {"epsilon": 1, **odd}
+    with dp.protect(pa.table({"age": [1, 2]}), privacy_unit="row", budget=3) as session:
+        for ask in (
+            lambda: session.sql(COUNT, **given),
+            lambda: session.preview(COUNT, **given),
+            lambda: session.write(COUNT, into=tmp_path / "a.csv", **given),
+        ):
+            with pytest.raises(InvalidParameter) as caught:
+                ask()
+            assert caught.value.charged is None
+        assert session.budget.spent == 0
+        assert session.ledger.entries() == []
