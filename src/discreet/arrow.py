@@ -104,6 +104,23 @@ def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0, dtype)
 
 
+def floats(column: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
+    """The numbers of an Arrow array as float64 array (n,): NaN for null, the nearest double for a large integer.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> floats(listed([1, None, 2**62], pa.int64()))
+        array([1.00000000e+00,            nan, 4.61168602e+18])
+    """
+    import pyarrow as pa
+
+    if column.null_count and pa.types.is_integer(column.type):
+        return np.array([np.nan if value is None else value for value in column.to_pylist()], np.float64)
+    if column.type in _dtypes():
+        return numbers(column).astype(np.float64, copy=False)
+    return numbers(column.cast(pa.float64(), safe=False))
+
+
 def taken(values: pa.Array, at: NDArray[np.int64]) -> pa.Array:
     """The values at some places.
 

@@ -308,9 +308,8 @@ def _file(kept: zipfile.ZipFile, number: int, release: ReleasePlan, extra: list[
 def _ends(
     release: ReleasePlan, at: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
 ) -> Interval:
-    import pyarrow as pa
 
-    values = arrow.numbers(shown.cast(pa.float64()))
+    values = arrow.floats(shown)
     integers = np.zeros((len(values), entries.num_columns))
     for place, column in enumerate(entries.itercolumns()):
         integers[:, place] = arrow.numbers(column)

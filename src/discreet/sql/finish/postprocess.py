@@ -208,9 +208,7 @@ def of_one_group(plan: Plan) -> bool:
 
 def ordered(values: pa.Table, name: str, ends: Interval) -> Interval:
     """The ends of an interval around its value: low <= value <= high, whatever the draws were."""
-    import pyarrow as pa
-
-    return around(np.asarray(arrow.numbers(values.column(name).cast(pa.float64()))), ends)
+    return around(arrow.floats(values.column(name)), ends)
 
 
 def around(own: Floats, ends: Interval) -> Interval:

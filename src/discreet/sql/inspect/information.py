@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.policy import Policy
 from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
@@ -73,7 +74,8 @@ def _table(rows: list[tuple[Any, ...]], kinds: list[tuple[str, pa.DataType]]) ->
 
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(kinds)
     return pa.table(
-        [pa.array(c, kind) for c, (_, kind) in zip(columns, kinds, strict=True)], [name for name, _ in kinds]
+        [arrow.listed(c, kind) for c, (_, kind) in zip(columns, kinds, strict=True)],
+        [name for name, _ in kinds],
     )
 
 

@@ -93,15 +93,13 @@ def _orders(plan: Plan, name: str, at: int) -> bool:
 
 def _drowned(plan: Plan, values: pa.Table, confidence: float, groups: int) -> tuple[str, float] | None:
     """A count or a sum of which all shown lie within the largest noise of all groups, and how far that reaches."""
-    import pyarrow as pa
-
     _, has_cell = shared_with_cell(plan)
     if not has_cell or not len(values):
         return None
     (release,) = plan.releases
     for name, at in aggregate_columns(plan).items():
         width = linear_half_width(release, release.aggregates[at], each(confidence, groups))
-        numbers = arrow.numbers(values.column(name).cast(pa.float64()))
+        numbers = arrow.floats(values.column(name))
         if width is None or not _orders(plan, name, at):
             continue
         if (np.abs(numbers[~np.isnan(numbers)]) <= width).all():

@@ -111,6 +111,5 @@ def _percentiles(drawn: Floats, confidence: float) -> Interval:
 
 
 def _floats(table: pa.Table, at: int) -> Floats:
-    import pyarrow as pa
 
-    return np.asarray(arrow.numbers(table.column(at).cast(pa.float64())))
+    return arrow.floats(table.column(at))
