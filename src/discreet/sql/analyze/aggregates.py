@@ -22,7 +22,7 @@ class Request:
 
     Attributes:
         what: `rows`, `units`, `distinct`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop`, `stddev_samp`,
-            a quantile as `quantiles` names it, or a quantity of a pair as `moments` names it.
+            a quantile as `quantile_syntax` names it, or a quantity of a pair as `moments` names it.
         argument: over the rows; None for `rows`, and for `units` unless only some rows are looked at.
         sql: the aggregate in canonical spelling.
         other: the second argument of a quantity of a pair, y, where `argument` is x.
