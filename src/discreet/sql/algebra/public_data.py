@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.engines.schema import Type
-from discreet.policy.naming import twins
 from discreet.sql.algebra.keys import arrow_type
 
 if TYPE_CHECKING:
@@ -30,11 +29,6 @@ def arrow_kind(kind: pa.DataType) -> Type | None:
         (pa.types.is_date, Type.DATE), (pa.types.is_timestamp, Type.TIMESTAMP),
     )  # fmt: skip
     return next((found for test, found in tests if test(kind)), None)
-
-
-def alike(data: pa.Table) -> list[str]:
-    """The first columns that differ by case alone, which does not count in a query; empty when there are none."""
-    return twins(data.column_names)
 
 
 def spelled(data: pa.Table) -> pa.Table:
