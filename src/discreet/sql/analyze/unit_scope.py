@@ -306,7 +306,7 @@ def windowed(
 def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> tuple[WindowCall, Type, Span]:
     if isinstance(node.this, exp.Ntile):
         raise refuse(node, "NTILE numbers a row by the rows of other people.",
-                     rewrites.of_ntile(node.this, node.args.get("order")))  # fmt: skip
+                     rewrites.of_ntile(node.args.get("order")))  # fmt: skip
     if not frame.rows.per_unit:
         raise refuse(node, "A window over rows that are one unit each would mix units.", "Remove it.")
     partition = [binder.bind(p) for p in node.args.get("partition_by") or []]

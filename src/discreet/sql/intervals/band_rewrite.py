@@ -241,7 +241,7 @@ class _Select:
                 raise NoBandsError
             sure, fans, tail = f"bool_or({self.sure})", f"SUM({fans})", " GROUP BY ALL"
         elif self.grouped:
-            sure, tail, certain = self._groups(columns)
+            sure, tail, certain = self._groups()
             fans = f"SUM({fans})"
         else:
             sure = self.sure
@@ -320,7 +320,7 @@ class _Select:
             raise NoBandsError
         return out
 
-    def _groups(self, columns: list[Shown]) -> tuple[str, str, bool]:
+    def _groups(self) -> tuple[str, str, bool]:
         group, having = self.node.args.get("group"), self.node.args.get("having")
         sure, tail, certain = "TRUE", "", True
         if group is not None:
