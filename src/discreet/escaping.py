@@ -223,6 +223,11 @@ __all__ = [
     "markup",
     "name",
     "picture",
+    "pictured",
     "prose",
+    "row",
     "script",
+    "table",
+    "toml_document",
+    "toml_text",
 ]

@@ -212,16 +212,6 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: str, types: Mapping[str, T
     return Origin(f"memory.main.{store}", lambda: version, csv=True, files=(path,), twins=twins)
 
 
-def is_csv(source: object) -> bool:
-    """Tell whether a source is a CSV file, from its name alone."""
-    if not isinstance(source, str | os.PathLike):
-        return False
-    try:
-        return _read_url(os.fspath(source))[0] == "csv"
-    except SourceError:
-        return False
-
-
 def _database(
     connection: duckdb.DuckDBPyConnection, path: str, inner: str | None, name: str | None
 ) -> dict[str, Origin]:

@@ -1,4 +1,4 @@
-"""What the query room asks of an engine."""
+"""The methods that `discreet.sql` calls on an engine, and the errors that all engines word alike."""
 
 from __future__ import annotations
 
@@ -100,12 +100,18 @@ def in_batches(
 class Engine(Protocol):
     """Runs aggregate queries over private tables and returns nothing but integers.
 
-    An engine may have five attributes more: `batches`, which runs a query like `integers` and yields its result in
-    pieces (see `in_batches`), `place`, a text that names the database without any credential (under it
-    the ledger is found again; None when the data lives in memory), and `lacks`, the names of functions of the
-    function table that it cannot compute; a question with one of them is refused before anything is charged;
-    `slices`, into how many slices the units of a large table are best split, each of which is asked by itself so that
-    memory stays bounded (for the dialect duckdb only).
+    An engine may have more attributes, which are looked up by name:
+
+    - `batches(sql, tables, rows)` runs a query like `integers` and yields its result in pieces; see `in_batches`.
+    - `probe(sql, tables)` sees before the charge that a query could be run; see `sql.lower.probe`.
+    - `lacks` holds the names of functions of the function table that it cannot compute; a question with one of them is
+      refused before anything is charged.
+    - `place` is a text that names the database without any credential. Under it the ledger is found again; it is None
+      when the data lives in memory.
+    - `slices` is the number of slices into which the units of a large table are best split. Each is asked by itself, so
+      that memory stays bounded (for the dialect duckdb only).
+    - `files` and `patterns` are the paths that the data is read from. No answer is written over them.
+    - `csv_tables` holds the names, in lower case, of the tables whose types a policy may have to declare.
 
     Attributes:
         dialect: the SQL that `integers` understands: duckdb, postgres or spark.

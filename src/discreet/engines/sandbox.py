@@ -1,8 +1,8 @@
 """An in-memory DuckDB for arithmetic above noisy tables: it can reach no file, network or setting.
 
 The connection alone closes files, the network, extensions, the caller's variables and settings. What it
-leaves open (reading settings and catalogues, running text as SQL) harms no data, since none is in it; the
-query room refuses it by name all the same, with the lists in `functions`. One thing remains: a single value
+leaves open (reading settings and catalogues, running text as SQL) harms no data, since none is in it;
+`sql.syntax.parse` refuses it by name all the same, with the lists in `functions`. One thing remains: a single value
 may be as large as memory and a single call of a function cannot be interrupted. A server that lets strangers
 in should run the sandbox in a process of its own.
 """

@@ -60,7 +60,7 @@ def readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
         # An instant as the time stamp that it is in UTC.
         if kind.unit == "ns":
             return column.cast(pa.timestamp("ns"))
-        return _scaled(column, _PER_MICROSECOND[kind.unit], pa.timestamp("us"))
+        return in_microseconds(column)
     if pa.types.is_duration(kind) and kind.unit in _PER_MICROSECOND:
         return _scaled(column, _PER_MICROSECOND[kind.unit], pa.duration("us"))
     if pa.types.is_time(kind):
@@ -68,6 +68,13 @@ def readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_date64(kind):
         return _days(column)
     return column
+
+
+def in_microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Time stamps in seconds or milliseconds, in microseconds and in UTC; a moment beyond these is NULL."""
+    import pyarrow as pa
+
+    return _scaled(column, _PER_MICROSECOND[column.type.unit], pa.timestamp("us"))
 
 
 def within_microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -177,7 +177,7 @@ def _written_otherwise(one: disjoint.Fact, other: disjoint.Fact) -> bool:
 
 FAULTS: list[tuple[str, object]] = [
     ("_opposed", _ends), ("_opposed", _null_beside), ("_opposed", _written_otherwise), ("_any", disjoint._all),
-    ("_is_null", lambda one: True), ("KEEPS_NULL", frozenset({*disjoint.KEEPS_NULL, "coalesce"})),
+    ("is_null_literal", lambda one: True), ("KEEPS_NULL", frozenset({*disjoint.KEEPS_NULL, "coalesce"})),
     ("OPPOSITE", {"eq": "ne", "ne": "eq", "lt": "gt", "le": "gt", "gt": "lt", "ge": "lt"}),
 ]  # fmt: skip
 

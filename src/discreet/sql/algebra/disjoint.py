@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 
 from discreet.engines.schema import Type
 from discreet.sql.algebra.narrowing import MIRRORED, TESTS
-from discreet.sql.expressions.expression import Call, Expression, Literal
+from discreet.sql.expressions.expression import Call, Expression, Literal, is_null_literal
 from discreet.sql.expressions.span import number
 from discreet.sql.functions.casts import NARROW
 
@@ -132,7 +132,7 @@ def _compared(condition: Call, wanted: bool) -> Alternatives | None:
     name, args = condition.name, condition.args
     if name == "in":
         what, *literals = args
-        listed = [_constant(one, what.type) for one in literals if not _is_null(one)]
+        listed = [_constant(one, what.type) for one in literals if not is_null_literal(one)]
         if any(value is None for value in listed):
             return None
         if wanted:
@@ -143,7 +143,7 @@ def _compared(condition: Call, wanted: bool) -> Alternatives | None:
     left, right = args
     if isinstance(left, Literal):
         name, left, right = MIRRORED[name], right, left
-    if _is_null(right):
+    if is_null_literal(right):
         return NEVER  # it is NULL on every row
     value = _constant(right, left.type)
     if value is None or isinstance(left, Literal):
@@ -157,10 +157,6 @@ def _compared(condition: Call, wanted: bool) -> Alternatives | None:
             return None
         name = OPPOSITE[name]
     return (((left, Fact("in" if name == "eq" else name, (value,))),),)
-
-
-def _is_null(one: Expression) -> bool:
-    return isinstance(one, Literal) and one.value is None
 
 
 def _constant(one: Expression, kind: Type) -> Any:

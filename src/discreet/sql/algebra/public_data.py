@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.engines.schema import Type
-from discreet.policy.naming import twins
+from discreet.engines.total import in_microseconds
 from discreet.sql.algebra.keys import arrow_type
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ def arrow_kind(kind: pa.DataType) -> Type | None:
         (pa.types.is_date, Type.DATE), (pa.types.is_timestamp, Type.TIMESTAMP),
     )  # fmt: skip
     return next((found for test, found in tests if test(kind)), None)
-
-
-def alike(data: pa.Table) -> list[str]:
-    """The first columns that differ by case alone, which does not count in a query; empty when there are none."""
-    return twins(data.column_names)
 
 
 def spelled(data: pa.Table) -> pa.Table:
@@ -67,8 +62,5 @@ def _cast(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     import pyarrow.compute as pc
 
     if pa.types.is_timestamp(values.type) and values.type.unit in ("s", "ms"):
-        factor = 1000 if values.type.unit == "ms" else 1_000_000
-        whole = [None if v is None else v * factor for v in values.cast(pa.int64()).to_pylist()]
-        held = [None if v is None or not -(2**63) < v < 2**63 else v for v in whole]
-        return pa.chunked_array([pa.array(held, pa.int64()).cast(wanted)])
+        return in_microseconds(values).cast(wanted)
     return pc.cast(values, wanted, safe=False)

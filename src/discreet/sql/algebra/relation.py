@@ -222,10 +222,6 @@ class Rows:
     units: frozenset[str] = frozenset()
     fixed: bool = False
 
-    def base_tables(self) -> frozenset[str]:
-        """The private tables that the rows come from."""
-        return frozenset(scan.table.name for scan in scans(self.relation))
-
 
 def scan(table: PrivateTable) -> Rows:
     """The rows of a private table."""

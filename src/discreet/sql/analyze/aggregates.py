@@ -22,7 +22,7 @@ class Request:
 
     Attributes:
         what: `rows`, `units`, `distinct`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop`, `stddev_samp`,
-            a quantile as `quantiles` names it, or a quantity of a pair as `moments` names it.
+            a quantile as `quantile_syntax` names it, or a quantity of a pair as `moments` names it.
         argument: over the rows; None for `rows`, and for `units` unless only some rows are looked at.
         sql: the aggregate in canonical spelling.
         other: the second argument of a quantity of a pair, y, where `argument` is x.
@@ -69,11 +69,11 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
         return _distinct(node, binder, units, condition, sql)
     what = quantile_asked(node, binder)
     if what is not None:
-        return Request(what[0], _filtered(_number(what[1], node, binder, within), condition), sql)
+        return Request(what[0], filtered(_number(what[1], node, binder, within), condition), sql)
     pair = PAIRS.get(type(node))
     if pair is not None:
         y, x = (_number(node.args[key], node, binder, within) for key in ("this", "expression"))
-        return Request(pair, _filtered(x, condition), sql, _filtered(y, condition))
+        return Request(pair, filtered(x, condition), sql, filtered(y, condition))
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
         raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
     if isinstance(node, exp.CountIf):
@@ -86,7 +86,7 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
         argument = binder.presence(node.this)
         if constant(argument) or not argument.span.nullable:
             return Request("rows", None, sql) if condition is None else _counted(condition, sql)
-        return Request("count", _filtered(argument, condition), sql)
+        return Request("count", filtered(argument, condition), sql)
     name = NUMERIC.get(type(node))
     better = rewrites.of_aggregate(node) if name is None else None
     if better is not None:
@@ -95,7 +95,7 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
         raise binder.refuse(node, "This aggregate is not supported.",
                             "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX, COVAR_POP, CORR "
                             "or REGR_SLOPE.")  # fmt: skip
-    return Request(name, _filtered(_number(node.this, node, binder, within), condition), sql)
+    return Request(name, filtered(_number(node.this, node, binder, within), condition), sql)
 
 
 def _number(node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder) -> Expression:
@@ -126,9 +126,9 @@ def _distinct(
                             "Leave DISTINCT out, or count one expression, such as concat(a, ' ', b).")  # fmt: skip
     argument = binder.bind(node.this.expressions[0])
     if isinstance(argument, Column) and argument.name in units:
-        some = None if condition is None else _filtered(Literal(1, Type.INTEGER), condition)
+        some = None if condition is None else filtered(Literal(1, Type.INTEGER), condition)
         return Request("units", some, sql)
-    return Request("distinct", _filtered(argument, condition), sql)
+    return Request("distinct", filtered(argument, condition), sql)
 
 
 def _counted(condition: Expression, sql: str) -> Request:
@@ -136,7 +136,8 @@ def _counted(condition: Expression, sql: str) -> Request:
     return Request("count", one, sql)
 
 
-def _filtered(argument: Expression, condition: Expression | None) -> Expression:
+def filtered(argument: Expression, condition: Expression | None) -> Expression:
+    """The argument where FILTER holds, and NULL elsewhere."""
     return argument if condition is None else fn.case([(condition, argument)], Literal(None, argument.type))
 
 

@@ -13,7 +13,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.analyze.opaque_columns import about_opaque
-from discreet.sql.expressions.expression import Call, Column, Expression, Literal, weight
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal, is_null_literal, weight
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import BY_NAME, DIRECT, FLAGS, PLACES, TYPE_WORDS, unknown
 from discreet.sql.syntax.refusal import place, refuse
@@ -190,7 +190,7 @@ class Binder:
     def aligned(self, bound: list[Expression], nodes: list[exp.Expr]) -> list[Expression]:
         """Read a text literal beside a date as a date, and an untyped NULL as whatever stands beside it."""
         temporal = next((b.type for b in bound if b.type in (D, S)), None)
-        typed = next((b.type for b in bound if not (isinstance(b, Literal) and b.value is None)), None)
+        typed = next((b.type for b in bound if not is_null_literal(b)), None)
         out: list[Expression] = []
         for one, node in zip(bound, nodes, strict=True):
             if isinstance(one, Literal) and isinstance(one.value, str) and temporal is not None:
@@ -215,7 +215,7 @@ class Binder:
 
     def unify(self, node: exp.Expr, bound: list[Expression]) -> list[Expression]:
         """Widen expressions to the least type that holds them all."""
-        kinds = [b.type for b in bound if not (isinstance(b, Literal) and b.value is None)]
+        kinds = [b.type for b in bound if not is_null_literal(b)]
         kind = fn.common_type(kinds) if kinds else I
         if kind is None:
             words = " and ".join(dict.fromkeys(TYPE_WORDS[k] for k in kinds))

@@ -13,9 +13,10 @@ from sqlglot import exp
 from discreet import far
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
+from discreet.policy.naming import twins
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.multiplicity import most_alike, unique_on
-from discreet.sql.algebra.public_data import alike, arrow_kind, spelled
+from discreet.sql.algebra.public_data import arrow_kind, spelled
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.opaque_columns import about_column
@@ -250,7 +251,7 @@ def join_public(
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
                      "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
-    same = alike(data)
+    same = twins(data.column_names)
     if same:
         raise refuse(clause.node.this, left.text, f"{name} has two columns {same[0]} and {same[1]}, but case does not "
                      "count in a query.", "Rename one of them with AS.")  # fmt: skip

@@ -18,6 +18,7 @@ from discreet.policy.naming import twins
 from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows, UnitAggregate, WindowCall
+from discreet.sql.analyze.aggregates import filtered
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.implied_bounds import of_count, of_sum
@@ -160,7 +161,7 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[Unit
     some, many = Span(Fraction(0), None, nullable=False), of_count(rows)
     if isinstance(node, exp.CountIf):
         one = fn.case([(binder.condition(node.this), Literal(1, Type.INTEGER))], Literal(None, Type.INTEGER))
-        return UnitAggregate({"": "COUNT({0})"}, _filtered(one, condition), many), Type.INTEGER, some
+        return UnitAggregate({"": "COUNT({0})"}, filtered(one, condition), many), Type.INTEGER, some
     if isinstance(node, exp.Count):
         distinct = isinstance(node.this, exp.Distinct)
         inner = node.this.expressions[0] if distinct else node.this
@@ -172,39 +173,35 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[Unit
                     Span(Fraction(1), None, nullable=False),
                 )
             return (
-                UnitAggregate({"": "COUNT({0})"}, _filtered(Literal(1, Type.INTEGER), condition), many),
+                UnitAggregate({"": "COUNT({0})"}, filtered(Literal(1, Type.INTEGER), condition), many),
                 Type.INTEGER,
                 some,
             )
         sql = "COUNT(DISTINCT {0})" if distinct else "COUNT({0})"
         argument = binder.bind(inner) if distinct else binder.presence(inner)
-        return UnitAggregate({"": sql}, _filtered(argument, condition), many), Type.INTEGER, some
+        return UnitAggregate({"": sql}, filtered(argument, condition), many), Type.INTEGER, some
     better = rewrites.of_unit_aggregate(node)
     if better is not None:
         raise binder.refuse(node, *better)
     if isinstance(node.this, exp.Distinct | exp.Order) or node.args.get("expressions"):
         raise binder.refuse(node, "An aggregate takes one argument here.", "Write it plainly.")
     if isinstance(node, exp.Min | exp.Max):
-        argument = _filtered(binder.bind(node.this), condition)
+        argument = filtered(binder.bind(node.this), condition)
         spelling = {"": f"{node.key.upper()}({{0}})"}
         if argument.type is Type.BOOLEAN:  # of which PostgreSQL has no least one
             spelling["postgres"] = "BOOL_AND({0})" if isinstance(node, exp.Min) else "BOOL_OR({0})"
         return UnitAggregate(spelling, argument), argument.type, argument.span.null()
     if isinstance(node, exp.LogicalOr | exp.LogicalAnd):
-        truth = _filtered(binder.condition(node.this), condition)
+        truth = filtered(binder.condition(node.this), condition)
         name = "BOOL_OR" if isinstance(node, exp.LogicalOr) else "BOOL_AND"
         return UnitAggregate({"": f"{name}({{0}})"}, truth), Type.BOOLEAN, truth.span.null()
     if isinstance(node, exp.Sum | exp.Avg):
-        argument, step = _summable(node, _filtered(binder.bind(node.this), condition), binder)
+        argument, step = _summable(node, filtered(binder.bind(node.this), condition), binder)
         sql, kind, span = _sum_sql(isinstance(node, exp.Avg), argument, step)
         follows = of_sum(argument.span, step, rows) if isinstance(node, exp.Sum) else None
         return UnitAggregate(_in_dialects(sql, ""), argument, follows), kind, span
     raise binder.refuse(node, f"{node.key.upper()} is not supported per unit.",
                         "Use COUNT, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND.")  # fmt: skip
-
-
-def _filtered(argument: Expression, condition: Expression | None) -> Expression:
-    return argument if condition is None else fn.case([(condition, argument)], Literal(None, argument.type))
 
 
 def _summable(node: exp.Expr, argument: Expression, binder: Binder) -> tuple[Expression, Fraction]:
@@ -309,7 +306,7 @@ def windowed(
 def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> tuple[WindowCall, Type, Span]:
     if isinstance(node.this, exp.Ntile):
         raise refuse(node, "NTILE numbers a row by the rows of other people.",
-                     rewrites.of_ntile(node.this, node.args.get("order")))  # fmt: skip
+                     rewrites.of_ntile(node.args.get("order")))  # fmt: skip
     if not frame.rows.per_unit:
         raise refuse(node, "A window over rows that are one unit each would mix units.", "Remove it.")
     partition = [binder.bind(p) for p in node.args.get("partition_by") or []]

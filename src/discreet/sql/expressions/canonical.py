@@ -15,15 +15,11 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import Value
-
-if TYPE_CHECKING:
-    pass
 
 ONE_ZERO = {"": "({0} + CAST(0 AS DOUBLE))"}
 NO_NAN = {"": "NULLIF({0} + CAST(0 AS DOUBLE), CAST('NaN' AS DOUBLE))"}

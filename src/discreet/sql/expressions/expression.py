@@ -113,6 +113,11 @@ def spelling_of(call: Call, dialect: str) -> str:
     return writer(call) if writer is not None else call.spelling.get(dialect) or call.spelling[""]
 
 
+def is_null_literal(expression: Expression) -> bool:
+    """Whether an expression is the word NULL."""
+    return isinstance(expression, Literal) and expression.value is None
+
+
 def constant(argument: Expression | None) -> bool:
     """Whether an argument is a literal, whose count is the count of all rows."""
     return isinstance(argument, Literal) and argument.value is not None

@@ -169,7 +169,7 @@ def answers(
 
     Args:
         plan: of the question; `streams` is true of it.
-        kept: the noisy integers, as `settled.Packer` wrote them.
+        kept: the noisy integers, as `serialisation.Packer` wrote them.
         public: the public tables.
         confidence: of the intervals.
         folder: a private folder for noisy tables.

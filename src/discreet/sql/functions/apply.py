@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.engines.schema import Type
 from discreet.sql.expressions import span as sp
-from discreet.sql.expressions.expression import Call, Expression, Literal
+from discreet.sql.expressions.expression import Call, Expression, Literal, is_null_literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions import casts, dates, logic, numbers, postgres, shifts, spark, texts
 from discreet.sql.functions.table import INT64, TABLE, VARIADIC, B, D, F, Function, I, S, T, spread, truth
@@ -140,7 +140,7 @@ def case(branches: list[tuple[Expression, Expression]], otherwise: Expression) -
         text += f" WHEN {{{2 * at}}} THEN {{{2 * at + 1}}}"
     text += f" ELSE {{{2 * len(branches)}}} END"
     results = [result for _, result in branches] + [otherwise]
-    kind = next((r.type for r in results if not _is_null(r)), results[0].type)
+    kind = next((r.type for r in results if not is_null_literal(r)), results[0].type)
     span = sp.hull(r.span for r in results)
     return Call("case", {"": f"({text})"}, (*parts, otherwise), kind, span)
 
@@ -174,7 +174,7 @@ def widen(arg: Expression, wanted: Type) -> Expression | None:
     """The argument as the wanted type where that loses nothing; None otherwise."""
     if arg.type is wanted:
         return arg
-    if _is_null(arg):
+    if is_null_literal(arg):
         return Literal(None, wanted)
     if (arg.type, wanted) == (I, F):
         if isinstance(arg, Literal):
@@ -194,10 +194,6 @@ def common_type(kinds: list[Type]) -> Type | None:
     if set(kinds) == {D, S}:
         return S
     return None
-
-
-def _is_null(arg: Expression) -> bool:
-    return isinstance(arg, Literal) and arg.value is None
 
 
 def _calm(span: Span) -> bool:

@@ -184,7 +184,8 @@ def _errors(plan: Plan, public: Mapping[str, pa.Table], level: Level, group_rows
     answered = finish(plan, noisy, public, *level)
     out: dict[str, float] = {}
     for name, (low, high) in answered.intervals.items():
-        half = (high - low) / 2
+        with np.errstate(invalid="ignore"):  # both ends of an infinite value lie at the same infinity
+            half = (high - low) / 2
         half = half[~np.isnan(half)]
         out[name] = float(np.max(half)) if half.size else math.inf
     return out

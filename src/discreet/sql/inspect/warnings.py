@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
 from discreet.sql.expressions.expression import Call, Expression
 from discreet.sql.expressions.span import Span
@@ -36,7 +37,7 @@ def warnings_of(plan: Plan, errors: Mapping[str, float], group_rows: int) -> tup
 def _of_release(release: ReleasePlan) -> Iterator[str]:
     for part in release.parts:
         for where in _filters(part.rows.relation):
-            for one in _conjuncts(where):
+            for one in conjuncts([where]):
                 if verdict(one) is False:
                     yield f"no row passes {words(one)}, because values are clamped into their bounds first"
     for measure in release.measures:
@@ -73,14 +74,6 @@ def _filters(relation: Relation) -> Iterator[Expression]:
         yield relation.where
     for part in rel.parts(relation):
         yield from _filters(part)
-
-
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if isinstance(condition, Call) and condition.name == "and":
-        for arg in condition.args:
-            yield from _conjuncts(arg)
-    else:
-        yield condition
 
 
 def verdict(condition: Expression) -> bool | None:

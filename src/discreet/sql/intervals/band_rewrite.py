@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
+from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.band_expressions import ANYWHERE, Arithmetic, Ends, Truth
 from discreet.sql.intervals.row_identity import ID
 from discreet.sql.lower.run import CELL
@@ -87,7 +88,7 @@ class Bands:
             made = self._named(f"SELECT {listed}, TRUE AS {SURE}, 1 AS {FAN} FROM {name}")
             self.base[name.lower()] = Relation(made, shown, drawn=True)
         for name, columns in self.public.items():
-            made = self._named(f"SELECT *, TRUE AS {SURE}, 0 AS {FAN} FROM {quoted(name)}")
+            made = self._named(f"SELECT *, TRUE AS {SURE}, 0 AS {FAN} FROM {quote(name)}")
             self.base[name] = Relation(made, tuple(map(Shown, columns)))
 
     def statement(self, query: exp.Query) -> tuple[Relation, str]:
@@ -144,7 +145,7 @@ class Bands:
         sides = []
         for side in (left, right):
             items = [
-                f"{quoted(own.name + (end if own.noisy else ''))} AS {quoted(shown.name + end)}"
+                f"{quote(own.name + (end if own.noisy else ''))} AS {quote(shown.name + end)}"
                 for own, shown in zip(side.columns, columns, strict=True)
                 for end in (("__lo", "__hi") if shown.noisy else ("",))
             ]
@@ -205,7 +206,7 @@ class _Select:
         self.grouped = group is not None or any(
             has_aggregate(item) for item in [*node.expressions, *(h for h in [node.args.get("having")] if h)]
         )
-        self.sure = " AND ".join([f"{quoted(name)}.{SURE}" for name in self.sources] or ["TRUE"])
+        self.sure = " AND ".join([f"{quote(name)}.{SURE}" for name in self.sources] or ["TRUE"])
         self.certain = all(relation.certain for relation in self.sources.values())
         self.looking = False
         self._ranks()
@@ -224,12 +225,12 @@ class _Select:
             columns.append(replace(shown, noisy=ends.noisy, bent=ends.bent, single=bool(ends.only)))
             if ends.noisy:
                 items += [
-                    f"{ends.low} AS {quoted(shown.name + '__lo')}",
-                    f"{ends.high} AS {quoted(shown.name + '__hi')}",
+                    f"{ends.low} AS {quote(shown.name + '__lo')}",
+                    f"{ends.high} AS {quote(shown.name + '__hi')}",
                 ]
             else:
-                items.append(f"{ends.low} AS {quoted(shown.name)}")
-        fans = " + ".join([f"{quoted(name)}.{FAN}" for name in self.sources] or ["0"])
+                items.append(f"{ends.low} AS {quote(shown.name)}")
+        fans = " + ".join([f"{quote(name)}.{FAN}" for name in self.sources] or ["0"])
         tail, certain = "", self.certain
         if node.args.get("distinct") is not None:
             if (
@@ -240,7 +241,7 @@ class _Select:
                 raise NoBandsError
             sure, fans, tail = f"bool_or({self.sure})", f"SUM({fans})", " GROUP BY ALL"
         elif self.grouped:
-            sure, tail, certain = self._groups(columns)
+            sure, tail, certain = self._groups()
             fans = f"SUM({fans})"
         else:
             sure = self.sure
@@ -266,7 +267,7 @@ class _Select:
         for name, (holder, relation) in zip(
             self.sources, zip(self.holders, self.sources.values(), strict=True), strict=True
         ):
-            table = f"{relation.name} AS {quoted(name)}"
+            table = f"{relation.name} AS {quote(name)}"
             if isinstance(holder, exp.From):
                 out = f" FROM {table}"
                 continue
@@ -280,9 +281,9 @@ class _Select:
                 raise NoBandsError
             if side:
                 out += f" LEFT JOIN {table} ON {truth.possibly if truth else 'TRUE'}"
-                self.sure = self.sure.replace(f"{quoted(name)}.{SURE}", "TRUE")
+                self.sure = self.sure.replace(f"{quote(name)}.{SURE}", "TRUE")
             elif using:
-                out += f" JOIN {table} USING ({', '.join(quoted(column.name) for column in using)})"
+                out += f" JOIN {table} USING ({', '.join(quote(column.name) for column in using)})"
                 if any(self._find(column.name.lower(), None).noisy for column in using):
                     raise NoBandsError
             else:
@@ -319,7 +320,7 @@ class _Select:
             raise NoBandsError
         return out
 
-    def _groups(self, columns: list[Shown]) -> tuple[str, str, bool]:
+    def _groups(self) -> tuple[str, str, bool]:
         group, having = self.node.args.get("group"), self.node.args.get("having")
         sure, tail, certain = "TRUE", "", True
         if group is not None:
@@ -397,7 +398,7 @@ class _Select:
             raise NoBandsError
         (shown,) = visible
         self.local = False
-        ends = [quoted(shown.name + end) if shown.noisy else quoted(shown.name) for end in ("__lo", "__hi")]
+        ends = [quote(shown.name + end) if shown.noisy else quote(shown.name) for end in ("__lo", "__hi")]
         low, high = (
             f"(SELECT {name}({end}) FROM {relation.name})"
             for name, end in zip(("MIN", "MAX"), ends, strict=True)
@@ -565,7 +566,7 @@ class _Select:
             surely, possibly = f"{other.high} < {own.low}", f"{other.low} {{}} {own.high}"
         strict = isinstance(function, exp.Rank | exp.DenseRank) and len(order.expressions) == 1
         sign = (">" if first.args.get("desc") else "<") + ("" if strict else "=")
-        tests = " AND ".join([f"__other.{ROW} <> {quoted(name)}.{ROW}", *same])
+        tests = " AND ".join([f"__other.{ROW} <> {quote(name)}.{ROW}", *same])
         table = f"{numbered} AS __other"
         low = f"(SELECT COUNT(*) FROM {table} WHERE {tests} AND __other.{SURE} AND {surely})"
         high = f"(SELECT COUNT(*) FROM {table} WHERE {tests} AND {possibly.format(sign)})"
@@ -573,7 +574,7 @@ class _Select:
             low = f"LEAST(1, {low})"
         made = self.bands.add(
             f"SELECT * EXCLUDE ({ROW}), 1 + {low} AS {called}__lo, 1 + {high} AS {called}__hi "
-            f"FROM {numbered} AS {quoted(name)}"
+            f"FROM {numbered} AS {quote(name)}"
         )
         self.sources[name] = replace(
             relation, name=made, columns=(*relation.columns, Shown(called, True, True)), local=False
@@ -721,13 +722,8 @@ def has_window_text(text: str) -> bool:
 
 
 def _column(source: str, shown: Shown) -> Ends:
-    place = f"{quoted(source)}."
+    place = f"{quote(source)}."
     if not shown.noisy:
-        return Ends(place + quoted(shown.name), place + quoted(shown.name))
-    low, high = (place + quoted(shown.name + end) for end in ("__lo", "__hi"))
+        return Ends(place + quote(shown.name), place + quote(shown.name))
+    low, high = (place + quote(shown.name + end) for end in ("__lo", "__hi"))
     return Ends(low, high, True, shown.bent, low if shown.single else "")
-
-
-def quoted(name: str) -> str:
-    """A name as DuckDB takes it."""
-    return '"' + name.replace('"', '""') + '"'

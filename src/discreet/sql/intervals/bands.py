@@ -24,7 +24,8 @@ from discreet import arrow
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra import keys as ks
-from discreet.sql.intervals.band_rewrite import FAN, Bands, NoBandsError, Relation, quoted
+from discreet.sql.expressions.dialect import quote
+from discreet.sql.intervals.band_rewrite import FAN, Bands, NoBandsError, Relation
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.lower.run import CELL, Noisy
 from discreet.sql.plan.plan import Aggregate, Plan, ReleasePlan
@@ -155,7 +156,7 @@ class Banded:
         for at in places:
             name = self.relation.columns[at].name
             for end, function in (("__lo", "MIN"), ("__hi", "MAX")):
-                items.append(f"{function}(CAST(b.{quoted(name + end)} AS DOUBLE)) AS {function}{at}")
+                items.append(f"{function}(CAST(b.{quote(name + end)} AS DOUBLE)) AS {function}{at}")
         sql = (
             f"{self.sql} SELECT a.__row, {', '.join(items)} FROM __answer AS a JOIN {self.relation.name} AS b "
             f"ON {same} GROUP BY a.__row"

@@ -7,7 +7,7 @@ Each noisy entry is its true integer plus a Laplace variable of known scale, so 
 errs by a weighted sum of Laplace variables, whose tail has a closed form. A mean is a ratio of two noisy entries:
 mean <= c exactly when (1 - c) a - c b <= 0, so the set of all c that a test of that inequality does not reject
 has exactly the stated coverage (Fieller 1954), however few rows there are. A quantile is found by a test, too, see
-`quantiles.Tree.interval`. Variances, covariances and what is made of them are drawn again.
+`quantile_tree.Tree.interval`. Variances, covariances and what is made of them are drawn again.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra import keys as ks
+from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals import repeated_simulation as redrawn
 from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
 from discreet.sql.intervals.row_identity import Identified, identified
@@ -179,15 +180,13 @@ def _percentile_sql(
 ) -> str:
     """Percentiles per row of the answer; a draw in which the value is missing may lie anywhere."""
     tail = max(0, int((1 - confidence) / 2 * draws))
-    match = (
-        " AND ".join(f"a.{_quote(name)} IS NOT DISTINCT FROM d.{_quote(name)}" for name in fixed) or "TRUE"
-    )
+    match = " AND ".join(f"a.{quote(name)} IS NOT DISTINCT FROM d.{quote(name)}" for name in fixed) or "TRUE"
     items = []
     for at, name in enumerate(wanted):
         values = (
-            f"list_sort(list(CAST(d.{_quote(name)} AS DOUBLE)) FILTER (WHERE d.{_quote(name)} IS NOT NULL))"
+            f"list_sort(list(CAST(d.{quote(name)} AS DOUBLE)) FILTER (WHERE d.{quote(name)} IS NOT NULL))"
         )
-        missing = f"({draws} - count(d.{_quote(name)}))"
+        missing = f"({draws} - count(d.{quote(name)}))"
         items.append(
             f"CASE WHEN {missing} = {draws} THEN NULL WHEN {missing} > {tail} THEN CAST('-Infinity' AS DOUBLE) "
             f"ELSE {values}[{tail} - {missing} + 1] END "
@@ -250,7 +249,3 @@ def plain(table: pa.Table) -> pa.Table:
                 column = column.cast(pa.float64())
         columns.append(column)
     return pa.table(columns, names=table.column_names)
-
-
-def _quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -175,7 +175,7 @@ class _Scope:
             drawn_names = [DRAWS_TABLE]
             holders, sources = [], []
         draw = exp.column(DRAW, table=exp.to_identifier(drawn_names[0]))
-        self._correlate(node, draw)
+        self._correlate(draw)
         self._join_on_draw(holders, sources, draw)
         alone = self._within_draw(node, draw)
         outputs = self._outputs(node, noisy=True)
@@ -218,7 +218,7 @@ class _Scope:
                             self.correlated.append((scope.node, scope))
         return bool(self.correlated)
 
-    def _correlate(self, node: exp.Select, draw: exp.Column) -> None:
+    def _correlate(self, draw: exp.Column) -> None:
         for query, scope in self.correlated:
             inner = query.this if isinstance(query, exp.Subquery) else query
             name = f"__s{len(scope.outputs)}"

@@ -5,14 +5,15 @@ Each column of a relation is canonical: values that compare as equal are alike, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.relation import RAW, UNIT, Relation, unit_of
 from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.dialect import quote, typed
-from discreet.sql.expressions.expression import Expression, leaves, spell
+from discreet.sql.expressions.expression import spell
 from discreet.sql.lower.common_subexpressions import Steps
 
 
@@ -40,10 +41,6 @@ def names_of(relation: Relation) -> set[str]:
     return names
 
 
-def _read(expressions: Iterable[Expression | None]) -> set[str]:
-    return {c.name for e in expressions if e is not None for c in leaves(e)}
-
-
 def _list(items: list[str]) -> str:
     return ", ".join(items) or "1 AS one"
 
@@ -67,13 +64,13 @@ def _scan(relation: rel.Scan, needed: set[str], dialect: str) -> str:
 
 
 def _select(relation: rel.Select, needed: set[str], dialect: str) -> str:
-    used, steps = _read([relation.where]), Steps(dialect)
+    used, steps = read([relation.where]), Steps(dialect)
     if relation.items is None:
         used |= needed
         items = [quote(name, dialect) for name in sorted(needed)]
     else:
         kept = [(name, item) for name, item in relation.items if name in needed]
-        used |= _read(item for _, item in kept)
+        used |= read(item for _, item in kept)
         items = [
             f"{spell(canonical(steps.reduced(item)), dialect)} AS {quote(name, dialect)}"
             for name, item in kept
@@ -86,7 +83,7 @@ def _select(relation: rel.Select, needed: set[str], dialect: str) -> str:
 
 
 def _join(relation: rel.Join, needed: set[str], dialect: str) -> str:
-    used = needed | _read([relation.on])
+    used = needed | read([relation.on])
     left, right = (to_sql(side, used, dialect) for side in (relation.left, relation.right))
     on = f"l.{quote(UNIT, dialect)} = r.{quote(UNIT, dialect)}"
     if relation.on is not None:
@@ -100,7 +97,7 @@ def _join(relation: rel.Join, needed: set[str], dialect: str) -> str:
 
 
 def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: str) -> str:
-    used = needed | _read([relation.on])
+    used = needed | read([relation.on])
     left = to_sql(relation.left, used, dialect)
     on = "TRUE" if relation.on is None else spell(relation.on, dialect)
     items = [quote(name, dialect) for name in sorted(needed)]
@@ -113,7 +110,7 @@ def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: str) -> st
 
 
 def _matching(relation: rel.Matching, needed: set[str], dialect: str) -> str:
-    used = _read([relation.on])
+    used = read([relation.on])
     left = to_sql(relation.left, needed | used, dialect)
     right = to_sql(relation.right, used, dialect)
     test = f"r.{quote(UNIT, dialect)} = l.{quote(UNIT, dialect)}"
@@ -137,7 +134,7 @@ def _union(relation: rel.Union, needed: set[str], dialect: str) -> str:
 
 def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: str) -> str:
     aggregates = [(name, a) for name, a in relation.aggregates if name in needed]
-    used = _read([*(item for _, item in relation.keys), *(a.argument for _, a in aggregates)])
+    used = read([*(item for _, item in relation.keys), *(a.argument for _, a in aggregates)])
     steps = Steps(dialect)
     keys = [spell(canonical(steps.reduced(item)), dialect) for _, item in relation.keys]
     items = [f"{sql} AS {quote(name, dialect)}" for sql, (name, _) in zip(keys, relation.keys, strict=True)]
@@ -160,7 +157,7 @@ def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: str) -> str:
 def _windowed(relation: rel.Windowed, needed: set[str], dialect: str) -> str:
     windows = [(name, w) for name, w in relation.windows if name in needed]
     plain = needed - {name for name, _ in relation.windows}
-    used = plain | _read(
+    used = plain | read(
         e for _, w in windows for e in [*w.args, *w.partition, *(expression for expression, _ in w.order)]
     )
     inner = to_sql(relation.source, used, dialect)

@@ -151,8 +151,8 @@ def exact_integers(
     """The integers of a release before any noise. Never shown, logged or raised.
 
     Privacy: when one unit is added, removed or (with a unit factor of 2) replaced, the integers of measure i
-    move by at most `release.sensitivity(measure i)` in L1; see measures.py, moments.py and quantiles.py for the
-    arguments.
+    move by at most `release.sensitivity(measure i)` in L1; see measure.py, moments.py and quantile_tree.py
+    for the arguments.
 
     Args:
         release: the plan; its keys are public or found.

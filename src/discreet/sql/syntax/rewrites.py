@@ -111,7 +111,7 @@ def of_pivot(node: exp.Pivot, table: str) -> str:
     )
 
 
-def of_ntile(node: exp.Expr, order: exp.Expr | None) -> str:
+def of_ntile(order: exp.Expr | None) -> str:
     """The fix of NTILE, which numbers rows by those of other people."""
     x = sql(order.expressions[0].this) if order is not None and order.expressions else "x"
     return (

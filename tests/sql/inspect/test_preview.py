@@ -49,3 +49,12 @@ def test_the_fault_is_caught_that_a_sum_is_imagined_at_its_largest(monkeypatch: 
 
     monkeypatch.setattr(Measure, "invented", invented)
     assert ratio("LN(SUM(x))", (0, 100)) < 0.6
+
+
+def test_a_column_that_is_infinite_has_an_unknown_error() -> None:
+    """Warnings are errors here: the two ends, both infinite, are subtracted without one."""
+    query = (
+        "WITH x AS (SELECT a, COUNT(*) AS n FROM data GROUP BY a) SELECT a, SUM(1e400) OVER () AS r FROM x"
+    )
+    with dp.protect(pa.table({"a": [1]}), privacy_unit="row", bounds={"a": (0, 9)}, budget=1) as session:
+        assert session.preview(query, epsilon=1).errors == {"r": float("inf")}
