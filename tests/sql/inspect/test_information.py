@@ -29,8 +29,9 @@ LOOKS = [
     "PRAGMA table_info('visits')", "PRAGMA show_tables", "SHOW COLUMNS FROM visits", "DESCRIBE counties",
     "SELECT * FROM information_schema.tables", "FROM information_schema.columns",
     "SELECT c.column_name FROM Information_Schema.COLUMNS AS c WHERE c.table_name = 'visits'",
-    "SELECT table_name, COUNT(*) AS n FROM information_schema.columns GROUP BY ALL",
-    "SELECT columns.table_name FROM information_schema.columns JOIN information_schema.tables USING (table_name)",
+    "SELECT table_name, COUNT(*) AS n FROM information_schema.columns GROUP BY ALL ORDER BY ALL",
+    "SELECT columns.table_name FROM information_schema.columns JOIN information_schema.tables USING (table_name) "
+    "ORDER BY ALL",
 ]  # fmt: skip
 
 
