@@ -306,7 +306,7 @@ def _ends(
 ) -> Interval:
     import pyarrow as pa
 
-    values = arrow.numbers(shown.cast(pa.float64()))
+    values = arrow.numbers(shown.cast(pa.float64(), safe=False))
     integers = np.zeros((len(values), entries.num_columns))
     for place, column in enumerate(entries.itercolumns()):
         integers[:, place] = arrow.numbers(column)

@@ -210,7 +210,7 @@ def ordered(values: pa.Table, name: str, ends: Interval) -> Interval:
     """The ends of an interval around its value: low <= value <= high, whatever the draws were."""
     import pyarrow as pa
 
-    return around(np.asarray(arrow.numbers(values.column(name).cast(pa.float64()))), ends)
+    return around(np.asarray(arrow.numbers(values.column(name).cast(pa.float64(), safe=False))), ends)
 
 
 def around(own: Floats, ends: Interval) -> Interval:

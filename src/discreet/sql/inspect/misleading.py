@@ -101,7 +101,7 @@ def _drowned(plan: Plan, values: pa.Table, confidence: float, groups: int) -> tu
     (release,) = plan.releases
     for name, at in aggregate_columns(plan).items():
         width = linear_half_width(release, release.aggregates[at], each(confidence, groups))
-        numbers = arrow.numbers(values.column(name).cast(pa.float64()))
+        numbers = arrow.numbers(values.column(name).cast(pa.float64(), safe=False))
         if width is None or not _orders(plan, name, at):
             continue
         if (np.abs(numbers[~np.isnan(numbers)]) <= width).all():

@@ -113,4 +113,4 @@ def _percentiles(drawn: Floats, confidence: float) -> Interval:
 def _floats(table: pa.Table, at: int) -> Floats:
     import pyarrow as pa
 
-    return np.asarray(arrow.numbers(table.column(at).cast(pa.float64())))
+    return np.asarray(arrow.numbers(table.column(at).cast(pa.float64(), safe=False)))
