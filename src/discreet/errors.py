@@ -188,10 +188,10 @@ class BudgetExceeded(DiscreetError):
         left: what is left in that account, as text.
     """
 
-    def __init__(self, account: str, asked: str, left: str) -> None:
+    def __init__(self, account: str, asked: str, left: str, fix: str = "") -> None:
         super().__init__(
             f"The budget of {account} has epsilon {left} left, and this asks for {asked}.",
-            "Ask with a smaller epsilon, or ask the steward for a larger budget.",
+            fix or "Ask with a smaller epsilon, or ask the steward for a larger budget.",
         )
         self.account = account
         self.asked = asked

@@ -59,3 +59,26 @@ def test_bounds_are_refused_when_the_policy_is_read(end: object) -> None:
         dp.protect(TABLE, privacy_unit="row", bounds={"x": (0, end)}, budget=1)
     with pytest.raises(DiscreetError):
         dp.protect(TABLE, privacy_unit="row", budget=end if isinstance(end, str) else -1)
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT g, SUM(x) AS s FROM t GROUP BY g ORDER BY s DESC LIMIT 2",
+    "SELECT MAX(s) AS m FROM (SELECT g, SUM(x) AS s FROM t GROUP BY g) AS i",
+    "SELECT g, -170803185867681033 * COUNT(*) + COUNT(*) AS big FROM t GROUP BY g",
+])  # fmt: skip
+def test_a_whole_number_beyond_those_of_a_float_is_answered_with_its_interval(sql: str) -> None:
+    """Its interval is of floats; that it is none of them must not lose an answer that was charged."""
+    table = pa.table({"g": [1, 2, 3] * 50, "x": [2**54 + 1] * 150})
+    with dp.protect(
+        {"t": table},
+        privacy_unit="row",
+        budget=1,
+        bounds={"x": (0, 2**62)},
+        keys={"g": [1, 2, 3]},
+        ledger=":memory:",
+    ) as session:
+        release = session.sql(sql, epsilon=1)
+    assert len(release)
+    for name in release.low:
+        for value, low, high in zip(release[name], release.low[name], release.high[name], strict=True):
+            assert low.as_py() <= float(value) <= high.as_py()

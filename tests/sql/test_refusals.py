@@ -43,6 +43,12 @@ def session() -> Iterator[Session]:
 HOUR = "CAST(split_part(clock, ':', 1) AS BIGINT) % 12 + CASE WHEN clock ILIKE '%PM' THEN 12 ELSE 0 END"
 PAD = "lpad(x, 3, '0')"
 CASES = [
+    ("SELECT percentile(age, 50) AS n FROM visits", "percentile(age, 50)", "QUANTILE_CONT(age, 0.5)",
+     "SELECT QUANTILE_CONT(age, 0.5) AS n FROM visits"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE age > '30'", "age > '30'", "without quotes: 30",
+     "SELECT COUNT(*) AS n FROM visits WHERE age > 30"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE age IN ('30', '31')", None, "numbers without quotes",
+     "SELECT COUNT(*) AS n FROM visits WHERE age IN (30, 31)"),
     ("SELECT cont(*) AS n FROM visits", "cont(*)", "COUNT(*)", "SELECT COUNT(*) AS n FROM visits"),
     ("SELECT averge(age) AS a FROM visits", "averge(age)", "AVG(age)", "SELECT AVG(age) AS a FROM visits"),
     ("selct COUNT(*) AS n FROM visits", "selct", "Did you mean SELECT", "SELECT COUNT(*) AS n FROM visits"),
@@ -148,7 +154,7 @@ CASES = [
     ("SELECT note, COUNT(*) AS n FROM visits GROUP BY note", "note", "CASE",
      "SELECT CASE WHEN note = 'x' THEN 'x' ELSE 'other' END AS note, COUNT(*) AS n FROM visits GROUP BY 1"),
     ("SELECT who, cost FROM visits", "who, cost FROM visits", "SELECT COUNT(*) FROM", "SELECT COUNT(*) FROM visits"),
-    ("SELECT COUNT(*) AS n FROM (SELECT * FROM visits LIMIT 3) AS v", "3", "above the aggregation",
+    ("SELECT COUNT(*) AS n FROM (SELECT * FROM visits LIMIT 3) AS v", "3", "above which it may stand",
      "SELECT COUNT(*) AS n FROM visits LIMIT 3"),
     ("SELECT COUNT(*) AS n FROM (SELECT age FROM visits UNION SELECT age FROM visits) AS v", None, "UNION ALL",
      "SELECT COUNT(*) AS n FROM (SELECT age FROM visits UNION ALL SELECT age FROM visits) AS v"),

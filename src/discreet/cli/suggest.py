@@ -31,6 +31,8 @@ _PARTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("lat", "latitude"), "-90, 90", "a latitude"),
     (("lon", "lng", "longitude"), "-180, 180", "a longitude"),
 )
+_CALENDAR = frozenset(what for _, _, what in _PARTS[:8])
+"""In the plural these count a length, which has other ends: minutes waited, hours_worked, years of education."""
 _FLAGS = ("is", "has", "was", "flag", "flagged", "active", "deleted", "enabled")
 _DATES = ("date", "dob", "birthday", "at", "on", "time", "timestamp", "datetime")
 _DAYS, _MOMENTS = "2024-01-01, 2024-12-31", "2024-01-01T00:00:00, 2024-12-31T23:59:59"
@@ -83,8 +85,8 @@ def suggest(name: str, kind: str) -> tuple[str, str] | None:
     Example:
         >>> suggest("birth_year", "INTEGER"), suggest("is_smoker", "INTEGER")
         (('bounds = [1900, 2030]', 'a year, by its name'), ('keys = [0, 1]', 'a flag, by its name'))
-        >>> suggest("cost", "FLOAT") is None
-        True
+        >>> suggest("cost", "FLOAT") is None, suggest("Time spent (minutes)", "") is None
+        (True, True)
     """
     words = words_of(name)
     if is_unit(name):
@@ -105,7 +107,8 @@ def suggest(name: str, kind: str) -> tuple[str, str] | None:
     if words and (words[0] in _FLAGS[:3] or any(word in _FLAGS[3:] for word in words)) and kind != "FLOAT":
         return "keys = [0, 1]", "a flag, by its name"
     for names, ends, what in _PARTS:
-        if any(word.removesuffix("s") in names for word in words):
+        plain = what in _CALENDAR
+        if any((word if plain else word.removesuffix("s")) in names for word in words):
             return f"bounds = [{_as(kind, ends)}]", f"{what}, by its name"
     return None
 

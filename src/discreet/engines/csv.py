@@ -61,7 +61,7 @@ def import_csv(
             else they are texts.
 
     Raises:
-        SourceError: the file cannot be read as CSV, or `types` names a column that it does not have.
+        SourceError: the file cannot be read as CSV.
     """
     found = header(path)
     fixed = _fixed(found.names, types)
@@ -105,11 +105,9 @@ def _read(connection: duckdb.DuckDBPyConnection, path: str, raw: str, found: Hea
 
 
 def _fixed(names: Sequence[str], types: Mapping[str, Type]) -> dict[str, Type]:
+    """The declared types of the columns that there are; of another the check of the policy says where it stands."""
     by_lower = {name.lower(): name for name in names}
-    for name in types:
-        if name.lower() not in by_lower:
-            raise SourceError(f"The file has no column {name}, which types names.", "Check the name.")
-    return {by_lower[name.lower()]: type_ for name, type_ in types.items()}
+    return {by_lower[name.lower()]: type_ for name, type_ in types.items() if name.lower() in by_lower}
 
 
 def _infer(connection: duckdb.DuckDBPyConnection, raw: str, names: list[str]) -> dict[str, Type]:

@@ -325,7 +325,11 @@ class Policy(Model):
         except RecursionError:
             cause, fix = f"The policy file {path} is nested too deeply.", "Write it plainly."
         except ValueError as error:
-            cause, fix = f"The policy file {path} is not TOML: {error}.", "Mend the place."
+            cause = f"The policy file {path} is not TOML: {error}."
+            fix = (
+                'Mend the place: texts stand in quotes, as in privacy_unit = "patient_id", and so does the name of a '
+                'column with spaces or signs in it, as in "Time spent" = { bounds = [0, 90] }.'
+            )
         if cause:
             raise PolicyError(cause, fix)
         policy = cls(**declared)

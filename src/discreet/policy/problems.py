@@ -89,7 +89,10 @@ def _problem(model: type[BaseModel], found: Mapping[str, Any]) -> Problem:
     place, kind = tuple(found["loc"]), found["type"]
     context = found.get("ctx", {})
     if kind == "extra_forbidden":
-        fix = instead(str(place[-1]), _model_at(model, place[:-1]).model_fields)
+        options = _model_at(model, place[:-1]).model_fields
+        fix = instead(str(place[-1]), options)
+        if "tables" in options and not fix.startswith("Did"):
+            fix += f" A table of the data is written [tables.{place[-1]}]."
         return _dotted(place), "There is no such key.", fix
     if kind == "policy":
         key = _dotted((*place, context["key"]) if context["key"] else place)

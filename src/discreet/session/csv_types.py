@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +101,8 @@ def advised(error: QueryRefused, policy: Policy, engine: Engine) -> QueryRefused
                 column.lower() in words if column.isidentifier() else column.lower() in error.place.lower()
             )
             wanted = _wanted(error.cause, rule)
-            if rule.type is None and inside and wanted:
+            unit = (table.privacy_unit or "").lower() == column.lower()
+            if rule.type in (None, "text") and inside and not unit and wanted:
                 return _with(error, column, rule, wanted, name)
     return error
 
@@ -110,10 +112,18 @@ def _wanted(cause: str, rule: ColumnPolicy) -> str:
     if rule.keys is not None:
         return ""
     if rule.bounds is not None:  # a number, and whole numbers are wanted; dates are what they are
+        if re.search(
+            "a text|a boolean", cause
+        ):  # what stands beside it is none: a type of its own helps nobody
+            return ""
         number = type_of_values(rule.bounds, None) == "float"
         return "integer" if number and re.search("not public|a number|an integer", cause) else ""
+    if "not public" in cause:
+        return "integer"
     if "a text" not in cause:
         return ""
+    if re.search(r"extract\((hour|minute|second)", cause):
+        return "timestamp"
     if "an integer" in cause:
         return "integer"
     if "a date" in cause or "a time stamp" in cause or "extract(" in cause:
@@ -124,13 +134,26 @@ def _wanted(cause: str, rule: ColumnPolicy) -> str:
 def _with(error: QueryRefused, column: str, rule: ColumnPolicy, wanted: str, table: str) -> QueryRefused:
     from discreet.policy import toml
 
-    both = {"bounds": rule.bounds, "type": wanted}
-    inside = ", ".join(f"{part} = {toml.value(value)}" for part, value in both.items() if value is not None)
+    name, rest = toml.key(column), error.fix
     seen = "a number with a fraction" if rule.bounds is not None else "a text"
+    bounds = "" if rule.bounds is None else f"bounds = {toml.value(rule.bounds)}, "
+    line = f'{name} = {{ {bounds}type = "{wanted}" }}'
+    option = f"--type {shlex.quote(f'{column}={wanted}')}, or types="
+    # A type alone would be refused again: for want of bounds, or of groups.
+    if rule.bounds is None and "takes a number" in error.cause:
+        line, option = (
+            f"{name} = {{ bounds = [0, 100] }}",
+            f"--bounds {shlex.quote(f'{column}=0:100')}, or bounds=",
+        )
+        rest = "Choose the bounds without looking at the data."
+    elif rule.bounds is None and "not public" in error.cause:
+        whole = f'{name} = {{ bounds = [0, 100], type = "integer" }}'
+        line = f'{name} = {{ keys = ["A", "B"] }}, or of whole numbers {whole},'
+        option = f"--keys {shlex.quote(f'{column}=A,B')}, or keys="
+        rest = "Choose them without looking at the data; or give a delta, and groups of many units are found."
     fix = (
-        f"{column} is a column of a CSV file and is read as {seen}; if it is something else, write "
-        f"{toml.key(column)} = {{ {inside} }} under [tables.{toml.key(table)}.columns] of the policy "
-        f"(without one --type {column}={wanted}, or types=). {error.fix}"
+        f"{column} is a column of a CSV file and is read as {seen}; if it is something else, write {line} under "
+        f"[tables.{toml.key(table)}.columns] of the policy (without one {option}). {rest}"
     )
     return QueryRefused(
         error.cause,

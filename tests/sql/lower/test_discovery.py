@@ -74,8 +74,10 @@ def test_without_a_delta_the_groups_are_refused() -> None:
 
 def test_a_budget_without_a_delta_refuses_it() -> None:
     session = protect(budget=3)
-    with pytest.raises(BudgetExceeded, match="delta"):
+    with pytest.raises(BudgetExceeded, match="No delta is granted"):
         session.sql(QUERY, epsilon=1, delta=DELTA)
+    with pytest.raises(BudgetExceeded, match="a smaller delta"):
+        protect().sql(QUERY, epsilon=1, delta=0.5)
     assert session.budget.spent == 0
 
 

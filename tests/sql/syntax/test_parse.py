@@ -298,3 +298,21 @@ def test_an_open_door_is_found(session: dp.Session, monkeypatch: pytest.MonkeyPa
     """What the check of function names is there for."""
     monkeypatch.setattr(parsing, "_refuse_functions", lambda *_: None)
     assert session.sql("SELECT version() AS v", epsilon=1).to_dict()["v"] != []
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("SELECT COUNT(*) FROM visits WHERE", "missing after WHERE"),
+    ("SELECT county, COUNT(*) FROM visits GROUP BY county ORDER BY", "missing after ORDER BY"),
+    ("SELECT COUNT(*) FROM visits LIMIT", "missing after LIMIT"),
+    ("SELECT COUNT(*) FROM visits GROUP BY", "Nothing stands after GROUP BY"),
+    ("SELECT COUNT(*) FROM", "Expected table name"),
+    ("SELECT TOP 5 county, COUNT(*) FROM visits GROUP BY county", "write LIMIT 5 at the end"),
+    ("SELECT AVG(money spent) FROM visits", "double quotes"),
+    ("UPDATE visits SET age = 3", "This is an UPDATE"), ("DELETE FROM visits", "This is a DELETE"),
+])  # fmt: skip
+def test_what_cannot_be_read_is_said_in_the_words_of_sql(text: str, words: str) -> None:
+    """Never in those of the parser: its classes and tokens are nothing to an analyst."""
+    with pytest.raises(QueryRefused) as caught:
+        parse(text)
+    assert words in str(caught.value)
+    assert not re.search("sqlglot|Token|<class", str(caught.value))

@@ -12,6 +12,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
+from discreet.sql.analyze.comparisons import COMPARISONS, of_two_types
 from discreet.sql.analyze.opaque_columns import about_opaque
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, is_null_literal, weight
 from discreet.sql.expressions.span import Span
@@ -152,6 +153,8 @@ class Binder:
         if moment is not None:
             raise self.refuse(node, f"{usage} takes a time stamp, not a text.",
                               text_moment(node, nodes[moment]))  # fmt: skip
+        if name in COMPARISONS:
+            raise self.refuse(node, *of_two_types(name, args, nodes))
         raise self.refuse(node, f"{usage} does not take {got}.", "Convert the arguments with CAST(… AS …).")
 
     def _literal(self, node: exp.Expr) -> Literal:
@@ -219,7 +222,10 @@ class Binder:
         kind = fn.common_type(kinds) if kinds else I
         if kind is None:
             words = " and ".join(dict.fromkeys(TYPE_WORDS[k] for k in kinds))
-            raise self.refuse(node, f"This mixes {words}.", "Convert them to one type with CAST(… AS …).")
+            fix = "Convert them to one type with CAST(… AS …)."
+            if T in kinds and {I, F} & set(kinds) and any(isinstance(one, Literal) for one in bound):
+                fix = "Write numbers without quotes and texts with them, or convert with CAST(… AS …)."
+            raise self.refuse(node, f"This mixes {words}.", fix)
         widened = [fn.widen(b, kind) for b in bound]
         assert all(w is not None for w in widened)
         return [w for w in widened if w is not None]

@@ -224,7 +224,8 @@ class PrivateSelect:
         for part in ("limit", "offset"):
             if self.node.args.get(part) is not None:
                 raise self.refuse(self.node.args[part], f"{part.upper()} over private rows would keep arbitrary ones.",
-                                  "Remove it, or move it above the aggregation.")  # fmt: skip
+                                  "Remove it: no rows are shown, only aggregates of them, such as COUNT(*), above "
+                                  "which it may stand.")  # fmt: skip
         items = list(self.node.expressions)
         qualify = self.node.args.get("qualify")
         frame = self.frame

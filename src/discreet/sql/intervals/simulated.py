@@ -246,6 +246,6 @@ def plain(table: pa.Table) -> pa.Table:
             try:
                 column = column.cast(pa.int64() if whole else pa.float64())
             except pa.ArrowInvalid:
-                column = column.cast(pa.float64())
+                column = column.cast(pa.float64(), safe=False)
         columns.append(column)
     return pa.table(columns, names=table.column_names)

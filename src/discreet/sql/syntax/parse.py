@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from itertools import pairwise
 
 import sqlglot
@@ -69,8 +70,12 @@ def spelled(text: str) -> tuple[exp.Query, str]:
             raise refuse(statement, text, rewrites.PIVOTED,
                          rewrites.of_pivot(statement, table))  # fmt: skip
         kind = type(statement).__name__.upper()
+        article = "an" if kind[0] in "AEIO" or kind == "UPDATE" else "a"
         raise refuse(
-            statement, text, f"This is a {kind} statement; only SELECT can be answered.", "Write a SELECT."
+            statement,
+            text,
+            f"This is {article} {kind} statement; only SELECT can be answered.",
+            "Write a SELECT.",
         )
     looking.rename(statement)
     return statement, _check(statement, text)
@@ -101,6 +106,10 @@ def _check(statement: exp.Query, text: str) -> str:
                                  "Name a table of the session; the steward can add one to the policy.")  # fmt: skip
             elif node.args.get("db") is not None or node.args.get("catalog") is not None:
                 raise refuse(node, text, *looking.no_schema(node))
+        if isinstance(node, exp.Group) and not any(node.args.values()):
+            raise QueryRefused(
+                "Nothing stands after GROUP BY.", "Name a column there, or leave GROUP BY out."
+            )
         if isinstance(node, exp.Identifier) and node.name.startswith(RESERVED):
             raise refuse(
                 node, text, "Names that begin with two underscores are reserved.", "Choose another name."
@@ -154,7 +163,7 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
     details = getattr(error, "errors", None) or [{}]
     first = details[0]
     line, column = int(first.get("line") or 0), int(first.get("col") or 0)
-    what = str(first.get("description") or "the text ends inside a quote or a comment").rstrip(".")
+    what = _in_words(str(first.get("description") or "the text ends inside a quote or a comment"))
     picture = ""
     if line:
         shown = text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""
@@ -166,8 +175,33 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
         start, end, keyword = meant
         return at(text, start, end, f"This is not SQL that can be read: {what}.",
                         f"Did you mean {keyword}, where it says {text[start:end]}?")  # fmt: skip
-    return QueryRefused(f"This is not SQL that can be read: {what}.", "Check the spelling there.",
+    top = re.search(r"\bselect\s+top\s+(\d{1,9})\b", text, re.IGNORECASE)
+    fix = (
+        f"Leave TOP {top[1]} out and write LIMIT {top[1]} at the end, behind an ORDER BY."
+        if top is not None
+        else "Check the spelling there; a name with spaces or signs in it stands in double quotes."
+    )
+    return QueryRefused(f"This is not SQL that can be read: {what}.", fix,
                         line=line, column=column, picture=picture)  # fmt: skip
+
+
+_CLAUSES = ("WHERE", "HAVING", "ORDER BY", "LIMIT", "OFFSET", "QUALIFY", "JOIN", "AS")
+
+
+def _in_words(what: str) -> str:
+    """What the parser says, without the names of its classes.
+
+    Example:
+        >>> _in_words("Required keyword: 'this' missing for <class 'sqlglot.expressions.query.Where'>.")
+        'Something is missing after WHERE'
+        >>> _in_words("Expected table name but got <Token token_type: TokenType.SENTINEL, text: SENTINEL>")
+        'Expected table name'
+    """
+    missing = re.fullmatch(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>\.?", what)
+    if missing is not None:
+        after = {"Order": "ORDER BY", "Alias": "AS"}.get(missing[1], missing[1].upper())
+        return f"Something is missing after {after}" if after in _CLAUSES else "Something is missing here"
+    return re.sub(r" but got <.*", "", what, flags=re.DOTALL).rstrip(".")
 
 
 def _offset(text: str, line: int, column: int) -> int:

@@ -21,6 +21,7 @@ SYNONYMS = {
     "var": "variance",
     "std": "stddev",
     "sd": "stddev",
+    "percentile": "quantile_cont",
 }
 """What other systems call them."""
 KEYWORDS = (
@@ -41,6 +42,10 @@ def aggregate(name: str, node: exp.Expr) -> str:
         ('COUNT(*)', 'AVG(age)')
     """
     meant = SYNONYMS.get(name, name)
+    if called(node) == "percentile" and len(node.expressions) == 2:
+        x, share = node.expressions
+        if isinstance(share, exp.Literal) and share.is_number and 1 < float(share.name) < 100:
+            return f"QUANTILE_CONT({sql(x)}, {float(share.name) / 100:g})"
     return f"{meant.upper()}({', '.join(sql(each) for each in node.expressions)})"
 
 
