@@ -151,3 +151,14 @@ def test_a_higher_confidence_has_a_wider_interval(session: dp.Session, sql: str)
         assert ((lower <= low) & (high <= higher)).all()
         assert (higher - lower > high - low).any()
     assert simulated.needed(0.999) == 8000
+
+
+@pytest.mark.parametrize("rest", ["", " ORDER BY s DESC LIMIT 2"])
+def test_a_sum_beyond_64_bits_lies_in_its_interval(rest: str) -> None:
+    people = pa.table({"x": [2**61 + 1] * 150, "k": ["a", "b", "c"] * 50})
+    with dp.protect(
+        people, privacy_unit="row", bounds={"x": (0, 2**62)}, keys={"k": ["a", "b", "c"]}, budget=9
+    ) as session:
+        answer = session.sql(f"SELECT k, SUM(x) AS s FROM data GROUP BY k{rest}", 1).to_dict()
+    for low, value, high in zip(answer["s_low"], answer["s"], answer["s_high"], strict=True):
+        assert low <= value <= high

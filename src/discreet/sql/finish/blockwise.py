@@ -23,7 +23,7 @@ from discreet.engines.spilling import Spilling
 from discreet.errors import EngineError
 from discreet.release.draw import Draw
 from discreet.sql.algebra import keys as ks
-from discreet.sql.finish.postprocess import Answered, as_it_is, finish
+from discreet.sql.finish.postprocess import Answered, around, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
 from discreet.sql.intervals.bands import banded
 from discreet.sql.intervals.closed_form import direct
@@ -308,9 +308,8 @@ def _file(kept: zipfile.ZipFile, number: int, release: ReleasePlan, extra: list[
 def _ends(
     release: ReleasePlan, at: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
 ) -> Interval:
-
     values = arrow.floats(shown)
     integers = np.zeros((len(values), entries.num_columns))
     for place, column in enumerate(entries.itercolumns()):
         integers[:, place] = arrow.numbers(column)
-    return direct(release, release.aggregates[at], integers, values, confidence)
+    return around(values, direct(release, release.aggregates[at], integers, values, confidence))

@@ -31,7 +31,7 @@ from discreet.sql.intervals.row_mapping import (
 from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
-from discreet.sql.lower.run import CELL, EVERY, Noisy, Some, blocks
+from discreet.sql.lower.run import CELL, EVERY, LARGEST, Noisy, Some, blocks
 from discreet.sql.plan.plan import Aggregate, Plan
 from discreet.sql.plan.unknown_groups import imagined
 from discreet.sql.syntax.parse import TWINS
@@ -247,7 +247,9 @@ def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float)
     low, high = (np.empty(len(noisy.entries[at, :0])) for _ in range(2))
     for part, here in blocks(at, len(noisy.entries)):
         entries, values = noisy.of(aggregate, here), noisy.values(aggregate, here)
-        low[part], high[part] = around(values, direct(noisy.plan, aggregate, entries, values, confidence))
+        # A whole number is shown within 2^62, whatever it is; its interval holds what is shown, too.
+        shown = np.clip(values, -LARGEST, LARGEST) if aggregate.whole else values
+        low[part], high[part] = around(shown, direct(noisy.plan, aggregate, entries, values, confidence))
     return low, high
 
 
