@@ -6,7 +6,8 @@ BIN    := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP    := $(BIN)/python -m pip install --quiet
-WORKERS ?= 2
+# One for each core; each starts a PostgreSQL and, where a test asks for it, a Spark of its own.
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help demo test lint types bench bench-peers docs clean
 

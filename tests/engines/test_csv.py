@@ -103,10 +103,9 @@ def test_fixed_types_do_not_depend_on_the_data(tmp_path: Path) -> None:
     assert read(tmp_path / "t.csv", b"x\n1\n2\n", {"x": Type.TEXT}) == ({"x": "TEXT"}, {"x": ["1", "2"]})
 
 
-@pytest.mark.parametrize(("types", "words"), [({"y": "TEXT"}, "no column y"), ({"x": "LIST"}, "type LIST")])
-def test_types_that_cannot_be(tmp_path: Path, types: dict[str, Type | str], words: str) -> None:
-    with pytest.raises(SourceError, match=words):
-        read(tmp_path / "t.csv", b"x\n1\n", types)
+def test_types_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="type LIST"):
+        read(tmp_path / "t.csv", b"x\n1\n", {"x": "LIST"})
 
 
 @pytest.mark.parametrize("data", [b"", b"\n1,2\n", b"\x1f\x8bnone"])

@@ -145,7 +145,7 @@ def every_slice() -> Any:
     whole: Any = kept.kept_sql
 
     def written(*given: Any) -> str:
-        return str(whole(*given[:-1], kept.EVERY_UNIT))
+        return str(whole(*(kept.EVERY_UNIT if isinstance(one, kept.Units) else one for one in given)))
 
     return mock.patch.object(compiling, "kept_sql", written)
 
