@@ -175,12 +175,14 @@ CONDITIONS = [
      "c = 'x'"],
 ]  # fmt: skip
 """Conditions on one thing: some exclude each other, and some only seem to."""
+NO_TRUTHS = [number for number in NUMBERS if number not in ("d", "a > b")]
+"""Numbers that can stand beside a 0."""
 UNDER = [
     "COUNT(*) FILTER (WHERE {p})", "count_if({p})", "SUM({p})", "SUM(CASE WHEN {p} THEN 1 ELSE 0 END)", "AVG({p})",
     "COUNT(CASE WHEN {p} THEN {x} END)", "SUM(CASE WHEN {p} THEN {x} END)", "SUM(CASE WHEN {p} THEN {x} ELSE 0 END)",
     "AVG({x}) FILTER (WHERE {p})", "AVG(CASE WHEN {p} THEN {x} ELSE 0 END)", "VAR_POP({x}) FILTER (WHERE {p})",
     "SUM({x}) FILTER (WHERE {p})", "COUNT(DISTINCT a) FILTER (WHERE {p})", "CORR({x}, {y}) FILTER (WHERE {p})",
-    "MEDIAN({x}) FILTER (WHERE {p})", "SUM(CAST({p} AS INTEGER) * {x})", "COUNT({x})", "SUM({x})", "CORR({y}, {x})",
+    "MEDIAN({x}) FILTER (WHERE {p})", "SUM(CAST({p} AS INTEGER) * ({x}))", "COUNT({x})", "SUM({x})", "CORR({y}, {x})",
     "REGR_SLOPE({x}, {y})", "REGR_SLOPE({y}, {x})", "COUNT({x}) FILTER (WHERE {p})",
 ]  # fmt: skip
 """Aggregates over the rows that meet a condition, and some of all rows that may be measured with them."""
@@ -232,7 +234,7 @@ def questions(draw: st.DrawFn, by_unit: bool, unknown: bool = False) -> str:
         aggregates.append(form.format(x=x, y=y) + condition)
     if draw(st.integers(0, 3)) == 0:
         on = draw(st.sampled_from(CONDITIONS))
-        x, y = draw(st.sampled_from(NUMBERS)), draw(st.sampled_from(NUMBERS))
+        x, y = draw(st.sampled_from(NO_TRUTHS)), draw(st.sampled_from(NO_TRUTHS))
         several = st.lists(st.tuples(st.sampled_from(UNDER), st.sampled_from(on)), min_size=2, max_size=3)
         aggregates += [form.format(p=p, x=x, y=y) for form, p in draw(several)]
     chosen = draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
