@@ -694,7 +694,7 @@ class Session:
             simultaneous=together,
             without=answered.without,
             meanings=meanings_of(plan),
-            warnings=misled(plan, answered.values, confidence, together, whole=not streams(plan)),
+            warnings=misled(plan, answered.values, confidence, whole=not streams(plan)),
             epsilon=plan.epsilon,
             delta=plan.delta,
             notes=INVENTED if self._invented and plan.releases else notes,

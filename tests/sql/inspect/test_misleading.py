@@ -100,9 +100,9 @@ def test_all_noise_is_told_from_some(session: dp.Session) -> None:
     """Scale 2 at epsilon 1: among 500 groups the noise stays within 18 with 95 %."""
     plan = session._plan(TOP, Fraction(1))
 
-    def warned(n: list[int], together: bool = False, whole: bool = True) -> str:
+    def warned(n: list[int], whole: bool = True) -> str:
         values = pa.table({"code": [10_117, 10_118, 10_119], "n": n})
-        (warning,) = misled(plan, values, 0.95, together, whole)
+        (warning,) = misled(plan, values, 0.95, whole)
         return warning
 
     assert "the noise alone could have made every n shown: among 500 groups it reaches ± 18" in warned(
@@ -111,7 +111,7 @@ def test_all_noise_is_told_from_some(session: dp.Session) -> None:
     for some in (warned([190, 17, 9]), warned([18, 17, -9], whole=False)):
         assert "more extreme than the truth" in some
         assert "wider to allow for that" in some
-    assert "wider" in warned([190, 17, 9], together=True)
+    assert "wider" in warned([190, 17, 9])
 
 
 @pytest.mark.parametrize("sql", [

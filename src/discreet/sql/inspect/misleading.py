@@ -33,14 +33,13 @@ def meanings_of(plan: Plan) -> dict[str, str]:
     return out
 
 
-def misled(plan: Plan, values: pa.Table, confidence: float, together: bool, whole: bool) -> tuple[str, ...]:
+def misled(plan: Plan, values: pa.Table, confidence: float, whole: bool) -> tuple[str, ...]:
     """Warnings that belong beside an answer.
 
     Args:
         plan: of the question, with the groups that were found.
         values: the answer.
         confidence: of its intervals.
-        together: whether they have it together.
         whole: whether these are all rows of the answer.
     """
     cut = cut_joins(plan)
