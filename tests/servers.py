@@ -41,7 +41,12 @@ def postgres() -> str:
 
         server = get_server(tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete")
     _KEPT.append(server)
-    return str(server.get_uri())
+    url = str(server.get_uri())
+    with connect(url) as connection:
+        # Its transactions of its own would be a new version of the data, and a question asked again a new charge.
+        connection.execute("ALTER SYSTEM SET autovacuum = off")
+        connection.execute("SELECT pg_reload_conf()")
+    return url
 
 
 _KEPT: list[object] = []
