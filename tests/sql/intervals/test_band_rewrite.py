@@ -16,11 +16,11 @@ import pytest
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
+from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys
 from discreet.sql.intervals import band_expressions, band_rewrite
 from discreet.sql.intervals.band_rewrite import Bands, NoBandsError
 from discreet.sql.intervals.row_identity import identified
-from discreet.sql.lower.run import CELL
 
 TRUTHS = 12
 VISITS = pa.table({"u": [1], "age": [31], "h": [1], "a": [1]})

@@ -18,11 +18,11 @@ import pytest
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
+from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys
 from discreet.sql.intervals import simulation_rewrite as draws
 from discreet.sql.intervals.simulated import noisy_shapes
 from discreet.sql.intervals.simulation_rewrite import DRAW, DRAWS_TABLE, CannotRewriteError, Output, rewrite
-from discreet.sql.lower.run import CELL
 from discreet.sql.plan.plan import Plan
 
 DRAWS = 6

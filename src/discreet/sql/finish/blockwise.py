@@ -22,6 +22,7 @@ from discreet.engines.engine import Engine, in_batches
 from discreet.engines.spilling import Spilling
 from discreet.errors import EngineError
 from discreet.release.draw import Draw
+from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number
 from discreet.sql.algebra import keys as ks
 from discreet.sql.finish.postprocess import Answered, around, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
@@ -34,7 +35,6 @@ from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, w
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
-from discreet.sql.lower.run import CELL
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import Tree
@@ -221,13 +221,14 @@ def _spilled(
         for item in (plan.post.selects if has_cell else [])
         if item.alias_or_name not in shown and monotone_in(item.unalias(), release.name)
     }
-    under = {int(name[1:]) for item in further.values() if (name := monotone_in(item, release.name))}
+    named = (monotone_in(item, release.name) for item in further.values())
+    under = {number for name in named if name and (number := aggregate_number(name)) is not None}
     wanted: dict[int, list[str]] = {}
     for at in under.union(shown.values()):
         place = columns(release.measures)[release.aggregates[at].measure]
         wanted[at] = [f"__e{entry}" for entry in range(place.start, place.stop)]
     extra = sorted({name for names in wanted.values() for name in names})
-    beside = {f"__a{at}": f"a{at}" for at in sorted(under)}
+    beside = {f"__a{at}": aggregate_name(at) for at in sorted(under)}
     if extra:
         assert isinstance(post, exp.Select)
         for name, column in {**{name: name for name in extra}, **beside}.items():

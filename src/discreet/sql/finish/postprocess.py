@@ -14,6 +14,7 @@ from discreet import arrow
 from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
+from discreet.release.noisy_schema import CELL, aggregate_name, key_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.intervals.bands import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
@@ -31,7 +32,7 @@ from discreet.sql.intervals.row_mapping import (
 from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
-from discreet.sql.lower.run import CELL, EVERY, LARGEST, Noisy, Some, blocks
+from discreet.sql.lower.run import EVERY, LARGEST, Noisy, Some, blocks
 from discreet.sql.plan.plan import Aggregate, Plan
 from discreet.sql.plan.unknown_groups import imagined
 from discreet.sql.syntax.parse import TWINS
@@ -288,9 +289,9 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> pa.Schema | None:
     for release in imagined(plan).releases:
         row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
         for at, key in enumerate(release.keys):
-            row[f"k{at}"] = arrow.listed(key.values[:1], ks.arrow_type(key.expression.type))
+            row[key_name(at)] = arrow.listed(key.values[:1], ks.arrow_type(key.expression.type))
         for at, aggregate in enumerate(release.aggregates):
-            row[f"a{at}"] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
+            row[aggregate_name(at)] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
         tables[release.name] = pa.table(row)
     try:
         with Sandbox(tables | used(public, plan.post)) as sandbox:

@@ -17,6 +17,7 @@ import numpy as np
 from discreet import far
 from discreet.release.answer import Release
 from discreet.release.kept import Packer, answer_of, block_of, made_of, table_of
+from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.lower.run import Noisy
 from discreet.sql.measures.measure import columns
@@ -117,7 +118,7 @@ def _found(release: ReleasePlan) -> pa.Table:
     """The keys of the groups that were found."""
     import pyarrow as pa
 
-    return pa.table({f"k{at}": key.arrow() for at, key in enumerate(release.keys) if not key.public})
+    return pa.table({key_name(at): key.arrow() for at, key in enumerate(release.keys) if not key.public})
 
 
 def _keys(number: int) -> str:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from discreet.policy import Policy
 from discreet.rational import show, small
+from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.lineage import origins, read
@@ -253,7 +254,7 @@ def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:
 
 def _output(release: ReleasePlan, at: int, post: exp.Query) -> Fact:
     aggregate = release.aggregates[at]
-    names = shown_as(post, release.name, f"a{at}")
+    names = shown_as(post, release.name, aggregate_name(at))
     shown = f"{', '.join(names)} = {aggregate.sql}" if names and names != [aggregate.sql] else aggregate.sql
     text = f"{shown} ← measure {aggregate.measure + 1}"
     data: dict[str, Json] = {"columns": list(names), "sql": aggregate.sql, "measure": aggregate.measure + 1}

@@ -8,6 +8,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
+from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.warnings import COUNTED
 from discreet.sql.intervals.closed_form import linear_half_width
@@ -87,7 +88,7 @@ def chosen(plan: Plan, level: Level, group_rows: int) -> tuple[str, ...]:
 
 def _orders(plan: Plan, name: str, at: int) -> bool:
     """Whether an aggregate is among what the rows are ordered by."""
-    return any(column.name.lower() in (name.lower(), f"a{at}") for column in ordering(plan))
+    return any(column.name.lower() in (name.lower(), aggregate_name(at)) for column in ordering(plan))
 
 
 def _drowned(plan: Plan, values: pa.Table, confidence: float, groups: int) -> tuple[str, float] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
@@ -54,7 +55,7 @@ def _drowned(plan: Plan, errors: Mapping[str, float], group_rows: int) -> Iterat
     }
     for release in plan.releases:
         for at, aggregate in enumerate(release.aggregates):
-            name = names.get(f"{release.name}.a{at}", "")
+            name = names.get(f"{release.name}.{aggregate_name(at)}", "")
             error = errors.get(name)
             if error is None:
                 continue

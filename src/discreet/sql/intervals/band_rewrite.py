@@ -14,10 +14,10 @@ from typing import TypeVar
 
 from sqlglot import exp
 
+from discreet.release.noisy_schema import CELL, ENDS, HIGH, LOW, NoisySchema, ends_of
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.band_expressions import ANYWHERE, Arithmetic, Ends, Truth
 from discreet.sql.intervals.row_identity import ID
-from discreet.sql.lower.run import CELL
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate
 from discreet.sql.syntax.parse import output_name
 
@@ -81,9 +81,10 @@ class Bands:
         self.public = {name.lower(): columns for name, columns in public.items()}
         self.base: dict[str, Relation] = {}
         for name, (keys, aggregates) in noisy.items():
-            fixed = [CELL, *(f"k{at}" for at in range(keys))]
-            shown = (*map(Shown, fixed), *(Shown(f"a{at}", True, single=True) for at in range(aggregates)))
-            ends = [f"a{at}__{end}" for at in range(aggregates) for end in ("lo", "hi")]
+            schema = NoisySchema(keys, aggregates)
+            fixed = [CELL, *schema.key_names]
+            shown = (*map(Shown, fixed), *(Shown(each, True, single=True) for each in schema.aggregate_names))
+            ends = [end for each in schema.aggregate_names for end in ends_of(each)]
             listed = ", ".join([*fixed, *ends])
             made = self._named(f"SELECT {listed}, TRUE AS {SURE}, 1 AS {FAN} FROM {name}")
             self.base[name.lower()] = Relation(made, shown, drawn=True)
@@ -147,7 +148,7 @@ class Bands:
             items = [
                 f"{quote(own.name + (end if own.noisy else ''))} AS {quote(shown.name + end)}"
                 for own, shown in zip(side.columns, columns, strict=True)
-                for end in (("__lo", "__hi") if shown.noisy else ("",))
+                for end in (ENDS if shown.noisy else ("",))
             ]
             sides.append(f"SELECT {', '.join([*items, SURE, FAN])} FROM {side.name}")
         made = self._named(" UNION ALL ".join(sides))
@@ -225,8 +226,8 @@ class _Select:
             columns.append(replace(shown, noisy=ends.noisy, bent=ends.bent, single=bool(ends.only)))
             if ends.noisy:
                 items += [
-                    f"{ends.low} AS {quote(shown.name + '__lo')}",
-                    f"{ends.high} AS {quote(shown.name + '__hi')}",
+                    f"{ends.low} AS {quote(shown.name + LOW)}",
+                    f"{ends.high} AS {quote(shown.name + HIGH)}",
                 ]
             else:
                 items.append(f"{ends.low} AS {quote(shown.name)}")
@@ -398,7 +399,7 @@ class _Select:
             raise NoBandsError
         (shown,) = visible
         self.local = False
-        ends = [quote(shown.name + end) if shown.noisy else quote(shown.name) for end in ("__lo", "__hi")]
+        ends = [quote(shown.name + end) if shown.noisy else quote(shown.name) for end in ENDS]
         low, high = (
             f"(SELECT {name}({end}) FROM {relation.name})"
             for name, end in zip(("MIN", "MAX"), ends, strict=True)
@@ -573,7 +574,7 @@ class _Select:
         if isinstance(function, exp.DenseRank):
             low = f"LEAST(1, {low})"
         made = self.bands.add(
-            f"SELECT * EXCLUDE ({ROW}), 1 + {low} AS {called}__lo, 1 + {high} AS {called}__hi "
+            f"SELECT * EXCLUDE ({ROW}), 1 + {low} AS {called}{LOW}, 1 + {high} AS {called}{HIGH} "
             f"FROM {numbered} AS {quote(name)}"
         )
         self.sources[name] = replace(
@@ -725,5 +726,5 @@ def _column(source: str, shown: Shown) -> Ends:
     place = f"{quote(source)}."
     if not shown.noisy:
         return Ends(place + quote(shown.name), place + quote(shown.name))
-    low, high = (place + quote(shown.name + end) for end in ("__lo", "__hi"))
+    low, high = (place + quote(shown.name + end) for end in ENDS)
     return Ends(low, high, True, shown.bent, low if shown.single else "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,9 @@ from sqlglot import exp
 
 from discreet import arrow
 from discreet.engines.sandbox import Sandbox
+from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number, key_number
 from discreet.sql.intervals.closed_form import closed
-from discreet.sql.lower.run import CELL, EVERY, Noisy, Some
+from discreet.sql.lower.run import EVERY, Noisy, Some
 from discreet.sql.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ def follows(plan: Plan) -> bool:
         return False
     (release,) = plan.releases
     picked = {column for _, column in picked_columns(post) or ()}
-    return all(closed(release, one) for at, one in enumerate(release.aggregates) if f"a{at}" in picked)
+    return all(
+        closed(release, one) for at, one in enumerate(release.aggregates) if aggregate_name(at) in picked
+    )
 
 
 def picks_all(post: exp.Query) -> bool:
@@ -134,14 +136,14 @@ def key_columns(plan: Plan) -> set[str]:
     return {
         item.alias_or_name
         for item in plan.post.selects
-        if isinstance(item.unalias(), exp.Column) and item.unalias().name.startswith("k")
+        if isinstance(item.unalias(), exp.Column) and key_number(item.unalias().name) is not None
     }
 
 
 def aggregate_columns(plan: Plan) -> dict[str, int]:
     """The columns of a statement over one noisy table that are an aggregate as it is, with the number of that."""
     (release,) = plan.releases
-    names = {f"a{at}": at for at in range(len(release.aggregates))}
+    names = {aggregate_name(at): at for at in range(len(release.aggregates))}
     items = [(item.alias_or_name, item.unalias()) for item in plan.post.selects]
     return {
         name: names[column.name]
@@ -158,11 +160,12 @@ def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
     if isinstance(cells, slice):
         values = noisy.table(names).select(names)
     else:
-        keys = [int(name[1:]) for name in names if name.startswith("k")]
+        keys = [at for name in names if (at := key_number(name)) is not None]
         columns = noisy.keys(keys, cells)
         for name in names:
-            if name not in columns:
-                columns[name] = arrow.taken(noisy.column(noisy.plan.aggregates[int(name[1:])]), cells)
+            number = aggregate_number(name)
+            if number is not None:
+                columns[name] = arrow.taken(noisy.column(noisy.plan.aggregates[number]), cells)
         values = pa.table({name: columns[name] for name in names})
     return values.rename_columns([name for name, column in picked if column != CELL])
 
@@ -190,9 +193,10 @@ def _sorted(post: exp.Query, noisy: Noisy) -> Integers | None:
     if any(others) or not len(noisy.entries):
         return None
     first, *rest = post.args["order"].expressions
-    if [one.this.name for one in rest] != [CELL] or not re.fullmatch(r"a\d+", first.this.name):
+    number = aggregate_number(first.this.name)
+    if [one.this.name for one in rest] != [CELL] or number is None:
         return None
-    aggregate = noisy.plan.aggregates[int(first.this.name[1:])]
+    aggregate = noisy.plan.aggregates[number]
     if not noisy.counted(aggregate):
         return None
     return in_order(arrow.numbers(noisy.column(aggregate)), bool(first.args.get("desc")))

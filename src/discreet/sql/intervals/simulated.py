@@ -13,6 +13,7 @@ from discreet import arrow
 from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
+from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals import repeated_simulation as redrawn
@@ -27,7 +28,7 @@ from discreet.sql.intervals.simulation_rewrite import (
     Shape,
     rewrite,
 )
-from discreet.sql.lower.run import CELL, LARGEST, Noisy
+from discreet.sql.lower.run import LARGEST, Noisy
 from discreet.sql.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -47,10 +48,11 @@ def noisy_shapes(plan: Plan) -> dict[str, Shape]:
     return {
         release.name: (
             Output(CELL, False),
-            *(Output(f"k{at}", False) for at in range(len(release.keys))),
-            *(Output(f"a{at}", True) for at in range(len(release.aggregates))),
+            *(Output(name, False) for name in schema.key_names),
+            *(Output(name, True) for name in schema.aggregate_names),
         )
         for release in plan.releases
+        for schema in [NoisySchema(len(release.keys), len(release.aggregates))]
     }
 
 
@@ -222,7 +224,7 @@ def _draws_table(noisy: Noisy, draws: int, only: Integers | None = None) -> pa.T
         entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
         values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
     for at, aggregate in enumerate(noisy.plan.aggregates):
-        data[f"a{at}"] = _as_answered(values[at].reshape(-1), aggregate.whole)
+        data[aggregate_name(at)] = _as_answered(values[at].reshape(-1), aggregate.whole)
     return pa.table(data)
 
 

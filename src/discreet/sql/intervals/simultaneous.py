@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from discreet.release.noisy_schema import aggregate_number
 from discreet.sql.intervals.row_mapping import key_columns, shared_with_cell
 from discreet.sql.plan.plan import Plan
 
@@ -102,6 +103,7 @@ def noisy_names(plan: Plan) -> dict[str, tuple[int, int]]:
 
 def _noisy(column: exp.Column, plan: Plan) -> tuple[int, int] | None:
     for number, release in enumerate(plan.releases):
-        if column.table == release.name and column.name[:1] == "a" and column.name[1:].isdigit():
-            return number, int(column.name[1:])
+        aggregate = aggregate_number(column.name)
+        if column.table == release.name and aggregate is not None:
+            return number, aggregate
     return None

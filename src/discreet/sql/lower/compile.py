@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.schema import Type
+from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
 from discreet.sql.expressions.canonical import canonical_key
@@ -90,7 +91,7 @@ def _compile_part(
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
     steps = Steps(dialect)
     items = [
-        (f"k{at}", spell(steps.reduced(canonical_key(key)), dialect)) for at, key in enumerate(part.keys)
+        (key_name(at), spell(steps.reduced(canonical_key(key)), dialect)) for at, key in enumerate(part.keys)
     ]
     for at, measure in enumerate(measures):
         # A measure that scales its argument writes it several times.
@@ -107,7 +108,7 @@ def _compile_part(
             rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None,
             _spans(release, measures), units, _alike(part),
         )  # fmt: skip
-    keys = [f"k{at}" for at in range(len(part.keys))]
+    keys = [*map(key_name, range(len(part.keys)))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
     entries = [
         f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)
@@ -146,7 +147,7 @@ def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled
     """
     assert release.discovery is not None
     part = release.discovery.part
-    names = [f"k{at}" for at, key in enumerate(release.keys) if not key.public]
+    names = [key_name(at) for at, key in enumerate(release.keys) if not key.public]
     steps, keys = reduce_all([canonical_key(key) for key in part.keys], dialect)
     items = [(name, spell(key, dialect)) for name, key in zip(names, keys, strict=True)]
     rows = _rows(part, list(part.keys), items, steps)
@@ -191,7 +192,7 @@ def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
     """The type of the unit and of what a row carries, where every engine writes it as the same text."""
     table = scans(part.rows.relation)[0].table
     types = {} if table.unit is None else {UNIT: table.unit.type}
-    types.update({f"k{at}": key.type for at, key in enumerate(part.keys)})
+    types.update({key_name(at): key.type for at, key in enumerate(part.keys)})
     for at, measure in enumerate(measures):
         if isinstance(measure, Measure) and measure.distinct and measure.argument is not None:
             types[f"t{at}"] = measure.argument.type
@@ -208,7 +209,7 @@ def _spans(release: ReleasePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
     for axis in axes(release.keys):
         run = release.keys[axis[0]].range()
         if run is not None:
-            spans[f"k{axis[0]}"] = (run[0], run[0] + run[1] - 1)
+            spans[key_name(axis[0])] = (run[0], run[0] + run[1] - 1)
     return spans
 
 
@@ -228,16 +229,18 @@ def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str
         run = key.range()
         if run is not None:
             first, count = run
-            terms.append(f"(g.k{at} - ({first})) * {inner}")
-            filters.append(f"k{at} BETWEEN {first} AND {first + count - 1}")
-            ranges.append(f"g.k{at} BETWEEN {first} AND {first + count - 1}")
+            terms.append(f"(g.{key_name(at)} - ({first})) * {inner}")
+            filters.append(f"{key_name(at)} BETWEEN {first} AND {first + count - 1}")
+            ranges.append(f"g.{key_name(at)} BETWEEN {first} AND {first + count - 1}")
             continue
         name = f"__keys_{at}"
         columns = {f"key{one}": release.keys[one].arrow() for one in axis}
         tables[name] = pa.table({**columns, "at": arrow.column(np.arange(len(key.values)))})
         terms.append(f"{name}.at * {inner}")
-        mine, theirs = ", ".join(f"k{one}" for one in axis), ", ".join(columns)
+        mine, theirs = ", ".join(map(key_name, axis)), ", ".join(columns)
         filters.append(f"{f'({mine})' if len(axis) > 1 else mine} IN (SELECT {theirs} FROM {name})")
-        joins.append(f" JOIN {name} ON {' AND '.join(f'g.k{one} = {name}.key{one}' for one in axis)}")
+        joins.append(
+            f" JOIN {name} ON {' AND '.join(f'g.{key_name(one)} = {name}.key{one}' for one in axis)}"
+        )
     number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
     return tables, number, filters, joins, ranges

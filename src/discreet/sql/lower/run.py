@@ -11,6 +11,7 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.engine import Engine
 from discreet.release.draw import Draw
+from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_number
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 Some: TypeAlias = "slice | Integers"
 """Which groups: all of them, some that stand together, or their numbers in any order."""
 EVERY: Final = slice(None)
-CELL = "__cell"
-"""The column of a noisy table that numbers its groups."""
 LARGEST = 2.0**62
 BLOCK = 1 << 16
 """How many groups are worked on at a time: what is in the making fits the cache, however many there are."""
@@ -104,15 +103,16 @@ class Noisy:
         """
         import pyarrow as pa
 
-        keys = {f"k{at}": at for at in range(len(self.plan.keys))}
-        wanted = [CELL, *keys, *(f"a{at}" for at in range(len(self.plan.aggregates)))]
+        schema = NoisySchema(len(self.plan.keys), len(self.plan.aggregates))
+        keys = {name: at for at, name in enumerate(schema.key_names)}
         data: dict[str, pa.Array] = {}
         made = self.keys([at for name, at in keys.items() if names is None or name in names])
-        for name in wanted if names is None else [name for name in wanted if name in names]:
+        for name in schema.columns if names is None else [one for one in schema.columns if one in names]:
+            number = aggregate_number(name)
             if name == CELL:
                 data[name] = arrow.column(np.arange(self.first, self.first + len(self.entries)))
             else:
-                data[name] = made[name] if name in keys else self.column(self.plan.aggregates[int(name[1:])])
+                data[name] = made[name] if number is None else self.column(self.plan.aggregates[number])
         return pa.table(data)
 
     def keys(self, wanted: Collection[int], at: Some = EVERY) -> dict[str, pa.Array]:

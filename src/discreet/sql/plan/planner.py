@@ -9,6 +9,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from discreet.errors import InvalidParameter
+from discreet.release.noisy_schema import aggregate_name, key_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
@@ -152,7 +153,7 @@ def _emphasise(
     columns: dict[str, set[tuple[int, int]]] = {}
     for release, (draft, measures) in enumerate(zip(drafts, answered_by, strict=True)):
         for at, number in enumerate(measures):
-            for name in shown_as(post, draft.name, f"a{at}"):
+            for name in shown_as(post, draft.name, aggregate_name(at)):
                 columns.setdefault(name.lower(), set()).add((release, number))
     for name, factor in emphasis:
         if name.lower() not in columns:
@@ -217,7 +218,7 @@ def _part(draft: Draft, choice: Choice, limits: Limits) -> Part:
     # Each unit once in each of its groups; it has no more groups than rows.
     some = choice.argument
     where = None if some is None else call("not", _is_null(some))
-    items = tuple((f"k{at}", key) for at, key in enumerate(keys))
+    items = tuple((key_name(at), key) for at, key in enumerate(keys))
     once = rel.PerUnit(rel.Select(rows.relation, items, where) if items or where else rows.relation,
                        tuple((name, Column(name, key.type, key.span)) for name, key in items), ())  # fmt: skip
     columns = {name: Column(name, key.type, key.span) for name, key in items}
