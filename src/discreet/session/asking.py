@@ -11,7 +11,7 @@ from discreet.errors import SessionError
 from discreet.release.bill import Bill, billed
 
 if TYPE_CHECKING:
-    from discreet.sql.plan.plan import Plan
+    from discreet.sql.plan.plan import QueryPlan
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -19,7 +19,7 @@ SLACK = 1 << 18
 """Bytes for what is kept beside the integers of an answer."""
 
 
-def size_of(plan: Plan) -> int:
+def size_of(plan: QueryPlan) -> int:
     """About how many bytes the ledger keeps of an answer: its integers, and the answer with its intervals."""
     integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.releases)
     shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)

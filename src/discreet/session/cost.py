@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, epsilon_of
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 
 def loss_of(epsilon: Number | None) -> Fraction:
@@ -14,7 +14,7 @@ def loss_of(epsilon: Number | None) -> Fraction:
     return Fraction(1) if epsilon is None else epsilon_of(epsilon)
 
 
-def see_cost(epsilon: Number | None, plan: Plan) -> None:
+def see_cost(epsilon: Number | None, plan: QueryPlan) -> None:
     """Refuse a question that has a cost and no epsilon."""
     if epsilon is None and plan.releases:
         raise InvalidParameter(

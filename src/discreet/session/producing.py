@@ -10,7 +10,7 @@ from discreet.release.plan import ReleasePlan
 from discreet.session.asking import size_of
 from discreet.session.question import Question
 from discreet.sql.lower.uses import uses_of
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
     from discreet.session.session import Session
@@ -22,7 +22,7 @@ A = TypeVar("A")
 def release_plan(
     session: Session,
     question: Question,
-    plan: Plan,
+    plan: QueryPlan,
     compute: Callable[[Draw], N],
     made: Callable[[N], tuple[A, bytes | IO[bytes]]],
     replay: Callable[[Any], A],

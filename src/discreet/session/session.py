@@ -49,7 +49,7 @@ from discreet.sql.inspect.information import told as told_tables
 from discreet.sql.inspect.information import with_information
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading
 from discreet.sql.plan.planner import plan as make_plan
 
@@ -557,7 +557,7 @@ class Session:
 
     # Steps -------------------------------------------------------------------------------------------------
 
-    def _planned(self, question: Question) -> Plan:
+    def _planned(self, question: Question) -> QueryPlan:
         return self._plan(question.text, question.epsilon, question.limits, question.delta, question.split)
 
     def _plan(
@@ -567,7 +567,7 @@ class Session:
         limits: Limits = NO_LIMITS,
         delta: Fraction = Fraction(0),
         emphasis: Emphasis = (),
-    ) -> Plan:
+    ) -> QueryPlan:
         if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
             raise no_noise()
         from discreet.noise.parameters import LARGEST, SMALLEST
@@ -593,7 +593,7 @@ class Session:
             raise no_noise()
         return plan
 
-    def _answer(self, question: Question, plan: Plan, say: Callable[[str], None]) -> Release:
+    def _answer(self, question: Question, plan: QueryPlan, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
         level = question.level
         if not plan.releases:
@@ -617,7 +617,7 @@ class Session:
         asked = release_plan(self, question, plan, compute, made, again)
         return gate.release(asked, self._ledger, self._account)
 
-    def _rehearse(self, plan: Plan) -> None:
+    def _rehearse(self, plan: QueryPlan) -> None:
         """Run the post-processing on empty tables, once for each statement, so that faults show before the charge."""
         from discreet.sql.finish.postprocess import rehearse
 
@@ -626,13 +626,13 @@ class Session:
             if len(self._rehearsed) < REHEARSED:
                 self._rehearsed.add(plan.statement)
 
-    def _probe(self, plan: Plan) -> None:
+    def _probe(self, plan: QueryPlan) -> None:
         """See that the engine could run the question, so that what has gone is found before the charge."""
         from discreet.sql.lower.probe import probe
 
         probe(plan, self._engine)
 
-    def _question(self, plan: Plan) -> str:
+    def _question(self, plan: QueryPlan) -> str:
         """The canonical question on this version of the data: what is released, not how it is written or shown."""
         from discreet.sql.lower.identity import identity
 
@@ -655,7 +655,7 @@ class Session:
             state.update(f"{name} {sink.tell()} ".encode() + sink.getvalue())
         return state.hexdigest()
 
-    def _run(self, plan: Plan, draw: Draw) -> list[Noisy]:
+    def _run(self, plan: QueryPlan, draw: Draw) -> list[Noisy]:
         from discreet.sql.lower.run import run_release
 
         salt = self._ledger.salt(DATA_SET)
@@ -664,7 +664,9 @@ class Session:
             lambda: [run_release(release, self._engine, salt, draw) for release in plan.releases],
         )
 
-    def _finish(self, plan: Plan, noisy: list[Noisy], confidence: float, together: bool = False) -> Release:
+    def _finish(
+        self, plan: QueryPlan, noisy: list[Noisy], confidence: float, together: bool = False
+    ) -> Release:
         from discreet.sql.finish.postprocess import finish
 
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
@@ -673,7 +675,7 @@ class Session:
 
     def _release(
         self,
-        plan: Plan,
+        plan: QueryPlan,
         answered: Answered,
         confidence: float,
         made: dt.datetime | None = None,
@@ -702,7 +704,7 @@ class Session:
             replayed=replayed,
         )
 
-    def _settled(self, plan: Plan, kept_bytes: bytes, level: Level) -> Release:
+    def _settled(self, plan: QueryPlan, kept_bytes: bytes, level: Level) -> Release:
         """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
         from discreet.sql.finish.serialisation import unpack
 

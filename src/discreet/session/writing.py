@@ -23,7 +23,7 @@ from discreet.session.prompt import promptly
 from discreet.session.question import Question
 from discreet.sql.finish.blockwise import MOST_KEPT, answers, integers, noisy_blocks
 from discreet.sql.intervals.simultaneous import Level
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
     from discreet.session.session import Session
@@ -78,7 +78,7 @@ def in_memory(release: Release, target: Target) -> Written:
     return Written.of(first, rows, target.path)
 
 
-def streamed(session: Session, question: Question, plan: Plan, target: Target, say: Say) -> Written:
+def streamed(session: Session, question: Question, plan: QueryPlan, target: Target, say: Say) -> Written:
     """Answer a question that `streamed.streams` is true of, block by block, into a file.
 
     Raises:
@@ -117,7 +117,7 @@ def _kept(target: Target, pieces: Iterable[Release], folder: Path) -> tuple[Rele
         raise
 
 
-def _draw(session: Session, plan: Plan, kept: IO[bytes], draw: Draw, say: Say) -> None:
+def _draw(session: Session, plan: QueryPlan, kept: IO[bytes], draw: Draw, say: Say) -> None:
     """The noisy integers of all releases, into a file."""
     salt = session._ledger.salt(DATA_SET)
     packer = Packer(kept, dt.datetime.now(dt.UTC).replace(microsecond=0))
@@ -137,7 +137,7 @@ def _draw(session: Session, plan: Plan, kept: IO[bytes], draw: Draw, say: Say) -
 
 
 def _releases(
-    session: Session, plan: Plan, archive: zipfile.ZipFile, level: Level, replayed: bool, folder: Path
+    session: Session, plan: QueryPlan, archive: zipfile.ZipFile, level: Level, replayed: bool, folder: Path
 ) -> Iterator[Release]:
     """The answer as one release after the other, each with some of its rows."""
     release = answer_of(archive)  # there is one where it was answered in memory before

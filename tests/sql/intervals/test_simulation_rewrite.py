@@ -23,7 +23,7 @@ from discreet.sql.algebra import keys
 from discreet.sql.intervals import simulation_rewrite as draws
 from discreet.sql.intervals.simulated import noisy_shapes
 from discreet.sql.intervals.simulation_rewrite import DRAW, DRAWS_TABLE, CannotRewriteError, Output, rewrite
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 DRAWS = 6
 VISITS = pa.table({"u": [1], "age": [31], "cost": [1.5], "c": ["x"], "d": [True]})
@@ -108,7 +108,7 @@ def session() -> Iterator[dp.Session]:
         yield made
 
 
-def invented(plan: Plan, seed: int) -> dict[str, pa.Table]:
+def invented(plan: QueryPlan, seed: int) -> dict[str, pa.Table]:
     """Noisy tables of some draws; small whole numbers, so that ties and signs change between draws."""
     rng = np.random.default_rng(seed)
     out = {}

@@ -38,7 +38,7 @@ from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import Tree
-from discreet.sql.plan.plan import Plan, ReleasePlan
+from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +54,7 @@ MOST_KEPT = 110_000_000
 """The most integers of one answer: the ledger keeps at most 10^9 bytes in one piece, and one may take 8 of them."""
 
 
-def streams(plan: Plan) -> bool:
+def streams(plan: QueryPlan) -> bool:
     """Whether an answer is made block by block: it has many groups, and all of them are known beforehand."""
     return (
         all(release.discovery is None for release in plan.releases)
@@ -62,14 +62,12 @@ def streams(plan: Plan) -> bool:
     )
 
 
-def integers(plan: Plan) -> int:
+def integers(plan: QueryPlan) -> int:
     """The number of noisy integers of an answer."""
     return sum(release.cells * sum(m.entries for m in release.measures) for release in plan.releases)
 
 
-def noisy_blocks(
-    release: ReleasePlan, part: int, engine: Engine, salt: int, draw: Draw
-) -> Iterator[Integers]:
+def noisy_blocks(release: ScopePlan, part: int, engine: Engine, salt: int, draw: Draw) -> Iterator[Integers]:
     """The noisy integers of one part of a release, block by block, for all its groups whatever the data.
 
     Privacy: each measure of the part is released by `mechanisms.LaplaceVector`, as in `run.run_release`: every
@@ -98,7 +96,7 @@ def noisy_blocks(
         yield block
 
 
-def _exact(release: ReleasePlan, part: int, engine: Engine, salt: int) -> Iterator[Integers]:
+def _exact(release: ScopePlan, part: int, engine: Engine, salt: int) -> Iterator[Integers]:
     """The integers before any noise. Never shown, logged or raised."""
     compiled = compile_part(release, part, engine.dialect, salt)
     measures = [m for m in release.measures if m.part == part]
@@ -158,7 +156,7 @@ class _Sorted:
 
 
 def answers(
-    plan: Plan,
+    plan: QueryPlan,
     kept: zipfile.ZipFile,
     public: Mapping[str, pa.Table],
     confidence: float,
@@ -187,12 +185,12 @@ def answers(
     yield from _spilled(plan, kept, public, confidence, folder, together)
 
 
-def in_groups(plan: Plan) -> bool:
+def in_groups(plan: QueryPlan) -> bool:
     """Whether each row of an answer is one group, so that the number of its numbers is known beforehand."""
     return with_cell(plan)[1]
 
 
-def _by_group(plan: Plan) -> bool:
+def _by_group(plan: QueryPlan) -> bool:
     """Whether each row of an answer comes from one group alone, and rows have no other order than groups have."""
     post, has_cell = with_cell(plan)
     if not has_cell or any(v for k, v in post.args.items() if k not in ("expressions", "from_", "where")):
@@ -205,7 +203,7 @@ def _by_group(plan: Plan) -> bool:
 
 
 def _spilled(
-    plan: Plan,
+    plan: QueryPlan,
     kept: zipfile.ZipFile,
     public: Mapping[str, pa.Table],
     confidence: float,
@@ -274,7 +272,7 @@ def _count(box: Spilling, post: exp.Query) -> int:
 
 def _further(
     items: Mapping[str, exp.Expr],
-    release: ReleasePlan,
+    release: ScopePlan,
     table: pa.Table,
     wanted: Mapping[int, list[str]],
     confidence: float,
@@ -288,7 +286,7 @@ def _further(
     return carried(items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends)
 
 
-def _file(kept: zipfile.ZipFile, number: int, release: ReleasePlan, extra: list[str], path: Path) -> Path:
+def _file(kept: zipfile.ZipFile, number: int, release: ScopePlan, extra: list[str], path: Path) -> Path:
     """A noisy table as a Parquet file, with some of its integers beside what is estimated from them."""
     from pyarrow import parquet
 
@@ -307,7 +305,7 @@ def _file(kept: zipfile.ZipFile, number: int, release: ReleasePlan, extra: list[
 
 
 def _ends(
-    release: ReleasePlan, at: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
+    release: ScopePlan, at: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
 ) -> Interval:
     values = arrow.floats(shown)
     integers = np.zeros((len(values), entries.num_columns))

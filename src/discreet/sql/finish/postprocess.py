@@ -33,7 +33,7 @@ from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
 from discreet.sql.lower.run import EVERY, LARGEST, Noisy, Some, blocks
-from discreet.sql.plan.plan import Aggregate, Plan
+from discreet.sql.plan.plan import Aggregate, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
 from discreet.sql.syntax.parse import TWINS
 
@@ -69,7 +69,7 @@ class Answered:
 
 
 def finish(
-    plan: Plan,
+    plan: QueryPlan,
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     confidence: float,
@@ -158,7 +158,7 @@ def _numbered(found: Identified | None, cells: int | Integers, first: int) -> pa
 
 
 def _by_draws_or_bands(
-    plan: Plan,
+    plan: QueryPlan,
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     values: pa.Table,
@@ -201,7 +201,7 @@ def _everywhere(noisy: Noisy, aggregate: Aggregate, confidence: float) -> Interv
     return direct_ends(noisy, aggregate, EVERY, confidence)
 
 
-def of_one_group(plan: Plan) -> bool:
+def of_one_group(plan: QueryPlan) -> bool:
     """Whether what is shown of a group is made of that group alone."""
     others = (exp.Window, exp.Query, exp.AggFunc, exp.UDTF)
     return not any(isinstance(node, others) for item in plan.post.selects for node in item.walk())
@@ -227,7 +227,9 @@ def as_it_is(ends: Interval) -> Interval:
     return ends
 
 
-def _direct(plan: Plan, noisy: Noisy, cells: Some, confidence: float) -> dict[str, Callable[[], Interval]]:
+def _direct(
+    plan: QueryPlan, noisy: Noisy, cells: Some, confidence: float
+) -> dict[str, Callable[[], Interval]]:
     """Intervals of the columns that are an aggregate as it is; a formula is worked out when it is looked at."""
     out: dict[str, Callable[[], Interval]] = {}
     if (
@@ -255,7 +257,7 @@ def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float)
 
 
 def _carried(
-    plan: Plan, noisy: Noisy, values: pa.Table, cells: Some, names: list[str], confidence: float
+    plan: QueryPlan, noisy: Noisy, values: pa.Table, cells: Some, names: list[str], confidence: float
 ) -> dict[str, Interval]:
     """Intervals of the columns that are monotone in one aggregate of their group."""
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
@@ -269,7 +271,7 @@ def _carried(
     )
 
 
-def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> pa.Schema | None:
+def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | None:
     """Run the post-processing on invented noisy tables: whatever is wrong with it shows before anything is charged.
 
     They have one row each, with a public key and ones, so that what fails on any row fails here.

@@ -21,7 +21,7 @@ from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.lower.run import Noisy
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import Plan, ReleasePlan
+from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,7 +70,7 @@ def pack(release: Release, noisy: Sequence[Noisy], follows: bool = False) -> byt
     return out.getvalue()
 
 
-def unpack(data: bytes, plan: Plan) -> Kept:
+def unpack(data: bytes, plan: QueryPlan) -> Kept:
     """Read what `pack` wrote, for the same plan."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         release = answer_of(archive)
@@ -86,7 +86,7 @@ def unpack(data: bytes, plan: Plan) -> Kept:
         return Kept(made_of(archive), release, noisy)
 
 
-def blocks_of(archive: zipfile.ZipFile, number: int, release: ReleasePlan) -> Iterator[Noisy]:
+def blocks_of(archive: zipfile.ZipFile, number: int, release: ScopePlan) -> Iterator[Noisy]:
     """The noisy integers of a release block by block."""
     at, first = 0, 0
     places = places_of(release)
@@ -105,7 +105,7 @@ def _parts(archive: zipfile.ZipFile, number: int, count: int, at: int) -> list[I
     return parts or None
 
 
-def places_of(release: ReleasePlan) -> list[list[int]]:
+def places_of(release: ScopePlan) -> list[list[int]]:
     """Where the integers of each part stand among all integers of a group."""
     places = list(zip(release.measures, columns(release.measures), strict=True))
     return [
@@ -114,7 +114,7 @@ def places_of(release: ReleasePlan) -> list[list[int]]:
     ]
 
 
-def _found(release: ReleasePlan) -> pa.Table:
+def _found(release: ScopePlan) -> pa.Table:
     """The keys of the groups that were found."""
     import pyarrow as pa
 

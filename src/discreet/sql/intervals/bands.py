@@ -29,7 +29,7 @@ from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.band_rewrite import FAN, Bands, NoBandsError, Relation
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.lower.run import Noisy
-from discreet.sql.plan.plan import Aggregate, Plan, ReleasePlan
+from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +58,7 @@ class Banded:
         sql: all of it but the last SELECT.
     """
 
-    plan: Plan
+    plan: QueryPlan
     found: Identified | None
     public: Mapping[str, pa.Table]
     relation: Relation | None
@@ -179,7 +179,7 @@ class Banded:
         return out
 
 
-def banded(plan: Plan, found: Identified | None, public: Mapping[str, pa.Table]) -> Banded:
+def banded(plan: QueryPlan, found: Identified | None, public: Mapping[str, pa.Table]) -> Banded:
     """The statement of a plan over bands; without one where it has a form that is not rewritten.
 
     Args:
@@ -197,7 +197,7 @@ def banded(plan: Plan, found: Identified | None, public: Mapping[str, pa.Table])
     return Banded(plan, found, public, relation, sql)
 
 
-def _table(release: ReleasePlan, ends: Mapping[int, Interval]) -> pa.Table:
+def _table(release: ScopePlan, ends: Mapping[int, Interval]) -> pa.Table:
     import pyarrow as pa
 
     data: dict[str, pa.Array] = {CELL: arrow.column(np.arange(release.cells)), **ks.table(release.keys)}

@@ -14,7 +14,7 @@ from discreet.engines.sandbox import Sandbox
 from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number, key_number
 from discreet.sql.intervals.closed_form import closed
 from discreet.sql.lower.run import EVERY, Noisy, Some
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,7 @@ _PLAIN_NODES = (
 """Nodes that give the same result whenever they are run, and the same rows in the same order."""
 
 
-def with_cell(plan: Plan) -> tuple[exp.Query, bool]:
+def with_cell(plan: QueryPlan) -> tuple[exp.Query, bool]:
     """The statement with the number of the group beside each row, where a row is one group of one release."""
     post = plan.post
     if not isinstance(post, exp.Select) or len(plan.releases) != 1:
@@ -57,7 +57,7 @@ _known: OrderedDict[int, tuple[exp.Query, tuple[str, ...], tuple[exp.Query, bool
 _MOST_KNOWN = 64
 
 
-def shared_with_cell(plan: Plan) -> tuple[exp.Query, bool]:
+def shared_with_cell(plan: QueryPlan) -> tuple[exp.Query, bool]:
     """The same, made once for a statement: for those who look at it and change nothing in it."""
     names = tuple(release.name for release in plan.releases)
     known = _known.get(id(plan.post))
@@ -84,7 +84,7 @@ def _in_full(order: exp.Order, post: exp.Select) -> None:
                 named.replace(column.copy())
 
 
-def follows(plan: Plan) -> bool:
+def follows(plan: QueryPlan) -> bool:
     """Whether an answer follows from the noisy integers, the same whenever it is made, so that they are enough to keep.
 
     It does where each column is a key or an aggregate as it is and every interval is a formula.
@@ -131,7 +131,7 @@ def _plain(key: str, value: object) -> bool:
     )
 
 
-def key_columns(plan: Plan) -> set[str]:
+def key_columns(plan: QueryPlan) -> set[str]:
     """The columns of a statement over one noisy table that are a key as it is, which no noise can change."""
     return {
         item.alias_or_name
@@ -140,7 +140,7 @@ def key_columns(plan: Plan) -> set[str]:
     }
 
 
-def aggregate_columns(plan: Plan) -> dict[str, int]:
+def aggregate_columns(plan: QueryPlan) -> dict[str, int]:
     """The columns of a statement over one noisy table that are an aggregate as it is, with the number of that."""
     (release,) = plan.releases
     names = {aggregate_name(at): at for at in range(len(release.aggregates))}

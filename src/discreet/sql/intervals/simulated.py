@@ -29,7 +29,7 @@ from discreet.sql.intervals.simulation_rewrite import (
     rewrite,
 )
 from discreet.sql.lower.run import LARGEST, Noisy
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,7 @@ Interval: TypeAlias = "tuple[Floats, Floats]"
 ROW = "__row"
 
 
-def noisy_shapes(plan: Plan) -> dict[str, Shape]:
+def noisy_shapes(plan: QueryPlan) -> dict[str, Shape]:
     """The columns of the noisy tables of a plan."""
     return {
         release.name: (
@@ -73,7 +73,7 @@ def needed(confidence: float) -> int:
 
 
 def drawn(
-    plan: Plan,
+    plan: QueryPlan,
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     values: pa.Table,
@@ -140,7 +140,7 @@ def drawn(
 
 
 def _one_by_one(
-    plan: Plan,
+    plan: QueryPlan,
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     values: pa.Table,

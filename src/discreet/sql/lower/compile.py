@@ -28,7 +28,7 @@ from discreet.sql.lower.packed_rows import Span
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.quantile_tree import Tree
-from discreet.sql.plan.plan import AnyMeasure, Part, ReleasePlan
+from discreet.sql.plan.plan import AnyMeasure, Part, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +55,7 @@ class Compiled:
 
 
 def compile_part(
-    release: ReleasePlan,
+    release: ScopePlan,
     number: int,
     dialect: str,
     salt: int,
@@ -85,7 +85,7 @@ def compile_part(
 
 
 def _compile_part(
-    release: ReleasePlan, number: int, dialect: str, salt: int, portable: bool, units: Units
+    release: ScopePlan, number: int, dialect: str, salt: int, portable: bool, units: Units
 ) -> Compiled:
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
@@ -128,13 +128,13 @@ def _compile_part(
     )
 
 
-def adds_up(release: ReleasePlan, number: int) -> bool:
+def adds_up(release: ScopePlan, number: int) -> bool:
     """Whether what a part counts of several slices of the units adds up to what it counts of all of them."""
     distinct = any(isinstance(m, Measure) and m.distinct for m in release.measures if m.part == number)
     return release.parts[number].rows.per_unit and not distinct
 
 
-def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled:
+def compile_discovery(release: ScopePlan, dialect: str, salt: int) -> Compiled:
     """Write the query that counts the units of each group whose keys are not public.
 
     Args:
@@ -201,7 +201,7 @@ def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
     return types
 
 
-def _spans(release: ReleasePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
+def _spans(release: ScopePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
     """The spans of those columns of a row that are integers and filtered or scaled into a span."""
     spans = {
         f"t{at}": span for at, one in enumerate(measures) if isinstance(one, Measure) and (span := one.span)
@@ -213,7 +213,7 @@ def _spans(release: ReleasePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
     return spans
 
 
-def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:
+def _numbering(release: ScopePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:
     """How a group gets its number: key tables, the expression, filters on rows, joins and filters on groups."""
     import pyarrow as pa
 

@@ -20,7 +20,7 @@ from discreet.sql.lower.discovery import discover
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import Tree
-from discreet.sql.plan.plan import Aggregate, ReleasePlan
+from discreet.sql.plan.plan import Aggregate, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +61,7 @@ class Noisy:
         first: the number of the first of these groups; what is said of a group here counts from it.
     """
 
-    plan: ReleasePlan
+    plan: ScopePlan
     entries: Integers
     first: int = 0
 
@@ -146,7 +146,7 @@ class Noisy:
 
 
 def exact_integers(
-    release: ReleasePlan, engine: Engine, salt: int, known: int | None = None, portable: bool = False
+    release: ScopePlan, engine: Engine, salt: int, known: int | None = None, portable: bool = False
 ) -> Integers:
     """The integers of a release before any noise. Never shown, logged or raised.
 
@@ -182,7 +182,7 @@ def exact_integers(
     return out
 
 
-def _put(out: Integers, release: ReleasePlan, number: int, result: pa.Table, more: bool) -> None:
+def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more: bool) -> None:
     """Put what the engine counted for a part in its place, or add what it counted of one more slice of the units.
 
     Privacy: a unit is in one slice, whose integers it moves by as much as it would move those of all units; adding and
@@ -214,7 +214,7 @@ def _put(out: Integers, release: ReleasePlan, number: int, result: pa.Table, mor
         out[cell, place_of_entry] = found
 
 
-def run_release(release: ReleasePlan, engine: Engine, salt: int, draw: Draw) -> Noisy:
+def run_release(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> Noisy:
     """Compute the integers of a release, and have noise drawn on them.
 
     Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale

@@ -22,7 +22,7 @@ from discreet.sql.analyze.scopes import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.choice import Choice
-from discreet.sql.plan.plan import AnyMeasure, Discovery, Part, Plan, ReleasePlan
+from discreet.sql.plan.plan import AnyMeasure, Discovery, Part, QueryPlan, ScopePlan
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
@@ -66,7 +66,7 @@ def plan(
     delta: Fraction = Fraction(0),
     emphasis: Emphasis = (),
     known: dict[tuple[str, bool], Reading] | None = None,
-) -> Plan:
+) -> QueryPlan:
     """Plan a question.
 
     Args:
@@ -100,7 +100,7 @@ def plan(
         for draft, one, shares in zip(drafts, chosen, shares_of(epsilon, weights), strict=True)
     )
     layout = "".join(one.layout for one in chosen)
-    return Plan(text, f"{canonical} {limits}{emphasis or ''}{layout}", releases, post)
+    return QueryPlan(text, f"{canonical} {limits}{emphasis or ''}{layout}", releases, post)
 
 
 def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
@@ -172,7 +172,7 @@ def _release(
     unit_factor: int,
     limits: Limits,
     delta: Fraction,
-) -> ReleasePlan:
+) -> ScopePlan:
     parts: list[Part] = []
     shared: dict[int, Part] = {}  # a tree is alone in its part: its query counts by leaf, not only by group
     measures: list[AnyMeasure] = []
@@ -192,7 +192,7 @@ def _release(
         answers = answering(chosen.choices, draft.keys, draft.rows.per_unit)
         share = of_sets[-1] if answers is None else shares[answers]
         discovery = Discovery(_part(draft, FINDING, limits), share, delta, answers)
-    return ReleasePlan(
+    return ScopePlan(
         name=draft.name,
         parts=tuple(parts),
         keys=draft.keys,
