@@ -28,7 +28,7 @@ from discreet.errors import (
     PostProcessingError,
     QueryRefused,
 )
-from discreet.mechanisms import laplace_vector
+from discreet.mechanisms.numeric import laplace_vector
 from discreet.release.answer_file import Target
 from discreet.release.kept import Packer
 from discreet.session import writing

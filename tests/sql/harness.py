@@ -26,7 +26,7 @@ from discreet import far
 from discreet.engines.connection import connect, make_total
 from discreet.engines.schema import ColumnSchema, Type
 from discreet.errors import QueryRefused
-from discreet.mechanisms import threshold
+from discreet.mechanisms.numeric import threshold
 from discreet.policy import Policy
 from discreet.sql.algebra import keys
 from discreet.sql.algebra.catalog import Catalog

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.mechanisms.test_threshold import excess, law
+from tests.mechanisms.numeric.test_threshold import excess, law
 from tests.noise.tape import exp
 
 import discreet as dp

@@ -64,8 +64,8 @@ OVER = {
 @pytest.fixture(autouse=True)
 def silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Zero noise: what is left is the data."""
-    monkeypatch.setattr("discreet.mechanisms.threshold.add_laplace", no_noise)
-    monkeypatch.setattr("discreet.mechanisms.laplace_vector.add_laplace", no_noise)
+    monkeypatch.setattr("discreet.mechanisms.numeric.threshold.add_laplace", no_noise)
+    monkeypatch.setattr("discreet.mechanisms.numeric.laplace_vector.add_laplace", no_noise)
 
 
 def shown(

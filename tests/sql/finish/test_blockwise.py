@@ -13,7 +13,7 @@ import pytest
 import discreet as dp
 from discreet.engines.engine import in_batches
 from discreet.errors import EngineError
-from discreet.mechanisms import laplace_vector
+from discreet.mechanisms.numeric import laplace_vector
 from discreet.noise import add_laplace
 from discreet.release.draw import Draw
 from discreet.sql.finish import blockwise as streamed

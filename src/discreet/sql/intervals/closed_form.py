@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.mechanisms.laplace_sum.weighted import half_width, tail
+from discreet.mechanisms.laplace_sum.half_width import each as half_width
+from discreet.mechanisms.laplace_sum.weighted import tail
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.measures.moments import Joint
 from discreet.sql.measures.quantile_tree import Tree

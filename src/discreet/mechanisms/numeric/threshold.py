@@ -46,7 +46,7 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
 from discreet.mechanisms.arrays import take
-from discreet.mechanisms.laplace import least_half_width
+from discreet.mechanisms.numeric.laplace import least_half_width
 from discreet.mechanisms.parameters import read_confidence
 from discreet.noise import add_laplace
 from discreet.noise.digits import enclose_exp

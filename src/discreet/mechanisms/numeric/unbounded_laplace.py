@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.numeric.laplace import Laplace
 from discreet.noise import laplace
 from discreet.rational import exact
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms.selection import Floats, Selection
+from discreet.mechanisms.selection.selection import Floats, Selection
 from discreet.noise import exponential_choice
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms import scores as candidates_scores
+from discreet.mechanisms.mechanism import OfCandidates, PureLoss
 from discreet.mechanisms.parameters import (
     read_confidence,
     read_count,
@@ -19,6 +19,7 @@ from discreet.mechanisms.parameters import (
     read_granularity,
     read_sensitivity,
 )
+from discreet.mechanisms.selection import scores as candidates_scores
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, epsilon_of
 
@@ -26,7 +27,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Selection(ABC):
+class Selection(OfCandidates, PureLoss):
     """Choose one of many candidates by a score for each: `Exponential` and `PermuteAndFlip`.
 
     Attributes:

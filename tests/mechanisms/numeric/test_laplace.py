@@ -255,7 +255,7 @@ def test_bad_values_fail_before_any_noise_is_drawn(
     def drawn(*_: object) -> None:
         raise AssertionError("noise was drawn")
 
-    monkeypatch.setattr(sys.modules["discreet.mechanisms.laplace"], "add_laplace", drawn)
+    monkeypatch.setattr(sys.modules["discreet.mechanisms.numeric.laplace"], "add_laplace", drawn)
     with pytest.raises(InvalidParameter) as caught:
         Laplace(1, granularity=granularity).release(bad)
     assert "20" not in caught.value.cause  # no data value in a message

@@ -35,7 +35,8 @@ import numpy.typing as npt
 
 from discreet.errors import Exhausted, InvalidParameter
 from discreet.mechanisms import values as grid_values
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.mechanism import PureLoss
+from discreet.mechanisms.numeric.laplace import Laplace
 from discreet.mechanisms.parameters import (
     read_confidence,
     read_count,
@@ -53,7 +54,7 @@ _BLOCK: Final = 1 << 16
 
 
 @dataclass(frozen=True)
-class AboveThreshold:
+class AboveThreshold(PureLoss):
     """Find out which of many values are above a threshold, and pay only for those that are.
 
     Privacy: one run, from `start` to its c-th yes, is epsilon-differentially private (pure) if no single value
@@ -151,6 +152,26 @@ class AboveThreshold:
         drawn = min(count, self.c) if self.resets else 1
         threshold = Laplace(1, self.threshold_scale, self.granularity).max_error(drawn, each)
         return float(threshold + Laplace(1, self.scale, self.granularity).max_error(count, each))
+
+    def release(self, values: Any, threshold: Number = 0) -> npt.NDArray[np.bool_]:
+        """Say of each of many values whether it is above a threshold: a whole run at once, which costs epsilon.
+
+        Args:
+            values: as for `Watch.above_each`.
+            threshold: as for `start`.
+
+        Raises:
+            Those of `start` and of `Watch.above_each`.
+
+        Example:
+            >>> AboveThreshold(epsilon=1, c=2).release([3, 5000, 20], threshold=1000).tolist()
+            [False, True, False]
+        """
+        return self.start(threshold).above_each(values)
+
+    def half_width(self, confidence: Number = 0.95, questions: int = 1) -> float:
+        """The same as `error`, by the name that every mechanism has."""
+        return self.error(questions, confidence)
 
     @property
     def _moves(self) -> Fraction:

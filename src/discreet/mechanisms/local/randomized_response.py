@@ -24,17 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.frequencies import Frequencies, hoeffding, read_categories, read_places
+from discreet.mechanisms.local.frequencies import Frequencies, hoeffding, read_categories, read_places
+from discreet.mechanisms.mechanism import OfPeople, PureLoss
 from discreet.mechanisms.parameters import read_coin_epsilon, read_confidence, read_count
 from discreet.noise import bernoulli_odds, uniform
 from discreet.rational import Number, decimal, positive
 
 if TYPE_CHECKING:
-    from discreet.accounting.events import Neighbours, Released
+    pass
 
 
 @dataclass(frozen=True)
-class RandomizedResponse:
+class RandomizedResponse(OfPeople, PureLoss):
     """Let each person report one of k categories, the true one or by chance another.
 
     Privacy: each report is epsilon-differentially private for the person who gives it, against everybody,
@@ -72,12 +73,6 @@ class RandomizedResponse:
     def loss(self) -> Fraction:
         """The privacy loss of one report for the person who gives it: pure epsilon."""
         return self.epsilon
-
-    def event(self, neighbours: Neighbours) -> Released:
-        """The event that accountants price, for each person: a person gives one report."""
-        from discreet.accounting.events import Released
-
-        return Released(self.epsilon, neighbours=neighbours)
 
     @property
     def truth(self) -> float:
@@ -134,10 +129,6 @@ class RandomizedResponse:
         """
         n = read_count(people, "people", "Give their number.")
         return hoeffding(self.truth, self.lie, n, read_confidence(confidence))
-
-    def half_width(self, confidence: Number = 0.95, people: int = 1) -> float:
-        """The same as `error`, by the name that every mechanism of a release plan has."""
-        return self.error(people, confidence)
 
     def sample_size(self, error: Number) -> int:
         """How many people are needed for a root mean square error of one share of at most `error`.

@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms.selection import Floats, Selection
+from discreet.mechanisms.selection.selection import Floats, Selection
 from discreet.noise import permute_and_flip
 
 _FAR: Final = 42.0  # e^-42 is below 2^-60

@@ -17,7 +17,9 @@ from typing import Any, Final
 import numpy as np
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.frequencies import Frequencies, read_places
+from discreet.mechanisms.local.frequencies import Frequencies, hoeffding, read_places
+from discreet.mechanisms.mechanism import OfPeople, PureLoss
+from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.noise import bernoulli
 from discreet.rational import Number, decimal
 
@@ -25,7 +27,7 @@ _UNIT: Final = 1 << 40
 
 
 @dataclass(frozen=True)
-class TwoCoins:
+class TwoCoins(OfPeople, PureLoss):
     """Randomised response by two coins with rational probabilities.
 
     `RandomizedResponse` has less error at the same epsilon; this is for surveys done with real coins.
@@ -88,6 +90,12 @@ class TwoCoins:
             raise InvalidParameter("There is no report.", "Give one at least.")
         own, other = self._probabilities
         return Frequencies((True,), places.size, np.array([places.sum()]), float(own), float(other))
+
+    def error(self, people: int, confidence: Number = 0.95) -> float:
+        """Half-width of an interval for the share of yes that holds for all data, known before anybody is asked."""
+        own, other = map(float, self._probabilities)
+        n = read_count(people, "people", "Give their number.")
+        return hoeffding(own, other, n, read_confidence(confidence))
 
     @property
     def _probabilities(self) -> tuple[Fraction, Fraction]:

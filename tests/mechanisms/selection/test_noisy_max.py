@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms import NoisyMax, PermuteAndFlip, noisy_max
-from discreet.mechanisms.noisy_max import Noise
+from discreet.mechanisms import NoisyMax, PermuteAndFlip
+from discreet.mechanisms.selection import noisy_max
+from discreet.mechanisms.selection.noisy_max import Noise
 from discreet.noise import geometric, laplace, unbounded
 from discreet.noise.distribution import DiscreteLaplace
 from tests.mechanisms.chances import Chances, Found, ceiling, leak, stand_in

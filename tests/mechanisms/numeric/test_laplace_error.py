@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import Laplace, LaplaceError
-from discreet.mechanisms.laplace_error import harmonic
+from discreet.mechanisms.numeric.laplace_error import harmonic
 from discreet.noise.distribution import DiscreteLaplace
 
 COUNTIES = 3143

@@ -10,7 +10,7 @@ import pytest
 from discreet.accounting import loss_of
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import Laplace, LaplaceVector
-from tests.mechanisms.test_laplace import law_by_every_tape, within_epsilon
+from tests.mechanisms.numeric.test_laplace import law_by_every_tape, within_epsilon
 from tests.noise.fit import ALARM, laplace_alarms
 from tests.noise.tape import exp
 

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.frequencies import Frequencies, hoeffding, read_categories, read_places
+from discreet.mechanisms.local.frequencies import Frequencies, hoeffding, read_categories, read_places
+from discreet.mechanisms.mechanism import OfPeople, PureLoss
 from discreet.mechanisms.parameters import read_coin_epsilon, read_confidence, read_count
 from discreet.noise import bernoulli, bernoulli_odds
 from discreet.rational import Number, decimal, positive
@@ -31,7 +32,7 @@ _BLOCK: Final = 1 << 22
 
 
 @dataclass(frozen=True)
-class UnaryEncoding:
+class UnaryEncoding(OfPeople, PureLoss):
     """Let each person report on all of many categories at once, most of it noise.
 
     Privacy: each report is epsilon-differentially private for the person who gives it, against everybody,

@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from discreet.accounting import ZCDP
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import DiscreteGaussian, values
 from tests.noise.fit import ALARM
@@ -71,7 +72,7 @@ def test_parameters_and_scale() -> None:
     assert DiscreteGaussian(0.5, 1, granularity=0.125).parameter == 1
     assert DiscreteGaussian(0.5, 1, granularity=0.125).parameter_for(4) > Fraction(25, 16)
     assert DiscreteGaussian(0.5).parameter_for(1000) == 1
-    assert not hasattr(DiscreteGaussian(0.5), "loss")  # a rho is not an epsilon
+    assert DiscreteGaussian(0.5).loss == ZCDP(0.5)  # of a type of its own: a rho is not an epsilon
 
 
 def test_releases() -> None:

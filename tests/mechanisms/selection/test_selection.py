@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import Exponential, PermuteAndFlip
-from discreet.mechanisms.selection import Selection
+from discreet.mechanisms.selection.selection import Selection
 from discreet.noise import choice
 from tests.mechanisms.chances import Chances, Found, ceiling, leak
 from tests.noise.fit import ALARM, alarm
@@ -223,7 +223,7 @@ def test_rounding_moves_a_score_by_no_more_than_stated(u: float, move: float, ex
     moved = abs(Fraction(u + move) - Fraction(u))
     if moved:
         mechanism = Exponential(1, moved, granularity=grid)
-        from discreet.mechanisms import scores
+        from discreet.mechanisms.selection import scores
 
         steps = [scores.read([x], grid, rationals=True).numbers[0] for x in (u, u + move)]
         assert 2 * abs(steps[0] - steps[1]) * grid <= mechanism.scale

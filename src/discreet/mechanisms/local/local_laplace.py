@@ -14,18 +14,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
-from discreet.mechanisms.laplace_sum import equal as laplace_sum
+from discreet.mechanisms.laplace_sum import half_width
+from discreet.mechanisms.mechanism import OfPeople
 from discreet.mechanisms.parameters import read_confidence, read_count, read_granularity
 from discreet.noise import add_laplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, decimal, epsilon_of, positive
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import LaplaceNoise, Neighbours
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,13 @@ class LocalMean:
         Raises:
             InvalidParameter: a confidence that is not strictly between 0 and 1.
         """
-        reach = laplace_sum.half_width(self.people, read_confidence(confidence))
+        reach = half_width.equal(self.people, read_confidence(confidence))
         half = float(self.scale) * reach / self.people
         return self.value - half, self.value + half
 
 
 @dataclass(frozen=True)
-class LocalLaplace:
+class LocalLaplace(OfPeople):
     """Let each person report a bounded number with Laplace noise.
 
     Privacy: each report is epsilon-differentially private for the person who gives it, against everybody,
@@ -115,6 +119,18 @@ class LocalLaplace:
     def loss(self) -> Fraction:
         """The privacy loss of one report for the person who gives it: pure epsilon."""
         return self.epsilon
+
+    def event(self, neighbours: Neighbours) -> LaplaceNoise:
+        """The event that accountants price, for each person: the noise itself.
+
+        Args:
+            neighbours: any, for a person gives one report.
+        """
+        from discreet.accounting.events import LaplaceNoise
+
+        low, high = self._ends
+        grid = self.granularity
+        return LaplaceNoise(self.scale, (high - low) * grid, grid, neighbours=neighbours)
 
     @property
     def granularity(self) -> Fraction:
@@ -171,7 +187,7 @@ class LocalLaplace:
     def error(self, people: int, confidence: Number = 0.95) -> float:
         """Half-width of the interval of the mean, known before anybody is asked."""
         n = read_count(people, "people", "Give their number.")
-        return float(self.scale) * laplace_sum.half_width(n, read_confidence(confidence)) / n
+        return float(self.scale) * half_width.equal(n, read_confidence(confidence)) / n
 
     def sample_size(self, error: Number) -> int:
         """How many people are needed for a root mean square error of the mean of at most `error`.

@@ -26,14 +26,15 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.frequencies import Frequencies, hoeffding, read_categories, read_places
+from discreet.mechanisms.local.frequencies import Frequencies, hoeffding, read_categories, read_places
+from discreet.mechanisms.mechanism import OfPeople, PureLoss
 from discreet.mechanisms.parameters import read_coin_epsilon, read_confidence, read_count
 from discreet.noise import bernoulli_odds, uniform
 from discreet.rational import Number, decimal, positive
 
 
 @dataclass(frozen=True)
-class HadamardResponse:
+class HadamardResponse(OfPeople, PureLoss):
     """Let each person report one bit about a value from a set of any size, up to millions.
 
     Privacy: each report is epsilon-differentially private for the person who gives it, against everybody,

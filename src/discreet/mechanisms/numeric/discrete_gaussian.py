@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from discreet.mechanisms.parameters import read_confidence, read_count, read_gra
 from discreet.noise import gaussian, saturating_add
 from discreet.noise.gaussian import LARGEST, SMALLEST
 from discreet.rational import Number, epsilon_of
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import Concentrated, Neighbours
+    from discreet.accounting.zcdp import ZCDP
 
 _SUMMED: Final = 10_000
 _SMOOTH: Final = 3
@@ -67,6 +71,23 @@ class DiscreteGaussian:
         object.__setattr__(self, "sensitivity", read_sensitivity(sensitivity))
         object.__setattr__(self, "granularity", read_granularity(granularity))
         self._check(1)
+
+    @property
+    def loss(self) -> ZCDP:
+        """The privacy loss of one release: rho-zCDP."""
+        from discreet.accounting.zcdp import ZCDP
+
+        return ZCDP(self.rho)
+
+    def event(self, neighbours: Neighbours) -> Concentrated:
+        """The event that accountants price: its parameter is rho, for the standard deviation is no rational.
+
+        Args:
+            neighbours: those for which the sensitivity holds.
+        """
+        from discreet.accounting.events import Concentrated
+
+        return Concentrated(self.loss, neighbours=neighbours)
 
     @property
     def parameter(self) -> Fraction:
@@ -151,6 +172,10 @@ class DiscreteGaussian:
             InvalidParameter: a confidence that is not strictly between 0 and 1, or a d below 1.
         """
         return self._half_width(float(1 - read_confidence(confidence)), d)
+
+    def half_width(self, confidence: Number = 0.95, d: int = 1) -> int | float:
+        """The same as `error`, by the name that every mechanism has."""
+        return self.error(confidence, d)
 
     def max_error(self, d: int, confidence: Number = 0.95) -> int | float:
         """A multiple m of the grid with P(all |noise| of d coordinates <= m) >= confidence, as in `error`."""

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
+from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_granularity, read_sensitivity
 from discreet.noise.parameters import read_scale
 from discreet.noise.staircase import mass, staircase
@@ -34,7 +35,7 @@ _LIMIT: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
-class Staircase:
+class Staircase(PureLoss):
     """Release one number with discrete staircase noise.
 
     Privacy: one call of `release` is epsilon-differentially private (pure) if the number comes from a function
@@ -136,6 +137,10 @@ class Staircase:
             middle = (low + high) // 2
             low, high = (middle, high) if self._at_least(middle + 1) > outside else (low, middle)
         return high if self.granularity is None else float(high * self.granularity)
+
+    def half_width(self, confidence: Number = 0.95) -> int | float:
+        """The same as `error`, by the name that every mechanism has."""
+        return self.error(confidence)
 
     @property
     def _grid(self) -> Fraction:

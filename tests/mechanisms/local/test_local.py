@@ -19,10 +19,10 @@ from discreet.mechanisms import (
     RandomizedResponse,
     TwoCoins,
     UnaryEncoding,
-    randomized_response,
 )
-from discreet.mechanisms.frequencies import _binomial
 from discreet.mechanisms.laplace_sum import equal as laplace_sum
+from discreet.mechanisms.local import randomized_response
+from discreet.mechanisms.local.frequencies import _binomial
 from tests.mechanisms.chances import Chances, Found, ceiling, leak, stand_in
 from tests.noise.fit import ALARM, alarm, laplace_alarms
 from tests.noise.tape import agrees, exp
@@ -296,10 +296,8 @@ def test_a_sum_of_laplace_variables() -> None:
         assert laplace_sum.tail(1, x) == pytest.approx(math.exp(-x), rel=1e-12)
         assert laplace_sum.tail(2, x) == pytest.approx(math.exp(-x) * (1 + x / 2), rel=1e-12)
         assert laplace_sum.tail(3, x) == pytest.approx(math.exp(-x) * (1 + 5 * x / 8 + x * x / 8), rel=1e-12)
-    assert laplace_sum.half_width(1, Fraction(19, 20)) == pytest.approx(math.log(20), rel=1e-9)
-    assert laplace_sum.half_width(10**6, Fraction(19, 20)) == pytest.approx(
-        1.95996 * math.sqrt(2e6), rel=1e-4
-    )
+    assert laplace_sum.reach(1, Fraction(19, 20)) == pytest.approx(math.log(20), rel=1e-9)
+    assert laplace_sum.reach(10**6, Fraction(19, 20)) == pytest.approx(1.95996 * math.sqrt(2e6), rel=1e-4)
     assert laplace_sum.tail(5, 0) == 1
     # n = 7 by the convolution of densities on a fine grid.
     place = np.arange(-60, 60, 0.01)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms import ThresholdedCounts, threshold
+from discreet.mechanisms import ThresholdedCounts
+from discreet.mechanisms.numeric import threshold
 from tests.noise.tape import exp, law_of_laplace
 
 Law = dict[frozenset[tuple[str, int]], Fraction]

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
-from discreet.mechanisms.laplace_error import LaplaceError
+from discreet.mechanisms.numeric.laplace_error import LaplaceError
 from discreet.mechanisms.parameters import read_confidence, read_count, read_granularity, read_sensitivity
 from discreet.noise import add_laplace
 from discreet.noise.digits import enclose_exp
@@ -169,7 +169,7 @@ class Laplace:
         return self._half_width(confidence, d, 1)
 
     def half_width(self, confidence: Number = 0.95, d: int = 1) -> int | float:
-        """The same as `error`, by the name that every mechanism of a release plan has."""
+        """The same as `error`, by the name that every mechanism has."""
         return self.error(confidence, d)
 
     def max_error(self, d: int, confidence: Number = 0.95) -> int | float:

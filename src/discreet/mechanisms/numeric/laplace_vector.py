@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.mechanisms.laplace import least_half_width
+from discreet.mechanisms.numeric.laplace import least_half_width
 from discreet.mechanisms.parameters import read_confidence, read_sensitivity
 from discreet.noise import add_laplace
 from discreet.noise.parameters import read_scale

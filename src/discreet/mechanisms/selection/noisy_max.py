@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms import scores as candidates_scores
+from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import (
     read_confidence,
     read_count,
@@ -41,6 +41,7 @@ from discreet.mechanisms.parameters import (
     read_granularity,
     read_sensitivity,
 )
+from discreet.mechanisms.selection import scores as candidates_scores
 from discreet.noise import geometric, laplace, uniform
 from discreet.noise.parameters import read_scale
 from discreet.noise.unbounded import continued
@@ -53,7 +54,7 @@ _HALF: Final = 1 << 62
 
 
 @dataclass(frozen=True)
-class NoisyMax:
+class NoisyMax(PureLoss):
     """Name the k candidates whose scores are largest after noise.
 
     Privacy: one call of `release` is epsilon-differentially private (pure) if no single score moves by more
@@ -166,6 +167,10 @@ class NoisyMax:
             middle = (low + high) // 2
             low, high = (middle, high) if self._overtakes(middle) > outside else (low, middle)
         return float(high * (Fraction(1) if self.granularity is None else self.granularity))
+
+    def half_width(self, confidence: Number = 0.95, candidates: int | None = None) -> float:
+        """The same as `error`, by the name that every mechanism has; by default for one candidate more than names."""
+        return self.error(self.k + 1 if candidates is None else candidates, confidence)
 
     @property
     def _steps(self) -> Fraction:
