@@ -16,7 +16,7 @@ from tests.cli.conftest import Run
 
 from discreet.errors import EngineError
 from discreet.release.answer_file import Target
-from discreet.session import Session
+from discreet.session.queries import Queries
 
 COUNT = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county ORDER BY county"
 
@@ -230,7 +230,7 @@ def test_an_interrupt_says_that_the_charge_stays(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, stop: Any
 ) -> None:
     handler = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(Session, "_run", stop)
+    monkeypatch.setattr(Queries, "run", stop)
     result = run("query", COUNT, "-e", "0.1")
     assert (result.exit_code, result.stdout) == (130, "")
     assert "error: interrupted" in result.stderr

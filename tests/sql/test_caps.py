@@ -57,7 +57,7 @@ def releases(rows: list[tuple[str, int]], question: str, epsilon: int, delta: Fr
     )
     out: list[tuple[ScopePlan, dict[str, int]]] = []
     with session:
-        for release in session._plan(question, Fraction(epsilon), delta=delta).releases:
+        for release in session._queries.plan(question, Fraction(epsilon), delta=delta).releases:
             compiled = compile_discovery(release, "duckdb", 7)
             counts: list[Any] = []
 
@@ -152,7 +152,7 @@ def test_a_unit_that_a_column_names_is_counted_once_in_a_group_whatever_multipli
     )
     for source in (TWICE, "t, UNNEST([1, 2]) AS u(x)", "t JOIN t AS s ON t.who = s.who"):
         question = f"SELECT t.k, COUNT(*) AS n FROM {source} GROUP BY t.k"
-        (release,) = session._plan(question, Fraction(1), delta=Fraction(1, 10)).releases
+        (release,) = session._queries.plan(question, Fraction(1), delta=Fraction(1, 10)).releases
         assert release.discovery is not None
         assert release.discovery.mechanism(release).max_count == 1
         compiled = compile_discovery(release, "duckdb", 7)

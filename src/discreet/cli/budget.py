@@ -189,7 +189,7 @@ def _declared(policy: Path | None, ledger: Path | None) -> tuple[Path, Loss | No
     from discreet.ledger import Loss
     from discreet.policy import Policy
     from discreet.release.guarantee import Guarantee
-    from discreet.session.place import beside_policy
+    from discreet.session.sources.ledger_place import beside_policy
 
     path = opt.policy_file(policy)
     declared = Policy.from_toml(path)

@@ -47,7 +47,7 @@ def protect(table: pa.Table = TABLE, **more: Any) -> dp.Session:
 
 
 def release_of(session: dp.Session, query: str, epsilon: Fraction = Fraction(1)) -> ScopePlan:
-    (release,) = session._plan(query, epsilon).releases
+    (release,) = session._queries.plan(query, epsilon).releases
     return release
 
 
@@ -190,6 +190,6 @@ def test_an_iterator_that_is_left_lets_the_engine_go() -> None:
 
 def test_answers_that_stream_are_too_large_for_draws() -> None:
     session = dp.protect(TABLE, privacy_unit="u", max_rows=3, bounds={"g": (0, 65_536)}, budget=1)
-    plan = session._plan(QUESTIONS[0], Fraction(1))
+    plan = session._queries.plan(QUESTIONS[0], Fraction(1))
     assert streamed.streams(plan)
     assert draws_for(plan.releases) < FEWEST

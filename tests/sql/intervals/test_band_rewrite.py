@@ -71,7 +71,7 @@ def session() -> Iterator[dp.Session]:
 
 def broken(session: dp.Session, sql: str, seed: int) -> list[str]:
     """The numbers that lie outside their ends."""
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     public = {"pub": PUB}
     found = identified(plan.post, [one.name for one in plan.releases], {"pub": PUB.column_names})
     assert found is not None
@@ -148,7 +148,7 @@ def _narrow(ends: object) -> object:
     f"SELECT n FROM {C} EXCEPT SELECT 1",
 ])  # fmt: skip
 def test_what_has_no_bands_says_so(session: dp.Session, sql: str) -> None:
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     noisy = {one.name: (len(one.keys), len(one.aggregates)) for one in plan.releases}
     with pytest.raises(NoBandsError):
         Bands(noisy, {}).statement(plan.post)

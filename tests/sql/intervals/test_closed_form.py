@@ -60,7 +60,7 @@ def released(rows: int, sql: str, epsilon: Fraction) -> tuple[ScopePlan, np.ndar
     })  # fmt: skip
     bounds = {"i": (-5, 20), "x": (0, 150), "n": (0, 6)}
     with dp.protect(table, privacy_unit="row", bounds=bounds, budget=10**6) as session:
-        (release,) = session._plan(sql, epsilon).releases
+        (release,) = session._queries.plan(sql, epsilon).releases
         return release, exact_integers(release, session._engine, 7)
 
 

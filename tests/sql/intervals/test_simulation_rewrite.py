@@ -144,7 +144,7 @@ def rows(table: pa.Table, names: list[str]) -> Counter[tuple[str, ...]]:
 
 def compare(session: dp.Session, sql: str, whole: bool, seed: int) -> list[str]:
     """The draws in which the rewritten statement differs from the original."""
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     shapes = {name: tuple(Output(c, False) for c in t.column_names) for name, t in PUBLIC.items()}
     rewritten = rewrite(plan.post, noisy_shapes(plan), shapes)
     noisy = invented(plan, seed)
@@ -203,7 +203,7 @@ def test_every_row_that_is_shown_is_among_the_draws(session: dp.Session, sql: st
     ],
 )
 def test_what_is_not_rewritten_says_so(session: dp.Session, sql: str) -> None:
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     with pytest.raises(CannotRewriteError):
         rewrite(
             plan.post,

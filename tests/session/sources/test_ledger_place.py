@@ -14,7 +14,7 @@ from tests.servers import connect, load, postgres
 
 import discreet as dp
 from discreet.errors import LedgerError
-from discreet.session import place
+from discreet.session.sources import ledger_place as place
 
 TABLE = pa.table({"a": [1, 2, 3]})
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import discreet as dp
 from discreet.cli.app import app
 from discreet.errors import InvalidParameter
-from discreet.session import held
+from discreet.session.sources import protected_files
 
 ASKED = "SELECT COUNT(*) AS n FROM visits"
 
@@ -105,6 +105,6 @@ def test_a_link_to_something_else_is_replaced_and_what_it_led_to_stays(place: Pa
 
 
 def test_a_session_that_does_not_look_is_caught(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held.Held, "see_free", lambda self, path: None)
+    monkeypatch.setattr(protected_files.ProtectedFiles, "see_free", lambda self, path: None)
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         test_the_data_and_the_ledger_are_never_replaced(place, "visits.parquet", "visits.parquet")

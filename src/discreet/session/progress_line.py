@@ -25,7 +25,7 @@ def in_notebook() -> bool:
 
 
 @contextlib.contextmanager
-def told(progress: Say | None) -> Iterator[Say]:
+def shown_progress(progress: Say | None) -> Iterator[Say]:
     """The function to call with a few words at each step: the caller's, else a line in a notebook, else nothing."""
     if progress is not None or not in_notebook():
         yield progress or (lambda _: None)

@@ -15,7 +15,7 @@ from discreet.ledger import Ledger
 
 
 @dataclass(frozen=True)
-class Held:
+class ProtectedFiles:
     """The files of a session.
 
     Attributes:
@@ -51,10 +51,12 @@ class Held:
             )
 
 
-def held(engine: Engine, ledger: Ledger) -> Held:
+def files_of(engine: Engine, ledger: Ledger) -> ProtectedFiles:
     """The files of an engine and a ledger; one in memory has none."""
     files, patterns = getattr(engine, "files", ()), getattr(engine, "patterns", ())
-    return Held(tuple(files), tuple(patterns), (ledger.where,) if os.path.isabs(ledger.where) else ())
+    return ProtectedFiles(
+        tuple(files), tuple(patterns), (ledger.where,) if os.path.isabs(ledger.where) else ()
+    )
 
 
 def _real(path: str | os.PathLike[str]) -> Path:

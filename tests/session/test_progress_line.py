@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.session.kernel import WITHOUT_WIDGETS, Kernel, kernel
 
-from discreet.session.notebook import in_notebook
+from discreet.session.progress_line import in_notebook
 
 OPEN = """
 import pyarrow as pa, discreet as dp
@@ -16,19 +16,19 @@ session = dp.protect(table, privacy_unit="row", budget=50, bounds={"age": (0, 10
 """
 SLOW = """
 import threading
-from discreet.session import notebook, session as module
+from discreet.session import progress_line as notebook, queries as module
 notebook.DELAY, seen = 0.01, threading.Event()
 def show(self, said, old=notebook._Line._show):
     old(self, said)
     if "reading" in said:
         seen.set()
-def slow(self, plan, draw, old=module.Session._run):
+def slow(self, plan, draw, old=module.Queries.run):
     assert seen.wait(30)
     return old(self, plan, draw)
-notebook._Line._show, module.Session._run = show, slow
+notebook._Line._show, module.Queries.run = show, slow
 """
 FAST = """
-notebook._Line._show, module.Session._run = show.__defaults__[0], slow.__defaults__[0]
+notebook._Line._show, module.Queries.run = show.__defaults__[0], slow.__defaults__[0]
 notebook.DELAY = 1.0
 """
 

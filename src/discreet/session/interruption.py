@@ -46,7 +46,7 @@ class _Work(Generic[R]):
         return self._result.pop()
 
 
-def promptly(engine: Engine, work: Callable[[], R]) -> R:
+def interruptibly(engine: Engine, work: Callable[[], R]) -> R:
     """Do work that asks an engine; a signal that raises in the main thread stops it at once.
 
     Args:

@@ -5,25 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from discreet.errors import SessionError
 from discreet.release.bill import Bill, billed
 
-if TYPE_CHECKING:
-    from discreet.sql.plan.plan import QueryPlan
-
 P = ParamSpec("P")
 R = TypeVar("R")
-SLACK = 1 << 18
-"""Bytes for what is kept beside the integers of an answer."""
-
-
-def size_of(plan: QueryPlan) -> int:
-    """About how many bytes the ledger keeps of an answer: its integers, and the answer with its intervals."""
-    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.releases)
-    shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)
-    return SLACK + 8 * integers + 16 * shown
 
 
 class Opened(Protocol):

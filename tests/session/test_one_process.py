@@ -29,6 +29,7 @@ from discreet.errors import (
 )
 from discreet.ledger import Ledger, Loss
 from discreet.release.bill import Bill
+from discreet.session.queries import Queries
 
 COUNT = "SELECT COUNT(*) AS n FROM data"
 
@@ -74,7 +75,7 @@ def test_an_error_after_the_charge_says_the_exact_loss(monkeypatch: pytest.Monke
     def fails(*_: object) -> None:
         raise EngineError("The engine could not finish the query.")
 
-    monkeypatch.setattr(dp.Session, "_run", fails)
+    monkeypatch.setattr(Queries, "run", fails)
     error = raised(lambda: session.sql(COUNT, "1/3"), EngineError)
     assert isinstance(error, DiscreetError)
     assert error.charged == Loss("1/3")
@@ -149,7 +150,7 @@ import discreet as dp
 from discreet.errors import SessionError
 
 if {planted}:
-    import discreet.session.asking as asking
+    import discreet.session.one_process as asking
     asking.see_process = lambda process: None
 session = dp.protect(sys.argv[1], privacy_unit="row", bounds={{"a": (0, 9)}}, budget=100)
 session.sql("SELECT SUM(a) AS n FROM visits", 1)  # its threads are running now

@@ -13,7 +13,7 @@ class NamedSourceError(PolicyError, SourceError):
     """The source that a policy names cannot be opened."""
 
 
-def open_named(policy: Policy, opening: Callable[[], Engine]) -> Engine:
+def open_policy_source(policy: Policy, opening: Callable[[], Engine]) -> Engine:
     """Open what the policy names.
 
     Raises:
