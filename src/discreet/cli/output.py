@@ -95,7 +95,7 @@ def check_output(path: Path | None) -> None:
     if not path.absolute().parent.is_dir():
         raise Usage(f"--output {path}: there is no such folder")
     if path.suffix.lower() in PICTURES:
-        from discreet.plots.theme import altair
+        from discreet.plots.library import altair
 
         altair()  # says now, not after the charge, that the extra is missing
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import PolicyError, QueryRefused
 from discreet.policy import KeyReference, Policy
-from discreet.policy.model import ColumnPolicy
+from discreet.policy.declarations import ColumnPolicy
 from discreet.policy.values import type_of_values
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from discreet.sql.analyze.from_clause import Frame, all_of, conjuncts
 from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
+from discreet.sql.analyze.statement import Env, Scope, Statement
 from discreet.sql.analyze.unit_scope import UnitScope, windowed
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.syntax.nodes import has_aggregate, has_window, unaliased, with_queries
@@ -23,8 +24,6 @@ from discreet.sql.syntax.parse import output_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from discreet.sql.analyze.scopes import Env, Scope, Splitter
 
 MOST_VALUES = 10_000
 """The most values that a public sub-query of IN may have."""
@@ -34,7 +33,7 @@ class PrivateSelect:
     """Reads one SELECT over one frame of private rows."""
 
     def __init__(
-        self, splitter: Splitter, node: exp.Select, env: Env, frame: Frame, conditions: list[exp.Expr]
+        self, splitter: Statement, node: exp.Select, env: Env, frame: Frame, conditions: list[exp.Expr]
     ) -> None:
         self.splitter = splitter
         self.node = node

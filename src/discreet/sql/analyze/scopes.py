@@ -11,8 +11,8 @@ What is left of the statement when all releases have been cut out is ordinary SQ
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Set
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -27,8 +27,10 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze import from_clause as fr
 from discreet.sql.analyze.from_clause import Frame, conjuncts
-from discreet.sql.analyze.release_scope import Draft, ReleaseScope
+from discreet.sql.analyze.private_select import PrivateSelect
+from discreet.sql.analyze.release_scope import Draft
 from discreet.sql.analyze.same_units import see_same_units
+from discreet.sql.analyze.statement import Env, Posted, Public, Scope
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
 from discreet.sql.syntax import rewrites
@@ -38,18 +40,6 @@ from discreet.sql.syntax.refusal import refuse
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-@dataclass(frozen=True)
-class Public:
-    """A scope without private rows: what is left in the statement."""
-
-    node: exp.Expr
-    definition: exp.Expr | None = None
-
-
-Scope = Rows | Public
-Env = Mapping[str, Scope]
 
 
 READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
@@ -225,8 +215,6 @@ class Splitter:
     # SELECT ------------------------------------------------------------------------------------------------
 
     def _select(self, node: exp.Select, env: Env) -> Scope:
-        from discreet.sql.analyze.private_select import PrivateSelect
-
         expanded = expand(node, self.text)
         if not isinstance(expanded, exp.Select):
             return self.query(expanded, env)
@@ -247,7 +235,7 @@ class Splitter:
             self, node, env, self._frame(holders, scopes, conditions, env), conditions
         ).scope()
 
-    def released(self, scope: ReleaseScope) -> Public:
+    def released(self, scope: Posted) -> Public:
         """Leave the noisy table in the place of a release."""
         return Public(scope.post())
 
