@@ -7,23 +7,18 @@ from typing import Annotated
 import typer
 
 from discreet.cli import options as opt
+from discreet.cli.option_groups import grouped
+from discreet.cli.place import Place
 
 
+@grouped
 def command(
+    place: Place,
     name: Annotated[
         str | None,
         typer.Argument(metavar="TABLE", show_default=False, help="Its columns; without it, all tables."),
     ] = None,
-    policy: opt.PolicyFile = None,
     as_json: opt.Json = False,
-    source: opt.Source = None,
-    table: opt.Table = None,
-    unit: opt.Unit = None,
-    max_rows: opt.MaxRows = None,
-    bounds: opt.Bounds = None,
-    keys: opt.Keys = None,
-    budget: opt.BudgetEpsilon = None,
-    ledger: opt.LedgerFile = None,
 ) -> None:
     """Say which tables there are, or what the columns of one can answer.
 
@@ -38,9 +33,8 @@ def command(
     """  # noqa: D301
     from discreet.cli.output import cells, dump, print_table, rows
 
-    place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger)
     asked = "SHOW TABLES" if name is None else 'DESCRIBE "{}"'.format(name.replace('"', '""'))
-    with place.open() as session:
+    with place.open(describe=True) as session:
         release = session.sql(asked)
     if as_json:
         typer.echo(dump(rows(release)))

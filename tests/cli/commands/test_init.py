@@ -14,12 +14,12 @@ import pytest
 from pyarrow import parquet
 from tests.cli.conftest import Run, make_visits
 
-from discreet.cli.init import scaffold
+from discreet.cli.commands.init import scaffold
 from discreet.engines.csv_text import header
 from discreet.errors import PolicyError
 from discreet.policy import Policy
 
-drafts = importlib.import_module("discreet.cli.init")
+drafts = importlib.import_module("discreet.cli.commands.init")
 
 
 def _csv(table: pa.Table) -> str:

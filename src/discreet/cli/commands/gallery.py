@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import options as opt
-from discreet.cli.experiment import counted
+from discreet.cli.commands.experiment import counted
 from discreet.cli.progress import Progress
 
 

@@ -88,7 +88,7 @@ def test_bad_usage(run: Run, args: str) -> None:
 
 
 def test_the_page_shows_what_is_printed(run: Run) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "planning.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "planning.md").read_text("utf-8")
     commands = re.findall(r"^discreet (plan .*)$", page, re.MULTILINE)
     printed = "".join(run(*shlex.split(command)).stdout for command in commands)
     shown = [

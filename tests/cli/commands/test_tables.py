@@ -35,3 +35,15 @@ def test_looking_around_needs_no_epsilon(folder: Path, run: Run) -> None:
     assert run("query", "SELECT COUNT(*) AS n FROM visits").exit_code == 2
     assert run("query", "SHOW TABLES", "-o", "tables.csv").exit_code == 0
     assert "visits" in (folder / "tables.csv").read_text()
+
+
+def test_the_columns_of_a_file_need_neither_a_unit_nor_a_budget(folder: Path, run: Run) -> None:
+    (folder / "bare.csv").write_text("county,age\nKent,31\n")
+    before = sorted(folder.iterdir())
+    result = run("tables", "bare", "--source", "bare.csv", "--type", "age=integer", "--json")
+    assert result.exit_code == 0, result.stderr
+    rows = {row["column_name"]: row for row in json.loads(result.stdout)}
+    assert list(rows) == ["county", "age"]
+    assert "INT" in rows["age"]["column_type"].upper()
+    assert sorted(folder.iterdir()) == before  # no ledger is left beside it
+    assert run("query", "SELECT COUNT(*) AS n FROM bare", "--source", "bare.csv", "-e", "1").exit_code == 2

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from tests.cli.conftest import Run
 
 from discreet.errors import EngineError
-from discreet.release.answer_file import Target
+from discreet.release import answer_file
 from discreet.session.queries import Queries
 
 COUNT = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county ORDER BY county"
@@ -247,7 +247,7 @@ def test_an_answer_that_cannot_be_written_is_kept(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Target, "_appear", full)
+    monkeypatch.setattr(answer_file, "appear", full)
     result = run("query", COUNT, "-e", "0.1", "--output", "answer.csv")
     assert result.exit_code == 1
     assert "the same question again is free" in result.stderr

@@ -7,11 +7,15 @@ from typing import Annotated
 import typer
 
 from discreet.cli import options as opt
+from discreet.cli.option_groups import grouped
+from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
 
 
+@grouped
 def command(
-    sql: opt.Sql = None,
+    asked: Answered,
+    place: Place,
     epsilon: Annotated[
         str | None, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")
     ] = None,
@@ -19,26 +23,10 @@ def command(
         list[str] | None,
         typer.Option("--within", metavar="COLUMN=ERROR", help="Find the least epsilon; may be repeated."),
     ] = None,
-    policy: opt.PolicyFile = None,
-    file: opt.SqlFile = None,
-    confidence: opt.Confidence = 0.95,
-    simultaneous: opt.Simultaneous = False,
-    delta: opt.Delta = None,
     group_rows: Annotated[
         int, typer.Option("--group-rows", metavar="N", help="Rows of a group, where an error depends on it.")
     ] = 1000,
     as_json: opt.Json = False,
-    source: opt.Source = None,
-    table: opt.Table = None,
-    unit: opt.Unit = None,
-    max_rows: opt.MaxRows = None,
-    max_groups: opt.MaxGroups = None,
-    split: opt.Split = None,
-    bounds: opt.Bounds = None,
-    keys: opt.Keys = None,
-    types: opt.Types = None,
-    budget: opt.BudgetEpsilon = None,
-    ledger: opt.LedgerFile = None,
 ) -> None:
     """Say what a question would cost and how exact it would be.
 
@@ -53,16 +41,12 @@ def command(
 
     if (epsilon is None) == (not within):
         raise opt.Usage("give either --epsilon 0.1 or --within n=50")
-    text = opt.question(sql, file)
+    text = asked.text()
     errors = dict(opt.read_pair(one, "--within") for one in within or ())
-    place = opt.Place(policy, source, table, unit, max_rows, bounds, keys, budget, ledger, types)
     with Progress("looking at the question"), place.open() as session:
         seen = session.preview(
-            text, epsilon, within=errors or None, confidence=confidence, simultaneous=simultaneous,
-            group_rows=group_rows, delta=delta,
-            max_rows=place.question_rows, max_groups=max_groups,
-            split=dict(opt.read_pair(one, "--split") for one in split or ()),
-        )  # fmt: skip
+            text, epsilon, within=errors or None, group_rows=group_rows, **asked.keywords(place)
+        )
     if as_json:
         left = {} if seen.left is None else {"left": exact(seen.left)}
         typer.echo(dump({**seen.to_dict(), "epsilon": exact(seen.epsilon), **left}))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options as opt
+from discreet.cli import place
 from discreet.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def _declared(policy: Path | None, ledger: Path | None) -> tuple[Path, Loss | No
     from discreet.release.guarantee import Guarantee
     from discreet.session.sources.ledger_place import beside_policy
 
-    path = opt.policy_file(policy)
+    path = place.policy_file(policy)
     declared = Policy.from_toml(path)
     where = ledger or Path(declared.ledger or beside_policy(path))
     return where, Loss(declared.budget.epsilon, declared.budget.delta), Guarantee.declared(declared)
