@@ -85,7 +85,9 @@ def test_every_line_is_answered_with_the_error_that_it_states(
     assert honest(correlated if line.quantity == "r2" else session, line, usage)
 
 
-@pytest.mark.parametrize("quantity", ["rows", "sum", "avg", "stddev_samp", "covar_pop", "slope", "quantile 1/2"])
+@pytest.mark.parametrize(
+    "quantity", ["rows", "sum", "avg", "stddev_samp", "covar_pop", "slope", "quantile 1/2"]
+)
 def test_a_line_that_states_too_small_an_error_is_found(session: Session, quantity: str) -> None:
     """Planted fault: half of the variance; of a quantile, whose error is a bound, a sixteenth."""
     line = aggregates.BY_QUANTITY[quantity]

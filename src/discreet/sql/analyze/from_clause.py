@@ -21,6 +21,7 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.same_units import see_same_units
+from discreet.sql.analyze.special_forms import expression_binder
 from discreet.sql.expressions.expression import Call, Column, Expression, leaves
 from discreet.sql.expressions.span import Span, number, of_values
 from discreet.sql.functions import call
@@ -76,7 +77,7 @@ class Frame:
 
     def binder(self, column: Callable[[exp.Column], Expression] | None = None) -> Binder:
         """Reads expressions over the rows; with `column`, by another meaning of their columns."""
-        return Binder(self.text, column or self.column, partial(about_column, self.rows.relation))
+        return expression_binder(self.text, column or self.column, partial(about_column, self.rows.relation))
 
     def filtered(self, where: Expression) -> Frame:
         """The rows that satisfy a condition."""

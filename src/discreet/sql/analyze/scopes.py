@@ -11,8 +11,8 @@ What is left of the statement when all releases have been cut out is ordinary SQ
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Set
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -26,8 +26,9 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze import from_clause as fr
 from discreet.sql.analyze.from_clause import Frame, conjuncts
-from discreet.sql.analyze.release_scope import Draft, ReleaseScope
+from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.same_units import see_same_units
+from discreet.sql.analyze.splitting import Draft, Env, Public, Scope
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
 from discreet.sql.syntax import rewrites
@@ -37,18 +38,6 @@ from discreet.sql.syntax.refusal import refuse
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-@dataclass(frozen=True)
-class Public:
-    """A scope without private rows: what is left in the statement."""
-
-    node: exp.Expr
-    definition: exp.Expr | None = None
-
-
-Scope = Rows | Public
-Env = Mapping[str, Scope]
 
 
 READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
@@ -224,8 +213,6 @@ class Splitter:
     # SELECT ------------------------------------------------------------------------------------------------
 
     def _select(self, node: exp.Select, env: Env) -> Scope:
-        from discreet.sql.analyze.private_select import PrivateSelect
-
         expanded = expand(node, self.text)
         if not isinstance(expanded, exp.Select):
             return self.query(expanded, env)
@@ -245,10 +232,6 @@ class Splitter:
         return PrivateSelect(
             self, node, env, self._frame(holders, scopes, conditions, env), conditions
         ).scope()
-
-    def released(self, scope: ReleaseScope) -> Public:
-        """Leave the noisy table in the place of a release."""
-        return Public(scope.post())
 
     def _frame(
         self, holders: list[exp.Expr], scopes: list[Scope], conditions: list[exp.Expr], env: Env

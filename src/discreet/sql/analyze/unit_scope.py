@@ -22,6 +22,7 @@ from discreet.sql.analyze.aggregates import filtered
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.implied_bounds import of_count, of_sum
+from discreet.sql.analyze.special_forms import expression_binder
 from discreet.sql.expressions.dialect import WIDE
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.expressions.span import Span
@@ -77,7 +78,7 @@ class UnitScope:
                               "Give one of them another name with AS.")  # fmt: skip
         having = self.node.args.get("having")
         test = None if having is None else self._lift(having.this)
-        outer = Binder(self.binder.text, lambda column: self.columns[column.name])
+        outer = expression_binder(self.binder.text, lambda column: self.columns[column.name])
         items = [(name, outer.bind(node)) for name, node in lifted]
         where = None if test is None else outer.condition(test)
         rows, held = self.frame.rows, self.frame.held
