@@ -26,7 +26,7 @@ from discreet.engines.copies import Copies
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import from_clause, private_select, scopes, unit_scope
+from discreet.sql.analyze import joins, private_select, scopes, unit_scope
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
@@ -115,7 +115,7 @@ def once() -> Any:
 def unseen() -> Any:
     """Units of two types are compared."""
     stack = ExitStack()
-    for module in (from_clause, private_select, scopes):
+    for module in (joins, private_select, scopes):
         stack.enter_context(mock.patch.object(module, "see_same_units", return_value=None))
     return stack
 

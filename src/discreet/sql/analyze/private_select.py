@@ -12,14 +12,14 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
-from discreet.sql.analyze.from_clause import Frame, all_of, conjuncts, single
+from discreet.sql.analyze.from_clause import Frame, all_of, single
 from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.analyze.splitting import Env, Public, Scope, Splitting
 from discreet.sql.analyze.unit_scope import UnitScope, windowed
 from discreet.sql.expressions.expression import Column, Expression
-from discreet.sql.syntax.nodes import has_aggregate, has_window, unaliased, with_queries
+from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, has_window, unaliased, with_queries
 from discreet.sql.syntax.parse import output_name
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class PrivateSelect:
         inside = single(self.splitter.text, name, source)
         where = query.args.get("where")
         equal, rest = False, []
-        for condition in conjuncts(None if where is None else where.this):
+        for condition in conjunct_nodes(None if where is None else where.this):
             if isinstance(condition, exp.EQ) and self._links(condition, inside):
                 equal = True
             else:
