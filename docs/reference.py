@@ -1,4 +1,4 @@
-"""Writes docs/sql.md: docs/sql.in.md with the function table and the words of each refusal filled in.
+"""Writes docs/sql.md: docs/sql.in.md with the tables of functions and aggregates and the words of refusals filled in.
 
 python docs/reference.py > docs/sql.md
 """
@@ -21,6 +21,7 @@ from discreet.session import Session
 from discreet.sql import functions as fn
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.expressions.span import Span, Value, point
+from discreet.sql.functions import aggregates
 from discreet.sql.inspect.mock import invent
 from discreet.sql.inspect.wording import ends
 
@@ -111,8 +112,23 @@ def page(template: str) -> str:
             raise AssertionError(f"This is not refused any more:\n{sql}")
 
         text = BLOCK.sub(filled, template)
-    head = "<!-- Made by `make docs` from sql.in.md and the function table; edit those. -->\n"
+    head = "<!-- Made by `make docs` from sql.in.md and the tables of functions and aggregates; edit those. -->\n"
+    text = text.replace("<!-- aggregates -->", "\n".join(_aggregates()))
     return head + text.replace("<!-- functions -->", "\n".join(_tables()).strip())
+
+
+# The table of aggregates -------------------------------------------------------------------------------------
+
+
+def _aggregates() -> Iterator[str]:
+    yield "| aggregate | bounds of | measured | estimated as | error | free beside it |\n|---|---|---|---|---|---|"
+    for line in aggregates.TABLE:
+        usages = ", ".join(f"`{_cell(usage)}`" for usage in line.usages)
+        beside = (other.usages[0].partition("(")[0] for other in aggregates.TABLE if line.beside(other))
+        free = ", ".join(f"`{name}`" for name in dict.fromkeys(beside) if name not in line.usages[0])
+        yield (
+            f"| {usages} | {line.bounded} | {line.measured} | {_cell(line.estimated)} | {_cell(line.error)} | {free} |"
+        )
 
 
 # The function table ------------------------------------------------------------------------------------------
