@@ -131,7 +131,7 @@ def _tables() -> Iterator[str]:
     for title, mine in sections.items():
         yield from _table(title, mine)
     yield "### Of any number of arguments\n"
-    yield "| write | bounds, by example | what it means |\n|---|---|---|"
+    yield "| write | bounds, by example | meaning |\n|---|---|---|"
     spans = [_span(Type.INTEGER, at) for at in range(3)]
     for several in fn.VARIADIC.values():
         shown = _shown(several.bounds(spans), Type.INTEGER)
@@ -163,7 +163,7 @@ def _table(title: str, lines: Sequence[fn.Function]) -> Iterator[str]:
         key = usage if PARTS.search(alike[0].usage) else f"{usage}\0{meaning}"
         shown.setdefault(key, []).extend(alike)
     yield f"### {title}\n"
-    yield "| write | of | bounds, by example | what it means |\n|---|---|---|---|"
+    yield "| write | of | bounds, by example | meaning |\n|---|---|---|---|"
     for alike in shown.values():
         first = alike[0]
         usage, meaning = first.usage, _meaning(first)
