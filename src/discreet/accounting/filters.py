@@ -29,7 +29,7 @@ class Filter:
     Args:
         limit: the most that may be spent.
         accountant: a fresh one; the filter keeps a copy.
-        own: of the limit's delta, the part that is kept for deltas of the events themselves, under `zcdp`.
+        own: the part of the limit's delta that is kept for deltas of the events themselves, under `zcdp`.
         adaptive: False promises that the events, or at least their losses, are fixed before the first answer.
 
     Raises:

@@ -114,7 +114,7 @@ class Federation:
         skip_closed: bool = False,
         progress: Progress | None = None,
     ) -> list[Report]:
-        """Ask every node once. All are looked at first, so that none is charged for an answer that cannot be.
+        """Ask every node once. All are looked at first, so that none is charged for an answer that cannot be given.
 
         Args:
             epsilon: the charge to each node.

@@ -79,7 +79,7 @@ class LocalNode:
         array = np.array(values)
         if array.ndim != 1 or not (array.dtype.kind == "U" or _finite(array)):
             raise InvalidParameter(
-                "The values are not a row of finite numbers or texts.", "Drop the others first."
+                "The values are not a row of finite numbers or texts.", "Drop all other values first."
             )
         assert len(array) < MOST_VALUES
         self.name = name
@@ -100,7 +100,9 @@ class LocalNode:
                     "A value is not among the categories.", "Declare a category for the rest."
                 )
         elif not isinstance(access, Access):
-            raise InvalidParameter("This is no declaration.", "Write Access(bounds=(0, 100), budget=1).")
+            raise InvalidParameter(
+                "The declaration is of another type.", "Write Access(bounds=(0, 100), budget=1)."
+            )
         elif not _finite(self._values):
             raise InvalidParameter("The values are no numbers.", "Declare Choices.")
         self._access = access

@@ -75,8 +75,8 @@ class ColumnPolicy(Model):
             or date-times without zone, in UTC.
         keys: the public set of values to group by, or the column of a public table that holds them; a row
             with another value is dropped.
-        type: how the column of a CSV file is read: text, integer, float, boolean, date or timestamp. By default as
-            its keys or its bounds are written, and as a text where there are none. A value that does not fit is NULL.
+        type: how the column of a CSV file is read: text, integer, float, boolean, date or timestamp. By default its
+            keys or its bounds decide by their spelling; without them it is a text. A value that does not fit is NULL.
     """
 
     bounds: Annotated[tuple[Bound, Bound] | None, PlainValidator(values.bounds)] = None
