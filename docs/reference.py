@@ -38,7 +38,7 @@ SPANS = {
     Type.DATE: [(20_089, 20_453)] * 4,
     Type.TIMESTAMP: [(20_089 * 86_400_000_000, 20_454 * 86_400_000_000 - 1)] * 4,
 }
-"""What the arguments of an example lie in, by type and place; the year 2025 in days and in microseconds."""
+"""The ranges of the arguments of an example, by type and place; the year 2025 in days and in microseconds."""
 TYPES = {
     Type.BOOLEAN: "boolean", Type.INTEGER: "whole number", Type.FLOAT: "number", Type.TEXT: "text",
     Type.DATE: "date", Type.TIMESTAMP: "time stamp", Type.OTHER: "",
@@ -181,7 +181,7 @@ def _table(title: str, lines: Sequence[fn.Function]) -> Iterator[str]:
 
 
 def _types(alike: Sequence[fn.Function]) -> str:
-    """What is taken and given; "number" stands for a whole number, too, where both are."""
+    """The types taken and given; "number" stands for a whole number, too, where both are."""
     found = dict.fromkeys((tuple(TYPES[t] for t in line.takes), TYPES[line.gives]) for line in alike)
     return "; ".join(f"{' and '.join(takes)} → {gives}" for takes, gives in found)
 
