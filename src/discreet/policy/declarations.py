@@ -1,4 +1,4 @@
-"""The parts of a policy: what is declared about the budget, a table and a column."""
+"""The parts of a policy: the declarations about the budget, a table and a column."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class ColumnPolicy(Model):
     """The declarations about one column.
 
     Attributes:
-        bounds: least and greatest value that counts; what lies outside is clamped. Exact numbers, dates,
+        bounds: least and greatest value that counts; a value outside is clamped. Exact numbers, dates,
             or date-times without zone, in UTC.
         keys: the public set of values to group by, or the column of a public table that holds them; a row
             with another value is dropped.
-        type: how the column of a CSV file is read: text, integer, float, boolean, date or timestamp. By default as
-            its keys or its bounds are written, and as a text where there are none. What does not fit is NULL.
+        type: how the column of a CSV file is read: text, integer, float, boolean, date or timestamp. By default its
+            keys or its bounds decide by their spelling; without them it is a text. A value that does not fit is NULL.
     """
 
     bounds: Annotated[tuple[Bound, Bound] | None, PlainValidator(values.bounds)] = None
@@ -98,8 +98,8 @@ class TablePolicy(Model):
         privacy_unit: the column that names the unit a row belongs to, or "row" when each row is one unit.
         max_rows: rows kept of a unit.
         public: the table holds nothing private.
-        columns: what is declared about its columns, by name.
-        url: where the table is, when it is not in the source of the policy.
+        columns: the declarations about its columns, by name.
+        url: the place of the table, when it is not in the source of the policy.
     """
 
     privacy_unit: str | None = None

@@ -36,7 +36,7 @@ def _url(value: object) -> object:
     if isinstance(value, Mapping):
         unknown = [str(key) for key in value if key != "url"]
         if unknown:
-            raise wrong("There is no such key.", "The only key here is url.", unknown[0])
+            raise wrong("The policy has no key of this name.", "The only key here is url.", unknown[0])
         return values.place(value.get("url"))
     return values.place(value)
 
@@ -47,7 +47,7 @@ class Policy(Model):
     Attributes:
         budget: the privacy loss it may ever spend; a bare number is its epsilon.
         source: the url of the data, or None when it is given otherwise.
-        tables: what is declared about each table, by name.
+        tables: the declarations about each table, by name.
         neighbours: whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
         ledger: the place of the ledger, or None for the default.
         random_dp: whether sampled sensitivities are allowed, whose guarantee is weaker than differential privacy.
@@ -186,12 +186,12 @@ class Policy(Model):
         """Read a policy file; relative paths in it start from its folder.
 
         Raises:
-            PolicyError: the file cannot be read, is no TOML, or declares something that is wrong.
+            PolicyError: the file cannot be read, is no TOML, or has a wrong declaration.
         """
         import tomllib
 
         try:
-            # Decimals are read as they are written, so that they are exact however long they are.
+            # Decimals are read from their text, so that they are exact at any length.
             declared = tomllib.loads(Path(path).read_text("utf-8-sig"), parse_float=Decimal)
             cause = ""
         except OSError:
@@ -225,9 +225,9 @@ class Policy(Model):
         return toml.write(self)
 
     def digest(self) -> str:
-        """Return the SHA-256, in hexadecimal, of all that matters to an answer.
+        """Return the SHA-256, in hexadecimal, of the declarations that an answer depends on.
 
-        Budget, places and the case of names do not: an answer stays what it was when the budget is raised.
+        No answer depends on the budget, on places or on the case of names: it stays the same when the budget is raised.
 
         Example:
             >>> one = Policy.for_table("t", privacy_unit="row", bounds={"Age": (0, 100)}, budget=1)

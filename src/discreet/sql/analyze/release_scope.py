@@ -12,9 +12,9 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import read_aggregate
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.implied_bounds import clamped
-from discreet.sql.analyze.statement import Draft, Env, Statement
+from discreet.sql.analyze.splitting import Draft, Env, Splitting
 from discreet.sql.expressions.canonical import distinct, see_spelling
-from discreet.sql.expressions.expression import Column, Expression, leaves
+from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
 
@@ -23,7 +23,7 @@ class ReleaseScope:
     """Reads one SELECT that aggregates private rows."""
 
     def __init__(
-        self, splitter: Statement, node: exp.Select, env: Env, frame: Frame, group_nodes: list[exp.Expr]
+        self, splitter: Splitting, node: exp.Select, env: Env, frame: Frame, group_nodes: list[exp.Expr]
     ) -> None:
         self.splitter = splitter
         self.node = node
@@ -172,6 +172,3 @@ class ReleaseScope:
         except QueryRefused:
             return None
         return next((at for at, key in enumerate(self.draft.keys) if key.expression == bound), None)
-
-
-__all__ = ["Column", "Draft", "ReleaseScope"]

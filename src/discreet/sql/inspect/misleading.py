@@ -9,12 +9,12 @@ from sqlglot import exp
 
 from discreet import arrow
 from discreet.release.noisy_schema import aggregate_name
+from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.warnings import COUNTED
 from discreet.sql.intervals.closed_form import linear_half_width
 from discreet.sql.intervals.row_mapping import aggregate_columns, shared_with_cell
 from discreet.sql.intervals.simultaneous import Level, each, noisy_names, ordering, selects
-from discreet.sql.measures.quantile_tree import EXTREME
 from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:

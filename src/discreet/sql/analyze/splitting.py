@@ -1,8 +1,8 @@
-"""A statement while it is split into scopes: the scopes that were found, and what may be asked of the splitter."""
+"""What one scope needs of the statement that it stands in: the scopes inside it are split by the same rules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -29,6 +29,7 @@ class Public:
 
 Scope: TypeAlias = Rows | Public
 Env: TypeAlias = Mapping[str, Scope]
+"""The tables of WITH that can be named here."""
 
 
 @dataclass
@@ -53,46 +54,32 @@ class Draft:
         return exp.column(aggregate_name(self.requests.index(request)), table=self.name)
 
 
-class Posted(Protocol):
-    """A release scope that was read."""
+class Splitting(Protocol):
+    """The statement that is split.
 
-    def post(self) -> exp.Select:
-        """The SELECT over the noisy table that takes its place."""
+    Attributes:
+        text: of the statement.
+        catalog: the tables.
+        unknown_keys: whether groups may be found whose keys are not public, which takes a delta.
+        drafts: the releases that were cut out, in the order in which they were found.
+    """
 
-
-class Statement(Protocol):
-    """The splitter of a statement, as its scopes use it."""
-
-    @property
-    def text(self) -> str:
-        """As the analyst wrote it."""
-
-    @property
-    def catalog(self) -> Catalog:
-        """The tables that it may refer to."""
-
-    @property
-    def unknown_keys(self) -> bool:
-        """Whether groups may be found whose keys are not public."""
-
-    @property
-    def drafts(self) -> list[Draft]:
-        """The releases that were cut out, in the order in which they were found."""
+    text: str
+    catalog: Catalog
+    unknown_keys: bool
+    drafts: list[Draft]
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
-        """The refusal that points at a part of the statement."""
+        """The refusal that points at a part of this statement."""
 
     def query(self, node: exp.Expr, outer: Env) -> Scope:
-        """Split a query."""
+        """Split a query; what is public in it is rewritten in place."""
 
     def source(self, node: exp.Expr, env: Env) -> Scope:
         """Split what stands in FROM."""
 
-    def released(self, scope: Posted) -> Public:
-        """Leave the noisy table in the place of a release."""
+    def split_inner(self, node: exp.Expr, env: Env, skip: Set[str] = frozenset()) -> None:
+        """Split the sub-queries inside the expressions of a public scope."""
 
     def evaluate(self, node: exp.Expr, env: Env) -> pa.Table:
-        """The rows of a public sub-query."""
-
-    def split_inner(self, node: exp.Expr, env: Env) -> None:
-        """Split the sub-queries inside the expressions of a public scope."""
+        """The rows of a public sub-query, which must not wait for a release."""
