@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 from discreet import far
 from discreet.errors import InvalidParameter, NotInAnswer
@@ -175,10 +175,10 @@ class Release:
             yield from batch.to_pylist()
 
     @overload
-    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    def __getitem__(self, at: SupportsIndex) -> dict[str, Any]: ...
     @overload
     def __getitem__(self, at: str) -> list[Any]: ...
-    def __getitem__(self, at: int | str) -> dict[str, Any] | list[Any]:
+    def __getitem__(self, at: SupportsIndex | str) -> dict[str, Any] | list[Any]:
         """A row by its number, as a dictionary, or a column by its name, as a list.
 
         Raises:

@@ -94,9 +94,5 @@ class LaplaceVector:
             InvalidParameter: a value is no integer. No noise was drawn.
             EntropyError: the operating system gave no randomness.
         """
-        given = (
-            exact
-            if isinstance(exact, np.ndarray) and exact.dtype.kind == "i"
-            else integers(exact, "Round it.")
-        )
+        given = exact if getattr(exact, "dtype", None) == np.int64 else integers(exact, "Round it.")
         return add_laplace(np.ascontiguousarray(given, np.int64), self.scale)
