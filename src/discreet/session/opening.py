@@ -72,13 +72,7 @@ def protect(
     with loading():
         from discreet.engines.sources import open_source
 
-    if isinstance(policy, Policy):
-        declared, home = policy, None
-    elif policy is not None:
-        declared, home = Policy.from_toml(policy), Path(policy)
-    else:
-        declared, home = None, None
-    if declared is not None:
+    if policy is not None:
         given = {"table": table, "privacy_unit": privacy_unit, "max_rows": max_rows, "bounds": bounds, "keys": keys,
                  "types": types, "budget": budget}  # fmt: skip
         extra = [name for name, value in given.items() if value is not None]
@@ -86,17 +80,7 @@ def protect(
             raise PolicyError(
                 f"{' and '.join(extra)} cannot be given beside a policy.", "Write it into the policy."
             )
-        named_here = source is None
-        source = _sources(declared) if named_here else source
-        named = [name for name, one in declared.tables.items() if not one.public]
-        shown = [name for name, one in declared.tables.items() if one.public]
-        name = named[0] if len(declared.tables) == 1 else None
-        opening = partial(open_source, source, name, csv_types.of_policy(declared, source), shown)
-        engine = open_policy_source(declared, opening) if named_here else opening()
-        place = (
-            ledger or declared.ledger or (beside_policy(home) if home else _beside(engine, source, declared))
-        )
-        return _open(engine, declared, place)
+        return _by_policy(policy, source, ledger)
     if source is None:
         raise PolicyError("There is neither a source nor a policy.", 'Write protect("visits.parquet", …).')
     if privacy_unit is None:
@@ -120,6 +104,25 @@ def protect(
         budget=budget, neighbours=neighbours, public=tuple(hidden),
     )  # fmt: skip
     return _open(engine, declared, ledger or _beside(engine, source, declared))
+
+
+def _by_policy(
+    policy: Policy | str | os.PathLike[str], source: object, ledger: str | os.PathLike[str] | None
+) -> Session:
+    """A session of what a policy declares, over the source that is given or else named there."""
+    from discreet.engines.sources import open_source
+
+    home = None if isinstance(policy, Policy) else Path(policy)
+    declared = policy if isinstance(policy, Policy) else Policy.from_toml(policy)
+    named_here = source is None
+    source = _sources(declared) if named_here else source
+    named = [name for name, one in declared.tables.items() if not one.public]
+    shown = [name for name, one in declared.tables.items() if one.public]
+    name = named[0] if len(declared.tables) == 1 else None
+    opening = partial(open_source, source, name, csv_types.of_policy(declared, source), shown)
+    engine = open_policy_source(declared, opening) if named_here else opening()
+    place = ledger or declared.ledger or (beside_policy(home) if home else _beside(engine, source, declared))
+    return _open(engine, declared, place)
 
 
 def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) -> Session:
