@@ -1,7 +1,7 @@
-"""Events as canonical JSON, so that a ledger keeps what was released and anybody can price it again.
+"""Events as canonical JSON, so that a ledger keeps each release and anybody can price it again.
 
 An event is an object with the name of its class under `kind` and its fields beside it; a rational is a text such as
-`1/10`. An event has one spelling only: what is read is written again and compared.
+`1/10`. An event has one spelling only: a text that was read is written again and compared.
 """
 
 from __future__ import annotations
