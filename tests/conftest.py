@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 LONG = frozenset({
     "tests/sql/test_sensitivity.py", "tests/sql/test_matrix.py", "tests/sql/test_equal_pairs.py",
-    "tests/sql/test_totality.py", "tests/sql/measures/test_quantile_tree.py", "tests/test_session_contract.py",
+    "tests/sql/test_totality.py", "tests/sql/measures/test_quantile_tree.py", "tests/session/test_session.py",
     "tests/test_docs.py", "tests/sql/physical/test_physical_types.py", "tests/sql/conformance/test_conformance.py",
     "tests/sql/lower/test_contribution_bounding.py", "tests/cli/test_streams.py", "tests/plots/test_figures.py",
 })  # fmt: skip

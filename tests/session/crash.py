@@ -1,4 +1,4 @@
-"""Processes that are killed while they answer questions; run as `python session_crash.py FOLDER KILLS FAULT`.
+"""Processes that are killed while they answer questions; run as `python crash.py FOLDER KILLS FAULT`.
 
 Each asks one new question after the other, and shows the answers. The parent kills it with SIGKILL after a random
 time. Each opens its own session, as a session belongs to the process that opened it. Prints all

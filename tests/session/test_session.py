@@ -566,7 +566,7 @@ def crash(folder: Path, kills: int, fault: str) -> dict[str, int]:
     )
     command = [
         sys.executable,
-        str(Path(__file__).with_name("session_crash.py")),
+        str(Path(__file__).with_name("crash.py")),
         str(folder),
         str(kills),
         fault,
