@@ -25,6 +25,8 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
+from tests import inside
+from tests.depth import examples
 
 import discreet as dp
 from discreet.errors import (
@@ -43,7 +45,6 @@ from discreet.session import DATA_SET
 from discreet.sql.finish.serialisation import unpack
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.lower.uses import uses_of
-from tests.depth import examples
 
 ROWS = pa.table({
     "patient": [n % 20 for n in range(60)], "age": [n % 60 + 20 for n in range(60)],
@@ -193,7 +194,7 @@ def test_a_preview_asks_neither_engine_nor_ledger_for_anything_private(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with dp.protect({"visits": ROWS}, **POLICY) as session:
-        monkeypatch.setattr(session._engine, "_run", lambda *_: pytest.fail("the engine was asked"))
+        monkeypatch.setattr(inside.engine_of(session), "_run", lambda *_: pytest.fail("the engine was asked"))
         monkeypatch.setattr(session.ledger, "charge", lambda *_: pytest.fail("it was charged"))
         assert session.preview(COUNT, epsilon=1).errors["n"] > 0
         faults: list[dict[str, Any]] = [
@@ -330,7 +331,7 @@ def watched(session: dp.Session, patch: pytest.MonkeyPatch) -> list[str]:
         patch.setattr(where, name, noted)
 
     note(session.ledger, "charge")
-    note(session._engine, "integers")
+    note(inside.engine_of(session), "integers")
     note(session.ledger, "settle")
     return events
 
@@ -342,9 +343,9 @@ def test_charge_then_read_then_settle_then_answer(monkeypatch: pytest.MonkeyPatc
         session.sql(COUNT, epsilon=1)
         assert events == ["charge", "integers", "settle"]
         events.clear()
-        draws = (Draw(uses_of(session._plan(COUNT, Fraction(2)).releases)) for _ in range(9))
+        draws = (Draw(uses_of(inside.plan_of(session, COUNT, Fraction(2)).releases)) for _ in range(9))
         monkeypatch.setattr(
-            session, "_rehearse", lambda plan: session._run(plan, next(draws))
+            session, "_rehearse", lambda plan: inside.noisy_of(session, plan, next(draws))
         )  # the planted fault
         session.sql(COUNT, epsilon=2)
         assert events[0] == "integers"
@@ -360,7 +361,7 @@ def test_a_failing_engine_keeps_the_charge_and_gives_no_answer(
             raise failure
 
         with monkeypatch.context() as patch:
-            patch.setattr(session._engine, "integers", fail)
+            patch.setattr(inside.engine_of(session), "integers", fail)
             with pytest.raises(type(failure)):
                 session.sql(COUNT, epsilon=1)
         assert session.budget.spent == 1
@@ -371,7 +372,7 @@ def test_a_failing_engine_keeps_the_charge_and_gives_no_answer(
 
 def test_an_engine_that_is_closed_is_found_before_the_charge() -> None:
     session = dp.protect({"visits": ROWS}, **POLICY)
-    session._engine.close()
+    inside.engine_of(session).close()
     with pytest.raises(SourceError):
         session.sql(COUNT, epsilon=1)
     assert session.budget.spent == 0
@@ -445,7 +446,7 @@ def test_epsilon_is_that_of_the_whole_question() -> None:
         "SELECT ward, n, c, d, (SELECT SUM(age) FROM visits WHERE cost > 3) AS s FROM q"
     )
     with dp.protect({"visits": ROWS}, **POLICY) as session:
-        plan = session._plan(sql, Fraction(7, 10))
+        plan = inside.plan_of(session, sql, Fraction(7, 10))
         assert sum((share for r in plan.releases for share in r.shares), Fraction(0)) == Fraction(7, 10)
         for release in plan.releases:
             for at, measure in enumerate(release.measures):
@@ -457,7 +458,7 @@ def test_replace_one_doubles_the_scale() -> None:
     scales = []
     for neighbours in ("add_remove", "replace_one"):
         with dp.protect({"visits": ROWS}, neighbours=neighbours, **POLICY) as session:
-            scales.append([r.scale(0) for r in session._plan(COUNT, Fraction(1)).releases])
+            scales.append([r.scale(0) for r in inside.plan_of(session, COUNT, Fraction(1)).releases])
             assert ("replacing" in session.sql(COUNT, epsilon=1).card()) == (neighbours == "replace_one")
     assert scales == [[3], [6]]
 
@@ -473,8 +474,8 @@ def integers(
     connection.register("rows", rows)
     connection.execute("CREATE TABLE visits AS FROM rows")
     with dp.protect(connection, table="visits", **{**POLICY, "max_rows": 2}) as session:
-        (release,) = session._plan(sql, Fraction(1)).releases
-        return exact_integers(release, session._engine, salt)
+        (release,) = inside.plan_of(session, sql, Fraction(1)).releases
+        return exact_integers(release, inside.engine_of(session), salt)
 
 
 def many() -> pa.Table:
@@ -585,8 +586,8 @@ def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
     shown = crash(tmp_path, examples(80, 200), "none")
     same = dp.protect(tmp_path / "visits.parquet", privacy_unit="u", max_rows=2, bounds={"a": (0, 100)}, budget=2,
                       ledger=":memory:")  # fmt: skip
-    plan = same._plan(
-        "SELECT COUNT(*) AS n, AVG(a) AS a FROM visits WHERE a > 1 / 100000.0", Fraction(1, 100)
+    plan = inside.plan_of(
+        same, "SELECT COUNT(*) AS n, AVG(a) AS a FROM visits WHERE a > 1 / 100000.0", Fraction(1, 100)
     )
     with open_ledger(tmp_path / "ledger.db") as ledger:
         entries = ledger.entries()
@@ -596,7 +597,7 @@ def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
         for question, value in shown.items():
             kept = ledger.replay(question)
             assert kept is not None
-            answer = same._finish(plan, unpack(kept, plan).noisy, 0.95)
+            answer = inside.answer_of(same, plan, unpack(kept, plan).noisy, 0.95)
             assert answer.to_dict(intervals=False)["n"] == [value]
         count = sum(entry.kind == "charge" for entry in entries)
         assert ledger.spent(DATA_SET).epsilon == Fraction(count, 100) <= 2
