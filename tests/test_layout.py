@@ -17,7 +17,7 @@ ROOMS = {
     "ledger": "book chain entry faults head making schema sql store",
     "local": "messages remote",
     "noise": "lanes parameters staircase",
-    "planning": "constraints information laplace mean proportion read schedules selection vector",
+    "planning": "read",
     "plots": "budget catalogue examples height_curve laplace means page precision render theme",
     "policy": "check naming problems values",
     "release": "account answer answer_file bill draw kept plan shown",
@@ -48,7 +48,7 @@ WHOLE = {
     "ledger/test_share.py": "threads and forks",
     "ledger/test_tamper.py": "other tools that change the file",
     "local/test_choices.py": "messages and federation together",
-    "planning/test_planning.py": "the numbers of the textbook, of every plan",
+    "planning/test_planning.py": "what no plan takes",
     "plots/test_figures.py": "every picture of the catalogue",
     "release/test_one_gate.py": "what the source of all rooms calls",
 }
