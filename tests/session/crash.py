@@ -65,7 +65,7 @@ def live(folder: Path, life: int, show: int, ready: int, fault: str) -> None:
         os.write(ready, b"?")  # it was charged, and computes now
         return run(*given)
 
-    dp.Session._run = told  # type: ignore[method-assign]
+    dp.Session._run = told  # type: ignore[method-assign,assignment]
     os.write(ready, b"!")  # kills that fall into opening would find nothing
     number = life * 1000
     while True:

@@ -581,7 +581,7 @@ def charged(ledger: Ledger) -> set[str]:
 
 
 def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
-    """Power: each third kill waits for a computation; in runs of 60, 20 and more cut a charge off from its settlement."""
+    """Power: each third kill waits for a computation; in runs of 60, 20 and more cut a charge off from its end."""
     shown = crash(tmp_path, examples(60, 200), "none")
     same = dp.protect(tmp_path / "visits.parquet", privacy_unit="u", max_rows=2, bounds={"a": (0, 100)}, budget=2,
                       ledger=":memory:")  # fmt: skip
