@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from discreet.release.draw import Draw
     from discreet.sql.algebra.catalog import Catalog
     from discreet.sql.lower.run import Noisy
-    from discreet.sql.plan.plan import Plan
+    from discreet.sql.plan.plan import QueryPlan
 
 
-def plan_of(session: dp.Session, sql: str, epsilon: Fraction, **more: Any) -> Plan:
+def plan_of(session: dp.Session, sql: str, epsilon: Fraction, **more: Any) -> QueryPlan:
     """The plan of a question."""
-    return session._plan(sql, epsilon, **more)
+    return session._queries.plan(sql, epsilon, **more)
 
 
 def engine_of(session: dp.Session) -> Engine:
@@ -34,11 +34,13 @@ def catalog_of(session: dp.Session) -> Catalog:
     return session._catalog
 
 
-def noisy_of(session: dp.Session, plan: Plan, draw: Draw) -> list[Noisy]:
+def noisy_of(session: dp.Session, plan: QueryPlan, draw: Draw) -> list[Noisy]:
     """The noisy integers of a plan, uncharged."""
-    return session._run(plan, draw)
+    return session._queries.run(plan, draw)
 
 
-def answer_of(session: dp.Session, plan: Plan, noisy: Sequence[Noisy], confidence: float = 0.95) -> Release:
+def answer_of(
+    session: dp.Session, plan: QueryPlan, noisy: Sequence[Noisy], confidence: float = 0.95
+) -> Release:
     """The answer that noisy integers are."""
-    return session._finish(plan, list(noisy), confidence)
+    return session._queries.finish(plan, list(noisy), confidence)

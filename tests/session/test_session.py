@@ -344,7 +344,7 @@ def test_charge_then_read_then_settle_then_answer(monkeypatch: pytest.MonkeyPatc
         events.clear()
         draws = (Draw(uses_of(inside.plan_of(session, COUNT, Fraction(2)).releases)) for _ in range(9))
         monkeypatch.setattr(
-            session, "_rehearse", lambda plan: inside.noisy_of(session, plan, next(draws))
+            session._queries, "rehearse", lambda plan: inside.noisy_of(session, plan, next(draws))
         )  # the planted fault
         session.sql(COUNT, epsilon=2)
         assert events[0] == "integers"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import inside
 from tests.sql.equal_pairs import PAIRS, Pair, groups, lacking, load
 from tests.sql.harness import no_noise
 
@@ -63,8 +64,8 @@ OVER = {
 @pytest.fixture(autouse=True)
 def silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Zero noise: what is left is the data."""
-    monkeypatch.setattr("discreet.mechanisms.threshold.add_laplace", no_noise)
-    monkeypatch.setattr("discreet.mechanisms.laplace_vector.add_laplace", no_noise)
+    monkeypatch.setattr("discreet.mechanisms.numeric.threshold.add_laplace", no_noise)
+    monkeypatch.setattr("discreet.mechanisms.numeric.laplace_vector.add_laplace", no_noise)
 
 
 def shown(
@@ -194,9 +195,9 @@ def signs() -> set[str]:
         with dp.protect(**load(pair, [*both()][2]), **more, budget=budget, ledger=":memory:") as session:
             for units in [*WITHIN, *SIGNED, "SELECT id, x FROM t", "SELECT id, -x AS x FROM t"]:
                 question = f"SELECT COUNT(x) AS n FROM ({units}) AS u"
-                relation = session._plan(question, Fraction(1)).releases[0].parts[0].rows.relation
+                relation = inside.plan_of(session, question, Fraction(1)).releases[0].parts[0].rows.relation
                 sql = relation_sql.to_sql(relation, {"x"}, "duckdb")
-                found = session._engine._connection.execute(f"SELECT x FROM ({sql}) AS r")  # type: ignore[attr-defined]
+                found = inside.engine_of(session)._connection.execute(f"SELECT x FROM ({sql}) AS r")  # type: ignore[attr-defined]
                 out |= {_bits(value) for value in found.fetchnumpy()["x"].tolist()}
     return out
 
@@ -226,8 +227,8 @@ def test_public_keys_that_are_equal_are_not_unique(column: str, one: str, other:
         f"SELECT COUNT(*) AS n FROM data JOIN (VALUES ({one}), ({other})) AS p(k) ON data.{column} = p.k"
     )
     with dp.protect(table, privacy_unit="row", budget=10**4, ledger=":memory:") as session:
-        (release,) = session._plan(question, Fraction(1000)).releases
-        counted = int(exact_integers(release, session._engine, 7).sum())
+        (release,) = inside.plan_of(session, question, Fraction(1000)).releases
+        counted = int(exact_integers(release, inside.engine_of(session), 7).sum())
         assert counted == release.sensitivity(release.measures[0]) == 2  # one row, which finds both
 
 

@@ -17,13 +17,13 @@ from tests.inside import plan_of
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
+from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys
 from discreet.sql.intervals import band_expressions
 from discreet.sql.intervals.band_relations import BandScope, NoBandsError
 from discreet.sql.intervals.band_rewrite import Bands
 from discreet.sql.intervals.band_select import SelectBands
 from discreet.sql.intervals.row_identity import identified
-from discreet.sql.lower.run import CELL
 
 TRUTHS = 12
 VISITS = pa.table({"u": [1], "age": [31], "h": [1], "a": [1]})

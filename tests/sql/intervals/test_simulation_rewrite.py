@@ -19,13 +19,13 @@ from tests import inside
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
+from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys
 from discreet.sql.intervals import simulation_rewrite as draws
 from discreet.sql.intervals.simulated import noisy_shapes
 from discreet.sql.intervals.simulation_parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output
 from discreet.sql.intervals.simulation_rewrite import rewrite
-from discreet.sql.lower.run import CELL
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 DRAWS = 6
 VISITS = pa.table({"u": [1], "age": [31], "cost": [1.5], "c": ["x"], "d": [True]})
@@ -110,7 +110,7 @@ def session() -> Iterator[dp.Session]:
         yield made
 
 
-def invented(plan: Plan, seed: int) -> dict[str, pa.Table]:
+def invented(plan: QueryPlan, seed: int) -> dict[str, pa.Table]:
     """Noisy tables of some draws; small whole numbers, so that ties and signs change between draws."""
     rng = np.random.default_rng(seed)
     out = {}
