@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.inside import plan_of
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
@@ -73,7 +74,7 @@ def session() -> Iterator[dp.Session]:
 
 def broken(session: dp.Session, sql: str, seed: int) -> list[str]:
     """The numbers that lie outside their ends."""
-    plan = session._queries.plan(sql, Fraction(1))
+    plan = plan_of(session, sql, Fraction(1))
     public = {"pub": PUB}
     found = identified(plan.post, [one.name for one in plan.releases], {"pub": PUB.column_names})
     assert found is not None
@@ -150,7 +151,7 @@ def _narrow(ends: object) -> object:
     f"SELECT n FROM {C} EXCEPT SELECT 1",
 ])  # fmt: skip
 def test_what_has_no_bands_says_so(session: dp.Session, sql: str) -> None:
-    plan = session._queries.plan(sql, Fraction(1))
+    plan = plan_of(session, sql, Fraction(1))
     noisy = {one.name: (len(one.keys), len(one.aggregates)) for one in plan.releases}
     with pytest.raises(NoBandsError):
         Bands(noisy, {}).statement(plan.post)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
@@ -145,7 +146,7 @@ def rows(table: pa.Table, names: list[str]) -> Counter[tuple[str, ...]]:
 
 def compare(session: dp.Session, sql: str, whole: bool, seed: int) -> list[str]:
     """The draws in which the rewritten statement differs from the original."""
-    plan = session._queries.plan(sql, Fraction(1))
+    plan = inside.plan_of(session, sql, Fraction(1))
     shapes = {name: tuple(Output(c, False) for c in t.column_names) for name, t in PUBLIC.items()}
     rewritten = rewrite(plan.post, noisy_shapes(plan), shapes)
     noisy = invented(plan, seed)
@@ -204,7 +205,7 @@ def test_every_row_that_is_shown_is_among_the_draws(session: dp.Session, sql: st
     ],
 )
 def test_what_is_not_rewritten_says_so(session: dp.Session, sql: str) -> None:
-    plan = session._queries.plan(sql, Fraction(1))
+    plan = inside.plan_of(session, sql, Fraction(1))
     with pytest.raises(CannotRewriteError):
         rewrite(
             plan.post,

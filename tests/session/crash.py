@@ -1,4 +1,4 @@
-"""Processes that are killed while they answer questions; run as `python session_crash.py FOLDER KILLS FAULT`.
+"""Processes that are killed while they answer questions; run as `python crash.py FOLDER KILLS FAULT`.
 
 Each asks one new question after the other, and shows the answers. The parent kills it with SIGKILL after a random
 time. Each opens its own session, as a session belongs to the process that opened it. Prints all
@@ -18,6 +18,7 @@ import sys
 import time
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -26,10 +27,11 @@ from discreet.errors import BudgetExceeded
 from discreet.ledger import Account, Loss
 from discreet.release.draw import Draw
 from discreet.session import DATA_SET
+from discreet.session.queries import Queries
 from discreet.sql.lower.uses import uses_of
 
 LONGEST = 0.04  # seconds; a question takes 10 to 40 ms
-PATIENCE = 0.3  # seconds to wait for a first answer
+PATIENCE = 3.0  # seconds to wait for a first answer, which a busy machine needs
 EPSILON, BUDGET = Fraction(1, 100), 2  # spent after 200 questions, so that refusals are frequent
 
 
@@ -59,6 +61,13 @@ def ask(session: dp.Session, number: int, show: int, fault: str) -> None:
 
 def live(folder: Path, life: int, show: int, ready: int, fault: str) -> None:
     session = start(folder)
+    run = Queries.run
+
+    def told(*given: Any) -> Any:
+        os.write(ready, b"?")  # it was charged, and computes now
+        return run(*given)
+
+    Queries.run = told  # type: ignore[method-assign,assignment]
     os.write(ready, b"!")  # kills that fall into opening would find nothing
     number = life * 1000
     while True:
@@ -83,12 +92,16 @@ def main(folder: Path, kills: int, fault: str) -> None:
         os.close(show)
         os.close(ready)
         os.read(waiting, 1)
-        os.close(waiting)
-        if life % 3:
-            # Most lives are killed soon after an answer, when the next one is on its way; or is refused by now.
+        if life % 3 == 1 or fault != "none":
+            # Some lives are killed soon after an answer, when the next one is on its way; or is refused by now.
             select.select([read], [], [], PATIENCE)
-        time.sleep(random.uniform(0, LONGEST))
+        if life % 3 == 2 and fault == "none":
+            # Some while they compute, however long that takes on a busy machine; or are refused by now.
+            select.select([waiting], [], [], PATIENCE)
+        else:
+            time.sleep(random.uniform(0, LONGEST))
         os.kill(child, signal.SIGKILL)
+        os.close(waiting)
         status = os.waitpid(child, 0)[1]
         assert os.WIFSIGNALED(status), "it ended before it was killed"
         with os.fdopen(read) as lines:
