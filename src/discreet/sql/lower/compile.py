@@ -19,6 +19,7 @@ from discreet.engines.schema import Type
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
 from discreet.sql.expressions.canonical import canonical_key
+from discreet.sql.expressions.clamping import saturated
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.expressions.expression import Column, Expression, leaves, quote, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
@@ -109,9 +110,7 @@ def _compile_part(
         )  # fmt: skip
     keys = [f"k{at}" for at in range(len(part.keys))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
-    entries = [
-        f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)
-    ]
+    entries = [f"CAST({saturated(s, SATURATE)} AS BIGINT) AS m{at}" for at, s in enumerate(sums)]
     outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
     by, counted = keys, ""
     if isinstance(measures[0], Tree):  # alone in its part: one count for every group and leaf that has rows

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from discreet.engines.schema import Type
+from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.dialect import WIDE, divided, fill
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.functions.aggregates import RELATIVE
@@ -257,10 +258,10 @@ def scaled_sql(measure: Measure, dialect: str) -> str:
     x, grid = "{0}", measure.grid
     base = 0.0 if measure.degree < 0 else grid.lo
     least, most = _span(grid, measure.degree)
-    if measure.argument.type is Type.INTEGER and grid.step == 1:
+    exact = measure.argument.type is Type.INTEGER and grid.step == 1
+    if exact:
         lo, hi = str(int(grid.lo)), str(int(grid.hi))
         t = x if base == 0 else f"({x} - ({int(base)}))"
-        above = f"{x} > {hi}"
     else:
         x = f"CAST({x} AS DOUBLE)"
         lo, hi = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
@@ -270,9 +271,7 @@ def scaled_sql(measure: Measure, dialect: str) -> str:
             least_ = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
             scaled_ = f"CASE WHEN abs({shifted}) < {least_} THEN 0 ELSE {scaled_} END"
         t = f"CAST(floor({scaled_} + CAST('0.5' AS DOUBLE)) AS BIGINT)"
-        # NaN compares as greater than every number, infinity included, so it falls through to NULL.
-        above = f"{x} <= CAST('Infinity' AS DOUBLE)"
-    text = f"CASE WHEN {x} >= {lo} AND {x} <= {hi} THEN {t} WHEN {x} < {lo} THEN {least} WHEN {above} THEN {most} END"
+    text = clamped(x, lo, hi, exact=exact, inside=t, below=str(least), above=str(most))
     return fill(text, [spell(measure.argument, dialect)], dialect)
 
 
