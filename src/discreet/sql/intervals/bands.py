@@ -119,6 +119,21 @@ class Banded:
         numbers = sum(release.cells * _own(used, release.name) for release in self.plan.releases)
         return 1 - (1 - confidence) / max(1, numbers)
 
+    def _joined(self, places: Sequence[int]) -> str:
+        """The statement that gives each row of the answer the least and the greatest end of some columns."""
+        assert self.found is not None
+        assert self.relation is not None
+        same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in self.found.ids) or "TRUE"
+        items = []
+        for at in places:
+            name = self.relation.columns[at].name
+            for end, function in (("__lo", "MIN"), ("__hi", "MAX")):
+                items.append(f"{function}(CAST(b.{quote(name + end)} AS DOUBLE)) AS {function}{at}")
+        return (
+            f"{self.sql} SELECT a.__row, {', '.join(items)} FROM __answer AS a JOIN {self.relation.name} AS b "
+            f"ON {same} GROUP BY a.__row"
+        )
+
     def ends(
         self,
         noisy: Sequence[Noisy],
@@ -141,30 +156,11 @@ class Banded:
         """
         if self.relation is None or not self._small or self.found is None or not places:
             return {}
-        tables = {}
-        for one in noisy:
-            ends = {}
-            for at, aggregate in enumerate(one.plan.aggregates):
-                low, high = ends_of(one, aggregate, level)
-                there = ~np.isnan(one.values(aggregate))
-                ends[at] = (
-                    np.where(there & np.isnan(low), -np.inf, low), np.where(there & np.isnan(high), np.inf, high),
-                )  # fmt: skip
-            tables[one.plan.name] = _table(one.plan, ends)
+        tables = {one.plan.name: _banded(one, level, ends_of) for one in noisy}
         tables["__answer"] = rows.append_column("__row", arrow.column(np.arange(len(rows))))
-        same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in self.found.ids) or "TRUE"
-        items = []
-        for at in places:
-            name = self.relation.columns[at].name
-            for end, function in (("__lo", "MIN"), ("__hi", "MAX")):
-                items.append(f"{function}(CAST(b.{quote(name + end)} AS DOUBLE)) AS {function}{at}")
-        sql = (
-            f"{self.sql} SELECT a.__row, {', '.join(items)} FROM __answer AS a JOIN {self.relation.name} AS b "
-            f"ON {same} GROUP BY a.__row"
-        )
         try:
             with Sandbox(tables | dict(self.public)) as sandbox:
-                result = sandbox.run(sql)
+                result = sandbox.run(self._joined(places))
         except PostProcessingError:
             return {}
         row = arrow.numbers(result.column("__row"))
@@ -177,6 +173,18 @@ class Banded:
             if not len(rows) or np.isfinite(low).any() or np.isfinite(high).any():
                 out[at] = (low, high)
         return out
+
+
+def _banded(noisy: Noisy, level: float, ends_of: Callable[[Noisy, Aggregate, float], Interval]) -> pa.Table:
+    """A noisy table with the ends of its aggregates in the place of these."""
+    ends = {}
+    for at, aggregate in enumerate(noisy.plan.aggregates):
+        low, high = ends_of(noisy, aggregate, level)
+        there = ~np.isnan(noisy.values(aggregate))
+        ends[at] = (
+            np.where(there & np.isnan(low), -np.inf, low), np.where(there & np.isnan(high), np.inf, high),
+        )  # fmt: skip
+    return _table(noisy.plan, ends)
 
 
 def banded(plan: Plan, found: Identified | None, public: Mapping[str, pa.Table]) -> Banded:

@@ -14,6 +14,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow, far
+from discreet.sql.intervals.percentiles import percentiles
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,18 +99,11 @@ def _listed(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
 
 
 def _percentiles(drawn: Floats, confidence: float) -> Interval:
-    """Percentiles of each column over the draws; a draw in which the value is missing may lie anywhere."""
-    draws = len(drawn)
-    tail = max(0, int((1 - confidence) / 2 * draws))
-    ordered = np.sort(drawn, axis=0)  # NaN last
-    missing = np.isnan(drawn).sum(axis=0)
-    at = np.arange(drawn.shape[1])
-    low = np.where(missing > tail, -np.inf, ordered[np.maximum(0, tail - missing), at])
-    high = np.where(missing > tail, np.inf, ordered[draws - tail - 1, at])
-    nothing = missing == draws
+    """Percentiles of each column over the draws; NaN where a value is missing in all of them."""
+    nothing = np.isnan(drawn).all(axis=0)
+    low, high = percentiles(drawn, confidence)
     return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
 
 
 def _floats(table: pa.Table, at: int) -> Floats:
-
     return arrow.floats(table.column(at))
