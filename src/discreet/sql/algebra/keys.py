@@ -306,5 +306,5 @@ def columns_of(keys: tuple[Key, ...], at: NDArray[np.int64], wanted: Collection[
     return {f"k{one}": out[f"k{one}"] for one in range(len(keys)) if f"k{one}" in out}
 
 
-__all__ = ["MAX_CELLS", "Call", "Key", "axes", "cells", "column_values", "columns_of", "found", "imagined",
+__all__ = ["MAX_CELLS", "Key", "axes", "cells", "column_values", "columns_of", "found", "imagined",
            "planned_cells", "public_values", "table"]  # fmt: skip

@@ -20,8 +20,8 @@ from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
 from discreet.sql.expressions.canonical import canonical_key
 from discreet.sql.expressions.clamping import saturated
-from discreet.sql.expressions.dialect import SATURATE
-from discreet.sql.expressions.expression import Column, Expression, leaves, quote, spell
+from discreet.sql.expressions.dialect import SATURATE, quote
+from discreet.sql.expressions.expression import Column, Expression, leaves, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
 from discreet.sql.lower.packed_rows import Span
