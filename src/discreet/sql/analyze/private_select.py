@@ -180,7 +180,7 @@ class PrivateSelect:
 
     def _with_public_values(self, node: exp.Expr) -> None:
         """Replace public sub-queries by their values: they cost nothing and do not wait for a release."""
-        for inner in list(with_queries(node)):
+        for inner in with_queries(node):
             if isinstance(inner, exp.In) and inner.args.get("query"):
                 table = self._public(inner.args["query"])
                 self._see_dates(inner, table)

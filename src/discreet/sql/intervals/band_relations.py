@@ -106,6 +106,7 @@ def column_ends(source: str, shown: Shown) -> Ends:
     """The ends of a column of a source."""
     place = f"{quote(source)}."
     if not shown.noisy:
-        return Ends(place + quote(shown.name), place + quote(shown.name))
-    low, high = (place + quote(shown.name + end) for end in ("__lo", "__hi"))
+        own = place + quote(shown.name)
+        return Ends(own, own)
+    low, high = [place + quote(shown.name + end) for end in ("__lo", "__hi")]
     return Ends(low, high, True, shown.bent, low if shown.single else "")
