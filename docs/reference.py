@@ -39,7 +39,7 @@ SPANS = {
     Type.DATE: [(20_089, 20_453)] * 4,
     Type.TIMESTAMP: [(20_089 * 86_400_000_000, 20_454 * 86_400_000_000 - 1)] * 4,
 }
-"""What the arguments of an example lie in, by type and place; the year 2025 in days and in microseconds."""
+"""The ranges of the arguments of an example, by type and place; the year 2025 in days and in microseconds."""
 TYPES = {
     Type.BOOLEAN: "boolean", Type.INTEGER: "whole number", Type.FLOAT: "number", Type.TEXT: "text",
     Type.DATE: "date", Type.TIMESTAMP: "time stamp", Type.OTHER: "",
@@ -147,7 +147,7 @@ def _tables() -> Iterator[str]:
     for title, mine in sections.items():
         yield from _table(title, mine)
     yield "### Of any number of arguments\n"
-    yield "| write | bounds, by example | what it means |\n|---|---|---|"
+    yield "| write | bounds, by example | meaning |\n|---|---|---|"
     spans = [_span(Type.INTEGER, at) for at in range(3)]
     for several in fn.VARIADIC.values():
         shown = _shown(several.bounds(spans), Type.INTEGER)
@@ -179,7 +179,7 @@ def _table(title: str, lines: Sequence[fn.Function]) -> Iterator[str]:
         key = usage if PARTS.search(alike[0].usage) else f"{usage}\0{meaning}"
         shown.setdefault(key, []).extend(alike)
     yield f"### {title}\n"
-    yield "| write | of | bounds, by example | what it means |\n|---|---|---|---|"
+    yield "| write | of | bounds, by example | meaning |\n|---|---|---|---|"
     for alike in shown.values():
         first = alike[0]
         usage, meaning = first.usage, _meaning(first)
@@ -197,7 +197,7 @@ def _table(title: str, lines: Sequence[fn.Function]) -> Iterator[str]:
 
 
 def _types(alike: Sequence[fn.Function]) -> str:
-    """What is taken and given; "number" stands for a whole number, too, where both are."""
+    """The types taken and given; "number" stands for a whole number, too, where both are."""
     found = dict.fromkeys((tuple(TYPES[t] for t in line.takes), TYPES[line.gives]) for line in alike)
     return "; ".join(f"{' and '.join(takes)} → {gives}" for takes, gives in found)
 

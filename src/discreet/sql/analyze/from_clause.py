@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frame:
-    """What a scope over private rows reads.
+    """The sources that a scope over private rows reads.
 
     Attributes:
         text: the analyst's query, for pointing at places in it.
@@ -42,7 +42,7 @@ class Frame:
     held: frozenset[str]
 
     def column(self, node: exp.Column) -> Expression:
-        """What a column of the query stands for."""
+        """The meaning of a column of the query."""
         name = node.name.lower()
         if node.table:
             table = self.tables.get(node.table.lower())

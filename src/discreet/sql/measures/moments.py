@@ -83,7 +83,7 @@ class Joint:
 
     @property
     def arguments(self) -> tuple[Expression, ...]:
-        """What a row must know."""
+        """Columns that a row must carry."""
         return self.argument, self.other
 
     def plain(self, what: str) -> bool:
