@@ -31,11 +31,14 @@ def place(draws: int, confidence: float) -> int:
 
 def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
     """The central interval over the first axis; a draw without a value (NaN) may lie anywhere."""
-    missing = np.isnan(drawn)
     at = place(len(drawn), confidence)
-    low = np.sort(np.where(missing, -np.inf, drawn), axis=0)[at - 1]
-    high = np.sort(np.where(missing, np.inf, drawn), axis=0)[-at]
-    return low, high
+    missing = np.isnan(drawn).sum(axis=0)
+    ordered = np.sort(
+        drawn, axis=0
+    )  # NaN last, where it stands for the greatest value; below it shifts the others
+    lowest = np.take_along_axis(ordered, np.maximum(at - 1 - missing, 0)[np.newaxis], axis=0)[0]
+    lost = missing >= at
+    return np.where(lost, -np.inf, lowest), np.where(lost, np.inf, ordered[-at])
 
 
 def percentile_sql(values: str, missing: str, draws: int, confidence: float) -> tuple[str, str]:
