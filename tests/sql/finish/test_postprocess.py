@@ -18,8 +18,8 @@ import discreet as dp
 from discreet import arrow
 from discreet.noise import laplace
 from discreet.sql.finish.postprocess import Answered, around, finish
-from discreet.sql.intervals import simulated
 from discreet.sql.intervals.row_identity import Identified, identified
+from discreet.sql.intervals.simulation import simulated
 from discreet.sql.lower.run import Noisy
 
 LISTED = "WITH r AS (SELECT h, a, COUNT(*) AS n FROM data GROUP BY h, a)"

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.sql.intervals import percentiles as module
 from discreet.sql.intervals.percentiles import percentile_sql, percentiles, place
-from discreet.sql.intervals.simulated import needed
+from discreet.sql.intervals.simulation.simulated import needed
 
 LEVELS = ["0.5", "0.8", "0.9", "0.95", "0.99", "0.995", "0.999"]
 

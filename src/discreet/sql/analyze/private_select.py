@@ -17,8 +17,8 @@ from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.analyze.splitting import Env, Public, Scope, Splitting
-from discreet.sql.analyze.unit_scope import UnitScope
-from discreet.sql.analyze.unit_windows import windowed
+from discreet.sql.analyze.units.scope import UnitScope
+from discreet.sql.analyze.units.windows import windowed
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, has_window, unaliased, with_queries
 from discreet.sql.syntax.parse import output_name

@@ -25,13 +25,13 @@ from discreet.release.draw import Draw
 from discreet.sql.algebra import keys as ks
 from discreet.sql.finish.postprocess import Answered, around, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
-from discreet.sql.intervals.bands import banded
+from discreet.sql.intervals.bands.banded import banded
 from discreet.sql.intervals.closed_form import direct
 from discreet.sql.intervals.lazy import Late
 from discreet.sql.intervals.monotone import carried, monotone_in
 from discreet.sql.intervals.row_identity import identified_in
 from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, with_cell
-from discreet.sql.intervals.simulated import Interval, drawn, plain, used
+from discreet.sql.intervals.simulation.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.run import CELL

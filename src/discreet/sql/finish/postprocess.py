@@ -15,7 +15,7 @@ from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra import keys as ks
-from discreet.sql.intervals.bands import Banded, banded
+from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import Late
 from discreet.sql.intervals.monotone import carried
@@ -29,7 +29,7 @@ from discreet.sql.intervals.row_mapping import (
     shared_with_cell,
 )
 from discreet.sql.intervals.row_mapping import table as picked_table
-from discreet.sql.intervals.simulated import Interval, drawn, plain, used
+from discreet.sql.intervals.simulation.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
 from discreet.sql.lower.run import CELL, EVERY, LARGEST, Noisy, Some, blocks
 from discreet.sql.plan.plan import Aggregate, Plan

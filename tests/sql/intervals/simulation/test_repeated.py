@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.sql.intervals import repeated_simulation as redrawn
+from discreet.sql.intervals.simulation import repeated as redrawn
 
 ROWS = 4000
 COUNTIES = ["a", "b", "c", "d"]

@@ -1,6 +1,6 @@
 """Intervals of a statement of any form: it is run again on one draw of the noise after the other.
 
-`draws` rewrites a statement so that it runs on thousands of draws at once, which is faster and needs a form that it
+`rewrite` rewrites a statement so that it runs on thousands of draws at once, which is faster and needs a form that it
 knows. Here the statement stays as it is, so whatever DuckDB can run has intervals, from fewer draws. The rows of the
 answer are recognised in a draw by their identity (`row_identity`), never by how they look.
 """

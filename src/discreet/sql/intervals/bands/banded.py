@@ -2,7 +2,7 @@
 
 Noise that is drawn again around released numbers starts from numbers that were selected for their noise: the greatest
 of many counts is too great, and drawing again makes it greater. A band for every number, of a joint confidence, holds
-the truth wherever the selection falls; `band_rewrite` carries it to the answer.
+the truth wherever the selection falls; `rewrite` carries it to the answer.
 
 A row that is made of m numbers needs bands that hold for m numbers together (Bonferroni 1936; Dunn 1961). Where noise
 decides which R of M rows are shown, each gets the confidence 1 - (1 - confidence) R/M: of the intervals that are
@@ -25,8 +25,8 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.band_relations import FAN, NoBandsError, Relation
-from discreet.sql.intervals.band_rewrite import Bands
+from discreet.sql.intervals.bands.relations import FAN, NoBandsError, Relation
+from discreet.sql.intervals.bands.rewrite import Bands
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.lower.run import CELL, Noisy
 from discreet.sql.plan.plan import Aggregate, Plan, ReleasePlan

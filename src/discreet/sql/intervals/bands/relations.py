@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from sqlglot import exp
 
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.band_expressions import Arithmetic, Ends
+from discreet.sql.intervals.bands.expressions import Arithmetic, Ends
 
 Made = TypeVar("Made")
 SURE, FAN, ROW = "__sure", "__fan", "__number"

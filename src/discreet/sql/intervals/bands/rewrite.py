@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.band_relations import FAN, SURE, NoBandsError, Relation, Shown
-from discreet.sql.intervals.band_select import SelectBands
-from discreet.sql.intervals.band_windows_apart import windows_apart
+from discreet.sql.intervals.bands.relations import FAN, SURE, NoBandsError, Relation, Shown
+from discreet.sql.intervals.bands.select import SelectBands
+from discreet.sql.intervals.bands.windows_apart import windows_apart
 from discreet.sql.lower.run import CELL
 
 

@@ -21,7 +21,7 @@ from discreet.engines.engine import Engine
 from discreet.engines.postgres import PostgresEngine
 from discreet.engines.spark import SparkEngine
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.analyze import unit_aggregates
+from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.run import Noisy, exact_integers
 from discreet.sql.plan.planner import plan

@@ -15,12 +15,12 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals import repeated_simulation as redrawn
 from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
 from discreet.sql.intervals.percentiles import percentile_sql
 from discreet.sql.intervals.row_identity import Identified
-from discreet.sql.intervals.simulation_parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
-from discreet.sql.intervals.simulation_rewrite import Rewritten, rewrite
+from discreet.sql.intervals.simulation import repeated as redrawn
+from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
+from discreet.sql.intervals.simulation.rewrite import Rewritten, rewrite
 from discreet.sql.lower.run import CELL, LARGEST, Noisy
 from discreet.sql.plan.plan import Plan
 
