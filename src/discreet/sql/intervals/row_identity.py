@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
+from discreet.release.noisy_schema import CELL, key_number
 from discreet.sql.intervals.query_parts import (
     NoIdentityError,
     having_of,
@@ -23,8 +24,7 @@ from discreet.sql.intervals.query_parts import (
     union_sides,
     without_parentheses,
 )
-from discreet.sql.lower.run import CELL
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.syntax.nodes import has_aggregate
 from discreet.sql.syntax.parse import output_name
 
@@ -68,7 +68,7 @@ class _Columns(NamedTuple):
     chosen: bool = False
 
 
-def identified_in(plan: Plan, public: Mapping[str, pa.Table]) -> Identified | None:
+def identified_in(plan: QueryPlan, public: Mapping[str, pa.Table]) -> Identified | None:
     """The post-processing of a plan with the identity of its rows, over the public tables that it reads."""
     names = {name: table.column_names for name, table in public.items()}
     return identified(plan.post, [release.name for release in plan.releases], names)
@@ -350,4 +350,4 @@ class _Identity:
 
 def re_key(name: str) -> bool:
     """Whether a column of a noisy table is a key."""
-    return name[:1] == "k" and name[1:].isdigit()
+    return key_number(name) is not None

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from sqlglot import exp
 
+from discreet.release.noisy_schema import ENDS
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.bands.expressions import Arithmetic, Ends
 
@@ -108,5 +109,5 @@ def column_ends(source: str, shown: Shown) -> Ends:
     if not shown.noisy:
         own = place + quote(shown.name)
         return Ends(own, own)
-    low, high = [place + quote(shown.name + end) for end in ("__lo", "__hi")]
+    low, high = [place + quote(shown.name + end) for end in ENDS]
     return Ends(low, high, True, shown.bent, low if shown.single else "")
