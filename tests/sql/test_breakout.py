@@ -21,7 +21,7 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, QueryRefused
 from discreet.release.draw import Draw
 from discreet.sql.finish import postprocess
-from discreet.sql.intervals import simulated as drawn
+from discreet.sql.intervals.simulation import simulated as drawn
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.parse import looks_around

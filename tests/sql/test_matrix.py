@@ -25,8 +25,9 @@ from discreet.engines.copies import Copies
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import joins, private_select, scopes, unit_aggregates
+from discreet.sql.analyze import joins, private_select, scopes
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
 from discreet.sql.lower import packed_rows, relation_sql

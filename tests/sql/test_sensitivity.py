@@ -20,7 +20,8 @@ from tests.sql import harness
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.analyze import join_multiplicity
-from discreet.sql.expressions.expression import quote, spell
+from discreet.sql.expressions.dialect import quote
+from discreet.sql.expressions.expression import spell
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
 from discreet.sql.measures import count_tree, moments

@@ -10,7 +10,7 @@ from tests import inside
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from discreet.sql.analyze import unit_aggregates
+from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import plan
 

@@ -21,7 +21,7 @@ from discreet.sql.finish import blockwise as streamed
 from discreet.sql.finish.blockwise import noisy_blocks
 from discreet.sql.finish.serialisation import places_of
 from discreet.sql.intervals.closed_form import draws_for
-from discreet.sql.intervals.repeated_simulation import FEWEST
+from discreet.sql.intervals.simulation.repeated import FEWEST
 from discreet.sql.lower import run
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import ScopePlan

@@ -21,7 +21,7 @@ import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.noise import laplace
 from discreet.sql.finish.postprocess import finish
-from discreet.sql.intervals.bands import Banded
+from discreet.sql.intervals.bands.banded import Banded
 from discreet.sql.intervals.closed_form import _by_draws
 from discreet.sql.intervals.simultaneous import each
 from discreet.sql.lower.run import Noisy

@@ -20,7 +20,7 @@ from discreet.errors import QueryRefused
 from discreet.noise import laplace
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
-from discreet.sql.intervals.closed_form import percentiles
+from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.lower.run import Noisy, exact_integers
 from discreet.sql.measures import count_tree as ct

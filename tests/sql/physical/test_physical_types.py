@@ -22,8 +22,8 @@ from discreet.engines.abilities import Ability
 from discreet.engines.schema import Type
 from discreet.errors import PolicyError, QueryRefused
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import unit_aggregates
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.units import aggregates as unit_aggregates
 
 PROBES = dict(probes())
 ON_SPARK = {

@@ -307,5 +307,5 @@ def columns_of(keys: tuple[Key, ...], at: NDArray[np.int64], wanted: Collection[
     return {name: out[name] for name in map(key_name, range(len(keys))) if name in out}
 
 
-__all__ = ["MAX_CELLS", "Call", "Key", "axes", "cells", "column_values", "columns_of", "found", "imagined",
+__all__ = ["MAX_CELLS", "Key", "axes", "cells", "column_values", "columns_of", "found", "imagined",
            "planned_cells", "public_values", "table"]  # fmt: skip

@@ -15,7 +15,7 @@ from discreet.sql.analyze.implied_bounds import clamped
 from discreet.sql.analyze.splitting import Draft, Env, Splitting
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
-from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
+from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
 from discreet.sql.syntax.parse import output_name
 
 
@@ -163,9 +163,7 @@ class ReleaseScope:
         return out
 
     def _as_key(self, node: exp.Expr) -> int | None:
-        if isinstance(node, exp.Literal) or not any(isinstance(n, exp.Column) for n in node.walk()):
-            return None
-        if any(is_aggregate(n) or isinstance(n, exp.Query | exp.Window) for n in own_nodes(node)):
+        if not reads_rows(node):
             return None
         try:
             bound = self.binder.bind(node)

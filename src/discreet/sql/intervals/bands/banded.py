@@ -2,7 +2,7 @@
 
 Noise that is drawn again around released numbers starts from numbers that were selected for their noise: the greatest
 of many counts is too great, and drawing again makes it greater. A band for every number, of a joint confidence, holds
-the truth wherever the selection falls; `band_rewrite` carries it to the answer.
+the truth wherever the selection falls; `rewrite` carries it to the answer.
 
 A row that is made of m numbers needs bands that hold for m numbers together (Bonferroni 1936; Dunn 1961). Where noise
 decides which R of M rows are shown, each gets the confidence 1 - (1 - confidence) R/M: of the intervals that are
@@ -26,8 +26,8 @@ from discreet.errors import PostProcessingError
 from discreet.release.noisy_schema import CELL, HIGH, LOW, aggregate_name, aggregate_number, ends_of
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.band_relations import FAN, NoBandsError, Relation
-from discreet.sql.intervals.band_rewrite import Bands
+from discreet.sql.intervals.bands.relations import FAN, NoBandsError, Relation
+from discreet.sql.intervals.bands.rewrite import Bands
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.lower.run import Noisy
 from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
@@ -120,6 +120,21 @@ class Banded:
         numbers = sum(release.cells * _own(used, release.name) for release in self.plan.releases)
         return 1 - (1 - confidence) / max(1, numbers)
 
+    def _joined(self, places: Sequence[int]) -> str:
+        """The statement that gives each row of the answer the least and the greatest end of some columns."""
+        assert self.found is not None
+        assert self.relation is not None
+        same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in self.found.ids) or "TRUE"
+        items = []
+        for at in places:
+            name = self.relation.columns[at].name
+            for end, function in ((LOW, "MIN"), (HIGH, "MAX")):
+                items.append(f"{function}(CAST(b.{quote(name + end)} AS DOUBLE)) AS {function}{at}")
+        return (
+            f"{self.sql} SELECT a.__row, {', '.join(items)} FROM __answer AS a JOIN {self.relation.name} AS b "
+            f"ON {same} GROUP BY a.__row"
+        )
+
     def ends(
         self,
         noisy: Sequence[Noisy],
@@ -142,30 +157,11 @@ class Banded:
         """
         if self.relation is None or not self._small or self.found is None or not places:
             return {}
-        tables = {}
-        for one in noisy:
-            ends = {}
-            for at, aggregate in enumerate(one.plan.aggregates):
-                low, high = ends_of(one, aggregate, level)
-                there = ~np.isnan(one.values(aggregate))
-                ends[at] = (
-                    np.where(there & np.isnan(low), -np.inf, low), np.where(there & np.isnan(high), np.inf, high),
-                )  # fmt: skip
-            tables[one.plan.name] = _table(one.plan, ends)
+        tables = {one.plan.name: _banded(one, level, ends_of) for one in noisy}
         tables["__answer"] = rows.append_column("__row", arrow.column(np.arange(len(rows))))
-        same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in self.found.ids) or "TRUE"
-        items = []
-        for at in places:
-            name = self.relation.columns[at].name
-            for end, function in ((LOW, "MIN"), (HIGH, "MAX")):
-                items.append(f"{function}(CAST(b.{quote(name + end)} AS DOUBLE)) AS {function}{at}")
-        sql = (
-            f"{self.sql} SELECT a.__row, {', '.join(items)} FROM __answer AS a JOIN {self.relation.name} AS b "
-            f"ON {same} GROUP BY a.__row"
-        )
         try:
             with Sandbox(tables | dict(self.public)) as sandbox:
-                result = sandbox.run(sql)
+                result = sandbox.run(self._joined(places))
         except PostProcessingError:
             return {}
         row = arrow.numbers(result.column("__row"))
@@ -178,6 +174,18 @@ class Banded:
             if not len(rows) or np.isfinite(low).any() or np.isfinite(high).any():
                 out[at] = (low, high)
         return out
+
+
+def _banded(noisy: Noisy, level: float, ends_of: Callable[[Noisy, Aggregate, float], Interval]) -> pa.Table:
+    """A noisy table with the ends of its aggregates in the place of these."""
+    ends = {}
+    for at, aggregate in enumerate(noisy.plan.aggregates):
+        low, high = ends_of(noisy, aggregate, level)
+        there = ~np.isnan(noisy.values(aggregate))
+        ends[at] = (
+            np.where(there & np.isnan(low), -np.inf, low), np.where(there & np.isnan(high), np.inf, high),
+        )  # fmt: skip
+    return _table(noisy.plan, ends)
 
 
 def banded(plan: QueryPlan, found: Identified | None, public: Mapping[str, pa.Table]) -> Banded:

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from discreet.release.noisy_schema import HIGH, LOW
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.band_aggregates import with_argument
-from discreet.sql.intervals.band_expressions import ANYWHERE, Ends
-from discreet.sql.intervals.band_relations import ROW, SURE, BandScope, NoBandsError, Shown
+from discreet.sql.intervals.bands.aggregates import with_argument
+from discreet.sql.intervals.bands.expressions import ANYWHERE, Ends
+from discreet.sql.intervals.bands.relations import ROW, SURE, BandScope, NoBandsError, Shown
 from discreet.sql.syntax.nodes import own_nodes
 
 _ORDERED = (exp.Rank, exp.RowNumber, exp.DenseRank)

@@ -19,10 +19,10 @@ import discreet as dp
 from discreet.engines.sandbox import Sandbox
 from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys
-from discreet.sql.intervals import band_expressions
-from discreet.sql.intervals.band_relations import BandScope, NoBandsError
-from discreet.sql.intervals.band_rewrite import Bands
-from discreet.sql.intervals.band_select import SelectBands
+from discreet.sql.intervals.bands import expressions as band_expressions
+from discreet.sql.intervals.bands.relations import BandScope, NoBandsError
+from discreet.sql.intervals.bands.rewrite import Bands
+from discreet.sql.intervals.bands.select import SelectBands
 from discreet.sql.intervals.row_identity import identified
 
 TRUTHS = 12

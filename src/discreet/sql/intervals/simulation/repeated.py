@@ -1,6 +1,6 @@
 """Intervals of a statement of any form: it is run again on one draw of the noise after the other.
 
-`draws` rewrites a statement so that it runs on thousands of draws at once, which is faster and needs a form that it
+`rewrite` rewrites a statement so that it runs on thousands of draws at once, which is faster and needs a form that it
 knows. Here the statement stays as it is, so whatever DuckDB can run has intervals, from fewer draws. The rows of the
 answer are recognised in a draw by their identity (`row_identity`), never by how they look.
 """
@@ -14,6 +14,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow, far
+from discreet.sql.intervals.percentiles import percentiles
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,18 +99,11 @@ def _listed(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
 
 
 def _percentiles(drawn: Floats, confidence: float) -> Interval:
-    """Percentiles of each column over the draws; a draw in which the value is missing may lie anywhere."""
-    draws = len(drawn)
-    tail = max(0, int((1 - confidence) / 2 * draws))
-    ordered = np.sort(drawn, axis=0)  # NaN last
-    missing = np.isnan(drawn).sum(axis=0)
-    at = np.arange(drawn.shape[1])
-    low = np.where(missing > tail, -np.inf, ordered[np.maximum(0, tail - missing), at])
-    high = np.where(missing > tail, np.inf, ordered[draws - tail - 1, at])
-    nothing = missing == draws
+    """Percentiles of each column over the draws; NaN where a value is missing in all of them."""
+    nothing = np.isnan(drawn).all(axis=0)
+    low, high = percentiles(drawn, confidence)
     return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
 
 
 def _floats(table: pa.Table, at: int) -> Floats:
-
     return arrow.floats(table.column(at))

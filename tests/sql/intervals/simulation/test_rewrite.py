@@ -21,10 +21,10 @@ import discreet as dp
 from discreet.engines.sandbox import Sandbox
 from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys
-from discreet.sql.intervals import simulation_rewrite as draws
-from discreet.sql.intervals.simulated import noisy_shapes
-from discreet.sql.intervals.simulation_parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output
-from discreet.sql.intervals.simulation_rewrite import rewrite
+from discreet.sql.intervals.simulation import rewrite as draws
+from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output
+from discreet.sql.intervals.simulation.rewrite import rewrite
+from discreet.sql.intervals.simulation.simulated import noisy_shapes
 from discreet.sql.plan.plan import QueryPlan
 
 DRAWS = 6

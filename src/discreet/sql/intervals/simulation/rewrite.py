@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.sql.intervals.simulation_parts import (
+from discreet.sql.intervals.simulation.parts import (
     DRAW,
     DRAWS_TABLE,
     CannotRewriteError,

@@ -16,11 +16,12 @@ from discreet.errors import PostProcessingError
 from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals import repeated_simulation as redrawn
 from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
-from discreet.sql.intervals.row_identity import Identified, identified
-from discreet.sql.intervals.simulation_parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
-from discreet.sql.intervals.simulation_rewrite import Rewritten, rewrite
+from discreet.sql.intervals.percentiles import percentile_sql
+from discreet.sql.intervals.row_identity import Identified
+from discreet.sql.intervals.simulation import repeated as redrawn
+from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
+from discreet.sql.intervals.simulation.rewrite import Rewritten, rewrite
 from discreet.sql.lower.run import LARGEST, Noisy
 from discreet.sql.plan.plan import QueryPlan
 
@@ -56,7 +57,7 @@ def used(public: Mapping[str, pa.Table], post: exp.Query) -> dict[str, pa.Table]
 
 
 def needed(confidence: float) -> int:
-    """How many draws show where an interval ends: some lie beyond each end, so that the end is no matter of luck.
+    """How many draws show where an interval ends: some lie at or beyond each end, so that it is no matter of luck.
 
     Example:
         >>> needed(0.95), needed(0.999)
@@ -70,6 +71,7 @@ def drawn(
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     values: pa.Table,
+    found: Identified | None,
     rows: pa.Table | None,
     names: Sequence[str],
     confidence: float,
@@ -82,8 +84,8 @@ def drawn(
         noisy: its noisy integers.
         public: the public tables.
         values: the answer.
-        rows: the identity of its rows, the hidden columns that `row_identity.identified` gives them; None where they
-            have none.
+        found: the statement whose rows have an identity; None where there is none.
+        rows: that identity, the hidden columns that `row_identity.identified` gives them; None where they have none.
         names: of its columns that have no closed form.
         confidence: strictly between 0 and 1.
         only: the groups that are drawn, where a row of the answer is made of one of them alone.
@@ -91,14 +93,9 @@ def drawn(
     Returns:
         Low and high ends by column, and the columns that have none.
     """
-    import pyarrow as pa
-
     asked = [name for name in names if is_number(values, name)]
     if not plan.releases or not asked:
         return {}, ()
-    found = identified(
-        plan.post, [one.name for one in plan.releases], {n: t.column_names for n, t in public.items()}
-    )
     shapes = {name: tuple(Output(c, False) for c in table.column_names) for name, table in public.items()}
     try:
         rewritten = rewrite((found or plan).post, noisy_shapes(plan), shapes)
@@ -108,28 +105,39 @@ def drawn(
     wanted = [name for name in asked if shown[name].noisy]
     if not wanted:
         return {}, ()
-    if found is None or rows is None or not _apart(rows):
-        return {}, tuple(wanted)
     draws = draws_for(plan.releases, needed(confidence), None if only is None else len(only))
-    if draws < max(redrawn.FEWEST, needed(confidence)):
+    enough = draws >= max(redrawn.FEWEST, needed(confidence))
+    if found is None or rows is None or not _apart(rows) or not enough:
         return {}, tuple(wanted)
+    inner = [shown[name].name for name in wanted]
     tables = {n.plan.name: _draws_table(n, draws, only) for n in noisy} | used(public, plan.post)
-    tables[DRAWS_TABLE] = pa.table({DRAW: arrow.column(np.arange(draws))})
-    tables["__answer"] = rows.append_column(ROW, arrow.column(np.arange(len(values))))
     try:
-        with Sandbox(tables) as sandbox:
-            inner = [shown[name].name for name in wanted]
-            ends = sandbox.run(_percentile_sql(rewritten, list(found.ids), inner, draws, confidence))
+        ends = _over_all(tables, rows, draws, _percentile_sql(rewritten, found.ids, inner, draws, confidence))
     except PostProcessingError:
         return _one_by_one(plan, noisy, public, values, rows, found, wanted, confidence)
+    return _by_row(ends, wanted, len(values)), ()
+
+
+def _over_all(tables: Mapping[str, pa.Table], rows: pa.Table, draws: int, sql: str) -> pa.Table:
+    """Run a statement over all draws at once."""
+    import pyarrow as pa
+
+    numbers = pa.table({DRAW: arrow.column(np.arange(draws))})
+    answer = rows.append_column(ROW, arrow.column(np.arange(len(rows))))
+    with Sandbox({**tables, DRAWS_TABLE: numbers, "__answer": answer}) as sandbox:
+        return sandbox.run(sql)
+
+
+def _by_row(ends: pa.Table, wanted: Sequence[str], rows: int) -> dict[str, Interval]:
+    """The ends in the order of the rows of the answer; NaN for a row that no draw has."""
     row = arrow.numbers(ends.column(ROW))
     out: dict[str, Interval] = {}
     for at, name in enumerate(wanted):
-        low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
+        low, high = np.full(rows, np.nan), np.full(rows, np.nan)
         low[row] = arrow.numbers(ends.column(f"l{at}"))
         high[row] = arrow.numbers(ends.column(f"h{at}"))
         out[name] = (low, high)
-    return out, ()
+    return out
 
 
 def _one_by_one(
@@ -171,10 +179,9 @@ def _apart(rows: pa.Table) -> bool:
 
 
 def _percentile_sql(
-    rewritten: Rewritten, fixed: list[str], wanted: list[str], draws: int, confidence: float
+    rewritten: Rewritten, fixed: Sequence[str], wanted: list[str], draws: int, confidence: float
 ) -> str:
     """Percentiles per row of the answer; a draw in which the value is missing may lie anywhere."""
-    tail = max(0, int((1 - confidence) / 2 * draws))
     match = " AND ".join(f"a.{quote(name)} IS NOT DISTINCT FROM d.{quote(name)}" for name in fixed) or "TRUE"
     items = []
     for at, name in enumerate(wanted):
@@ -182,15 +189,8 @@ def _percentile_sql(
             f"list_sort(list(CAST(d.{quote(name)} AS DOUBLE)) FILTER (WHERE d.{quote(name)} IS NOT NULL))"
         )
         missing = f"({draws} - count(d.{quote(name)}))"
-        items.append(
-            f"CASE WHEN {missing} = {draws} THEN NULL WHEN {missing} > {tail} THEN CAST('-Infinity' AS DOUBLE) "
-            f"ELSE {values}[{tail} - {missing} + 1] END "
-            f"AS l{at}"
-        )
-        items.append(
-            f"CASE WHEN {missing} = {draws} THEN NULL WHEN {missing} > {tail} THEN CAST('Infinity' AS DOUBLE) "
-            f"ELSE {values}[{draws} - {tail}] END AS h{at}"
-        )
+        low, high = percentile_sql(values, missing, draws, confidence)
+        items += [f"{low} AS l{at}", f"{high} AS h{at}"]
     return (
         f"SELECT a.{ROW} AS {ROW}, {', '.join(items)} FROM __answer AS a JOIN ({rewritten.sql}) AS d ON {match} "
         f"GROUP BY a.{ROW}"

@@ -14,9 +14,9 @@ from sqlglot import exp
 
 from discreet.release.noisy_schema import CELL, ENDS, NoisySchema, ends_of
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.band_relations import FAN, SURE, NoBandsError, Relation, Shown
-from discreet.sql.intervals.band_select import SelectBands
-from discreet.sql.intervals.band_windows_apart import windows_apart
+from discreet.sql.intervals.bands.relations import FAN, SURE, NoBandsError, Relation, Shown
+from discreet.sql.intervals.bands.select import SelectBands
+from discreet.sql.intervals.bands.windows_apart import windows_apart
 
 
 class Bands:

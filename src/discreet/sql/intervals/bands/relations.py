@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.release.noisy_schema import ENDS
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.band_expressions import Arithmetic, Ends
+from discreet.sql.intervals.bands.expressions import Arithmetic, Ends
 
 Made = TypeVar("Made")
 SURE, FAN, ROW = "__sure", "__fan", "__number"
@@ -107,6 +107,7 @@ def column_ends(source: str, shown: Shown) -> Ends:
     """The ends of a column of a source."""
     place = f"{quote(source)}."
     if not shown.noisy:
-        return Ends(place + quote(shown.name), place + quote(shown.name))
-    low, high = (place + quote(shown.name + end) for end in ENDS)
+        own = place + quote(shown.name)
+        return Ends(own, own)
+    low, high = [place + quote(shown.name + end) for end in ENDS]
     return Ends(low, high, True, shown.bent, low if shown.single else "")

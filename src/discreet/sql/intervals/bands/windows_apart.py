@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from discreet.sql.intervals.band_relations import NoBandsError
+from discreet.sql.intervals.bands.relations import NoBandsError
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes
 from discreet.sql.syntax.parse import output_name
 

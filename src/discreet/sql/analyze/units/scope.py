@@ -14,8 +14,8 @@ from discreet.sql.algebra.relation import Rows, UnitAggregate
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.special_forms import expression_binder
-from discreet.sql.analyze.unit_aggregates import read_unit_aggregate
-from discreet.sql.analyze.unit_columns import copied, placed
+from discreet.sql.analyze.units.aggregates import read_unit_aggregate
+from discreet.sql.analyze.units.columns import copied, placed
 from discreet.sql.expressions.expression import Column
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name

@@ -104,21 +104,7 @@ class Arithmetic:
             )
             return Ends(low, high, True, True)
         if isinstance(node, _RISING) or type(node) is exp.Cast:
-            others = [
-                child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)
-            ]
-            if any(self.ends(one).noisy for one in others if not isinstance(one, _WORDS)):
-                return Ends(*ANYWHERE, True)
-            one = self.ends(node.this)
-            if isinstance(node, exp.Cast) and not node.is_type(*exp.DataType.NUMERIC_TYPES):
-                return Ends(*ANYWHERE, True, True)
-            low, high = (self._with(node, side) for side in (one.low, one.high))
-            if isinstance(node, exp.Sqrt | exp.Ln | exp.Cast):
-                low, high = (
-                    f"COALESCE(TRY({end}), {default})"
-                    for end, default in zip((low, high), ANYWHERE, strict=True)
-                )
-            return Ends(low, high, True, one.bent)
+            return self._rising(node)
         if isinstance(node, exp.Case):
             return self._case(node)
         if isinstance(node, exp.If):
@@ -133,6 +119,21 @@ class Arithmetic:
         if isinstance(node, exp.Nullif):
             return self.ends(node.this)
         return Ends(*ANYWHERE, True)
+
+    def _rising(self, node: exp.Expr) -> Ends:
+        """A function that never falls, at both ends of its argument."""
+        others = [child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)]
+        if any(self.ends(one).noisy for one in others if not isinstance(one, _WORDS)):
+            return Ends(*ANYWHERE, True)
+        one = self.ends(node.this)
+        if isinstance(node, exp.Cast) and not node.is_type(*exp.DataType.NUMERIC_TYPES):
+            return Ends(*ANYWHERE, True, True)
+        low, high = (self._with(node, side) for side in (one.low, one.high))
+        if isinstance(node, exp.Sqrt | exp.Ln | exp.Cast):
+            low, high = (
+                f"COALESCE(TRY({end}), {default})" for end, default in zip((low, high), ANYWHERE, strict=True)
+            )
+        return Ends(low, high, True, one.bent)
 
     def _with(self, node: exp.Expr, argument: str) -> str:
         copy = node.copy()

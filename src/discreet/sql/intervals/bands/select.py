@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from discreet.release.noisy_schema import ENDS, HIGH, LOW
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.band_aggregates import aggregate_ends
-from discreet.sql.intervals.band_expressions import Arithmetic, Ends, Truth
-from discreet.sql.intervals.band_relations import (
+from discreet.sql.intervals.bands.aggregates import aggregate_ends
+from discreet.sql.intervals.bands.expressions import Arithmetic, Ends, Truth
+from discreet.sql.intervals.bands.relations import (
     FAN,
     SURE,
     BandScope,
@@ -21,7 +21,7 @@ from discreet.sql.intervals.band_relations import (
     Statement,
     column_ends,
 )
-from discreet.sql.intervals.band_windows import put_ranks, window_ends
+from discreet.sql.intervals.bands.windows import put_ranks, window_ends
 from discreet.sql.intervals.row_identity import ID
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate
 from discreet.sql.syntax.parse import output_name

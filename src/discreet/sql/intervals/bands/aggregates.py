@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.sql.intervals.band_expressions import ANYWHERE, Ends
-from discreet.sql.intervals.band_relations import BandScope, NoBandsError
+from discreet.sql.intervals.bands.expressions import ANYWHERE, Ends
+from discreet.sql.intervals.bands.relations import BandScope, NoBandsError
 
 _MIDDLE = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile)
 

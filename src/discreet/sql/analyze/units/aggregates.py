@@ -17,14 +17,12 @@ from discreet.sql.algebra.relation import UnitAggregate
 from discreet.sql.analyze.aggregates import filtered
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.implied_bounds import of_count, of_sum
-from discreet.sql.expressions.dialect import WIDE
+from discreet.sql.expressions.clamping import saturated
+from discreet.sql.expressions.dialect import SATURATE, WIDE
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import takes_a_number
 from discreet.sql.syntax import rewrites
-
-SATURATE = 2**62
-
 
 LARGEST = Fraction(2) ** 1023
 """Sums of numbers saturate here: PostgreSQL raises where a product is too large for a double."""
@@ -148,13 +146,10 @@ def sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Type
         return capped(total, "COUNT({x}){over}"), Type.INTEGER, Span(low, high, True)
     most = LARGEST // step
     if most < MOST_TOTAL:
-        within = f"GREATEST(LEAST({total}, {most}), -{most})"
-        total = f"CASE WHEN COUNT({{x}}){{over}} > 0 THEN {within} END"
+        total = f"CASE WHEN COUNT({{x}}){{over}} > 0 THEN {saturated(total, most)} END"
     return f"(CAST(({total}) AS DOUBLE) * {size})", Type.FLOAT, Span(low, high, True)
 
 
 def capped(total: str, count: str) -> str:
     """A wide sum that saturates. GREATEST and LEAST pass over NULL, so whether there is anything is asked first."""
-    return (
-        f"(CASE WHEN {count} > 0 THEN CAST(GREATEST(LEAST({total}, {SATURATE}), -{SATURATE}) AS BIGINT) END)"
-    )
+    return f"(CASE WHEN {count} > 0 THEN CAST({saturated(total, SATURATE)} AS BIGINT) END)"

@@ -21,7 +21,8 @@ from discreet.engines.engine import Engine
 from discreet.engines.postgres import PostgresEngine
 from discreet.engines.spark import SparkEngine
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.analyze import unit_aggregates
+from discreet.sql.analyze.units import aggregates as unit_aggregates
+from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.run import Noisy, exact_integers
 from discreet.sql.plan.planner import plan
 
@@ -97,7 +98,7 @@ def test_the_sum_of_nothing_is_null(opened: Any) -> None:
 
 
 def test_a_cap_that_passes_over_null_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    most = unit_aggregates.SATURATE
+    most = SATURATE
     monkeypatch.setattr(
         unit_aggregates,
         "capped",
