@@ -53,6 +53,7 @@ class Origin:
         pattern: what names the files when more would be read once they are there: a pattern, or a folder with `**`.
         csv: whether it was a CSV file, whose types are the policy's.
         parquet: the Parquet files that are the table.
+        rows: how many rows it has, where it lies in memory and never changes; else None.
     """
 
     relation: str
@@ -64,6 +65,7 @@ class Origin:
     pattern: str = ""
     csv: bool = False
     parquet: Sequence[str] = ()
+    rows: int | None = None
 
 
 def attach(
@@ -351,7 +353,9 @@ def _frame(connection: duckdb.DuckDBPyConnection, name: str, source: object) -> 
             f"The source {name} has a column of a type that DuckDB cannot read.",
             "Turn it into a number, a text or a date first, such as by astype or cast, or leave it out.",
         )
-    return Origin(store, frozen_version(), keep=(table,), twins=folded(table.column_names))
+    return Origin(
+        store, frozen_version(), keep=(table,), twins=folded(table.column_names), rows=table.num_rows
+    )
 
 
 def to_arrow(name: str, source: object) -> pa.Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,12 +108,12 @@ def finish(
         if has_cell:
             cells = arrow.numbers(values.column(CELL)) - noisy[0].first
             values = values.drop_columns([CELL])
-    over = banded(plan, found, read)
+    over = cache(partial(banded, plan, found, read))  # made where it is needed: it takes a millisecond or two
     level = Level(confidence)
     if together:
         level = Level(each(confidence, numbers(plan, values.num_columns, len(values))), True)
-    else:
-        level = Level(over.selected(confidence, len(values)))
+    elif found is not None and found.chosen:
+        level = Level(over().selected(confidence, len(values)))
     intervals: dict[str, Callable[[], Interval]] = {}
     if cells is not None:
         intervals = _direct(plan, noisy[0], cells, level.confidence)
@@ -125,9 +125,12 @@ def finish(
         rest = [name for name in rest if name not in ends]
     if cells is not None and rest:
         rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
-    more, without = _by_draws_or_bands(
-        plan, noisy, read, values, rows, rest, (over, level, confidence), cells
-    )
+    more: dict[str, Interval] = {}
+    without: tuple[str, ...] = ()
+    if rest:
+        more, without = _by_draws_or_bands(
+            plan, noisy, read, values, rows, rest, (over(), level, confidence), cells
+        )
     ends.update({name: ordered(values, name, pair) for name, pair in more.items()})
     intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
     return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
@@ -189,9 +192,9 @@ def _by_draws_or_bands(
     more, without = drawn(plan, noisy, public, values, rows, rest, level.confidence, only)
     found.update(more)
     late = [*bent, *without]
-    found.update(
-        banded_ends(late, level.confidence if level.together else over.level(confidence, len(values)))
-    )
+    if late:
+        at = level.confidence if level.together else over.level(confidence, len(values))
+        found.update(banded_ends(late, at))
     fixed = {name for name in bent if place[name] < len(columns) and not columns[place[name]].noisy}
     return found, tuple(name for name in names if name in late and name not in {*found, *fixed})
 
