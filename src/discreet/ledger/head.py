@@ -216,6 +216,8 @@ def _slot(raw: bytes) -> tuple[str, Book] | None:
 
 
 def _read(fd: int, size: int) -> bytes:
+    if hasattr(os, "pread") and len(whole := os.pread(fd, size + 1, 0)) == size:
+        return whole  # one call, so that other threads of Python come in between once
     os.lseek(fd, 0, os.SEEK_SET)
     parts = []
     while piece := os.read(fd, max(size, 1)):

@@ -49,6 +49,8 @@ class SqlRows:
         self._known = known
         self._look = look
         self._book: Book | None = None
+        self._last: list[Entry] = []  # those at the end of the chain, as this transaction read or wrote them
+        self._lines: dict[str, Posting | None] = {}  # the latest of each account, likewise
         self.changed = False
 
     @property
@@ -71,14 +73,17 @@ class SqlRows:
 
     def tally(self, account: str) -> Posting | None:
         """See `Rows`."""
-        row = self._first(f"{_POSTINGS} WHERE account = ? ORDER BY number DESC LIMIT 1", account)
         book = self.book()
+        if account in self._lines:
+            return self._lines[account]
+        row = self._first(f"{_POSTINGS} WHERE account = ? ORDER BY number DESC LIMIT 1", account)
         try:
             line = None if row is None else _posting(row)
         except (ValueError, TypeError):
             line = None
         if (line.tally if line else None) != book.tallies.get(account):
             raise corrupt(book.head.number, "has other totals than the index of postings finds")
+        self._lines[account] = line
         return line
 
     def charged(self, number: int) -> Charged | None:
@@ -109,7 +114,13 @@ class SqlRows:
 
     def after(self, number: int, count: int) -> list[Entry]:
         """See `Rows`."""
-        return self._entries("WHERE number > ? ORDER BY number LIMIT ?", number, count)
+        if self._last and number + 1 >= self._last[0].number:
+            first = number + 1 - self._last[0].number
+            return self._last[first : first + count]
+        found = self._entries("WHERE number > ? ORDER BY number LIMIT ?", number, count)
+        if len(found) < count and found and found[-1].number - found[0].number == len(found) - 1:
+            self._last = found  # up to the end, without a gap
+        return list(found)
 
     def stray(self) -> bool:
         """See `Rows`."""
@@ -142,6 +153,9 @@ class SqlRows:
                     blob.write(piece)
         for at, line in enumerate(entry.postings):
             self._connection.execute(_ADD_POSTING, _posting_row(entry.number, at, line))
+        if self._last:
+            self._last.append(entry)
+        self._lines.update((line.account, line) for line in entry.postings)
         self._book = book.plus(entry)
 
     def salt(self, dataset: str) -> int | None:

@@ -24,8 +24,8 @@ from discreet.ledger.making import opened
 from discreet.ledger.rows import SqlRows
 from discreet.ledger.store import MemoryStore, Result, Rows, Store
 
-TAIL = 2
-"""How many entries before the head are checked again at each charge."""
+TAIL = 4
+"""How many entries before the head are checked again at each charge; the last charge of an account is among them."""
 
 
 def open_sql(address: str, timeout: float) -> Store:
@@ -174,8 +174,8 @@ class SqliteStore:
                     raise
                 request.error = error
                 request.done = True
-            else:
-                request.done = not request.writes
+            if not request.writes:
+                request.finish()
             rows.changed = False
         step.at, step.committing = None, writes
         connection.execute("COMMIT")
