@@ -246,7 +246,7 @@ class Ledger:
                 raise corrupt(entry.number, "holds an answer that was altered")
             return True
 
-        return self._store.read(work)
+        return not self._store.lacks(question) and self._store.read(work)
 
     def turn(self, question: str, wait: float = WAIT) -> AbstractContextManager[bool]:
         """Be the only one to ask a question, across threads and processes, or wait for whoever does.

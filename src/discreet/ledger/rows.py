@@ -58,6 +58,18 @@ class SqlRows:
         """The book, if it was asked for."""
         return self._book
 
+    @property
+    def last(self) -> list[Entry]:
+        """Those at the end of the chain that this transaction read or wrote, without a gap."""
+        return self._last
+
+    def settled(self) -> Iterator[str]:
+        """The keys of all settled questions."""
+        for (key,) in self._connection.execute(
+            "SELECT question_key FROM discreet_entry WHERE kind = 'settle'"
+        ):
+            yield key
+
     def genesis(self) -> Head:
         """See `Rows`."""
         row = self._first("SELECT identity FROM discreet_ledger")
@@ -97,7 +109,7 @@ class SqlRows:
 
     def first_settlement(self, question: str) -> Entry | None:
         """See `Rows`."""
-        return self._one("WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", _key(question))
+        return self._one("WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", key_of(question))
 
     def answer(self, number: int) -> Iterator[bytes]:
         """See `Rows`."""
@@ -143,7 +155,7 @@ class SqlRows:
         large = size > AT_ONCE
         kept = None if answer is None or large else b"".join(pieces(answer))
         time = entry.time.isoformat(timespec="microseconds")
-        row = (entry.number, time, entry.kind, entry.question, _key(entry.question), entry.settles, entry.digest,
+        row = (entry.number, time, entry.kind, entry.question, key_of(entry.question), entry.settles, entry.digest,
                entry.guarantee, entry.description, entry.totals, entry.previous, entry.hash,
                size if large else kept)  # fmt: skip
         self._connection.execute(_ADD_LARGE if large else _ADD_ENTRY, row)
@@ -160,7 +172,7 @@ class SqlRows:
 
     def salt(self, dataset: str) -> int | None:
         """See `Rows`."""
-        row = self._first("SELECT salt FROM discreet_salt WHERE dataset_key = ?", _key(dataset))
+        row = self._first("SELECT salt FROM discreet_salt WHERE dataset_key = ?", key_of(dataset))
         try:
             return None if row is None else int(row[0], 16)
         except (ValueError, TypeError):
@@ -170,7 +182,7 @@ class SqlRows:
     def add_salt(self, dataset: str, salt: int) -> None:
         """See `Rows`."""
         self.changed = True
-        row = (_key(dataset), dataset, f"{salt:016x}")
+        row = (key_of(dataset), dataset, f"{salt:016x}")
         self._connection.execute(
             "INSERT INTO discreet_salt (dataset_key, dataset, salt) VALUES (?, ?, ?)", row
         )
@@ -211,7 +223,7 @@ def _entry(width: int, *fields: object) -> Entry:
     try:
         posted = tuple(map(_posting, lines))
         when = datetime.fromisoformat(time)
-        if key == _key(question) and isinstance(number, int):
+        if key == key_of(question) and isinstance(number, int):
             return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, guarantee, description,
                          totals, previous, seal)  # fmt: skip
     except (ValueError, TypeError, AttributeError):
@@ -246,5 +258,6 @@ def _posting_row(number: int, position: int, line: Posting) -> Row:
     return (line.account, number, position, *losses, line.rule, str(line.squares), line.count)
 
 
-def _key(text: str) -> str:
+def key_of(text: str) -> str:
+    """The key under which a question is found."""
     return hashlib.sha256(text.encode()).hexdigest()

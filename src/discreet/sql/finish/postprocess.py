@@ -91,7 +91,9 @@ def finish(
     post, has_cell = shared_with_cell(plan)
     picked = picked_columns(post) if has_cell else None
     read = used(public, plan.post)
-    found = identified(plan.post, [one.name for one in plan.releases], _names(read))
+    found = None
+    if picked is None or not _all_direct(plan, post):
+        found = identified(plan.post, [one.name for one in plan.releases], _names(read))
     cells: Some | None = None
     rows: pa.Table | None = None
     if picked is not None:
@@ -134,6 +136,12 @@ def finish(
     ends.update({name: ordered(values, name, pair) for name, pair in more.items()})
     intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
     return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
+
+
+def _all_direct(plan: Plan, post: exp.Query) -> bool:
+    """Whether the answer is all groups, with keys and aggregates as they are: then nobody asks what its rows are."""
+    own = {*key_columns(plan), *aggregate_columns(plan)}
+    return picks_all(post) and all(item.alias_or_name in own for item in post.selects)
 
 
 def _names(tables: Mapping[str, pa.Table]) -> dict[str, list[str]]:
