@@ -91,7 +91,12 @@ def test_it_is_really_there_until_it_is_given_back(tmp_path: Path) -> None:
 def test_a_room_serves_many_answers(session: dp.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     reserve = os.posix_fallocate
-    monkeypatch.setattr(os, "posix_fallocate", lambda *args: (made.append(args[2]), reserve(*args)))
+
+    def reserved(fd: int, start: int, size: int) -> None:
+        made.append(size)
+        reserve(fd, start, size)
+
+    monkeypatch.setattr(os, "posix_fallocate", reserved)
     for at in range(5):
         session.sql(f"SELECT COUNT(*) AS n FROM visits WHERE a < {at + 1}", "1/7")
     assert len(made) == 1

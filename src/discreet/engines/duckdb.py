@@ -312,7 +312,9 @@ class DuckDBEngine:
 
     def _bound(self, used: Collection[str]) -> bool:
         """Whether the views still show what they showed: a file may be another one, a table of the caller's gone."""
-        return self._fixed or all(_shape(self._connection, self._files[name][0]) == self._shapes[name] for name in used)
+        return self._fixed or all(
+            _shape(self._connection, self._files[name][0]) == self._shapes[name] for name in used
+        )
 
     def _fitting(self, used: Collection[str]) -> bool:
         """Whether the files of each table have one schema; asked again only when one of them has changed."""

@@ -121,7 +121,9 @@ class Prepared:
             if statement.type == duckdb.StatementType.SELECT:
                 self._number += 1
                 name = f"__discreet_{self._number}"
-                self._connection.execute(f"PREPARE {name} AS {_with_parameters(pieces, asked.integers, given)}")
+                self._connection.execute(
+                    f"PREPARE {name} AS {_with_parameters(pieces, asked.integers, given)}"
+                )
                 asked.name, asked.given, asked.possible = name, given, True
                 self._made[pieces] = asked
                 if len(self._made) > MOST:

@@ -109,7 +109,9 @@ class SqlRows:
 
     def first_settlement(self, question: str) -> Entry | None:
         """See `Rows`."""
-        return self._one("WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", key_of(question))
+        return self._one(
+            "WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", key_of(question)
+        )
 
     def answer(self, number: int) -> Iterator[bytes]:
         """See `Rows`."""
