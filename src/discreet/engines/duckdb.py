@@ -76,7 +76,7 @@ PROBED = 1000
 FEW_ROWS = 10_000
 """Up to so many rows in all a query takes longer to plan than to run."""
 ROW_BYTES = 300
-"""What DuckDB needs for a row while it looks for the rows that are kept of each unit; measured, and rounded up."""
+"""The bytes that DuckDB needs for a row while it looks for the kept rows of each unit; measured, and rounded up."""
 
 
 class DuckDBEngine:
