@@ -221,10 +221,14 @@ def early(finish: Any) -> bool:
     group = Group(run)
     requests = [Request(lambda rows: None, writes) for writes in (True, True, False)]
     threads = []
+
+    def submit(one: Request) -> None:
+        group.submit(one, 10)
+        if not one.writes:
+            gone.set()
+
     for at, request in enumerate(requests):
-        thread = threading.Thread(
-            target=lambda one=request: (group.submit(one, 10), one.writes or gone.set())
-        )
+        thread = threading.Thread(target=submit, args=(request,))
         thread.start()
         threads.append(thread)
         while (
