@@ -77,8 +77,7 @@ def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Ans
         noisy = plan.compute(draw)
         draw.see_all_drawn()
         answer, kept = plan.answer(noisy)
-        room.give_back()
-        ledger.settle(charge, kept)  # type: ignore[arg-type]  # a file of bytes is one, whatever its class
+        ledger.settle(charge, kept, room)  # type: ignore[arg-type]  # a file of bytes is one, whatever its class
     return answer
 
 

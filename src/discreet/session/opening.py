@@ -47,8 +47,9 @@ def protect(
         max_rows: how many rows of one unit count; needed when privacy_unit is a column.
         bounds: least and greatest value that counts, by column; values outside are clamped.
         keys: the public groups, by column: a list, a Series, or "table.column" of a public table.
-        types: how columns of a CSV file are read: text, integer, float, boolean, date or timestamp. By default as
-            their keys or bounds are written, and as texts where there are none; no value is looked at.
+        types: how columns of a CSV file or a frame of pandas are read: text, integer, float, boolean, date or
+            timestamp. By default as their keys or bounds are written, and as texts where there are none; no value is
+            looked at.
         budget: the epsilon that may ever be spent, or a `Budget`.
         neighbours: "add_remove" (one unit more or fewer) or "replace_one".
         public: the names of the tables that hold nothing private.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,12 +91,12 @@ def finish(
     """
     read = used(public, plan.post)
     found, values, rows, cells = _answered(plan, noisy, read)
-    over = banded(plan, found, read)
+    over = cache(partial(banded, plan, found, read))  # made where it is needed: it takes a millisecond or two
     level = Level(confidence)
     if together:
         level = Level(each(confidence, numbers(plan, values.num_columns, len(values))), True)
-    else:
-        level = Level(over.selected(confidence, len(values)))
+    elif found is not None and found.chosen:
+        level = Level(over().selected(confidence, len(values)))
     intervals: dict[str, Callable[[], Interval]] = {}
     if cells is not None:
         intervals = _direct(plan, noisy[0], cells, level.confidence)
@@ -108,7 +108,10 @@ def finish(
         rest = [name for name in rest if name not in ends]
     if cells is not None and rest:
         rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
-    more, without = _by_draws_or_bands(noisy, values, rows, rest, (over, level, confidence), cells)
+    more: dict[str, Interval] = {}
+    without: tuple[str, ...] = ()
+    if rest:
+        more, without = _by_draws_or_bands(noisy, values, rows, rest, (over(), level, confidence), cells)
     ends.update({name: ordered(values, name, pair) for name, pair in more.items()})
     intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
     return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
@@ -120,7 +123,7 @@ def _answered(
     """The statement whose rows have an identity, the answer, that identity, and the group of each row if it is one."""
     post, has_cell = shared_with_cell(plan)
     picked = picked_columns(post) if has_cell else None
-    found = identified_in(plan, read)
+    found = None if picked is not None and _all_direct(plan, post) else identified_in(plan, read)
     if picked is not None:
         cells = chosen(post, noisy[0])
         return found, picked_table(picked, noisy[0], cells), None, cells
@@ -134,6 +137,12 @@ def _answered(
         return found, values, None if found is None else rows, None
     numbers_ = arrow.numbers(values.column(CELL)) - noisy[0].first
     return found, values.drop_columns([CELL]), None if found is None else rows, numbers_
+
+
+def _all_direct(plan: QueryPlan, post: exp.Query) -> bool:
+    """Whether the answer is all groups, with keys and aggregates as they are: then nobody asks what its rows are."""
+    own = {*key_columns(plan), *aggregate_columns(plan)}
+    return picks_all(post) and all(item.alias_or_name in own for item in post.selects)
 
 
 def _run(post: exp.Query, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table | None]:
@@ -187,9 +196,9 @@ def _by_draws_or_bands(
     more, without = drawn(plan, noisy, over.public, values, over.found, rows, rest, level.confidence, only)
     found.update(more)
     late = [*bent, *without]
-    found.update(
-        banded_ends(late, level.confidence if level.together else over.level(confidence, len(values)))
-    )
+    if late:
+        at = level.confidence if level.together else over.level(confidence, len(values))
+        found.update(banded_ends(late, at))
     fixed = {name for name in bent if place[name] < len(columns) and not columns[place[name]].noisy}
     return found, tuple(name for name in names if name in late and name not in {*found, *fixed})
 
