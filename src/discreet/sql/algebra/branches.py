@@ -9,11 +9,12 @@ over them. Nothing here touches data.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, product
 
 from discreet.engines.schema import Type
 from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.keys import public_values
 from discreet.sql.algebra.relation import PublicTable, Relation
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 
@@ -145,10 +146,22 @@ def _traced(relation: Relation, numbers: Iterator[int]) -> Iterator[Branch]:
         yield from _branches(relation.left, numbers)
     elif isinstance(relation, rel.PerUnit):
         for one in _branches(relation.source, numbers):
+            prefix = f"{next(numbers)}:"
             columns = {name: one.over_leaves(item) for name, item in relation.keys}
-            yield Branch(columns, one.conditions, one.joined, one.lonely, f"{next(numbers)}:")
+            for name, aggregate in relation.aggregates:
+                if aggregate.chosen and aggregate.argument is not None:
+                    columns[name] = one_of(f"{prefix}{name}", one.over_leaves(aggregate.argument))
+            yield Branch(columns, one.conditions, one.joined, one.lonely, prefix)
     else:
         yield from _branches(relation.source, numbers)
+
+
+def one_of(name: str, argument: Expression) -> Column:
+    """A leaf that is one of the values of an expression, or NULL: which, depends on the rows of a unit."""
+    span = argument.span.null()
+    if argument.type in (Type.TEXT, Type.TIMESTAMP) and span.domain is None:
+        span = replace(span, domain=public_values(argument))
+    return Column(name, argument.type, span)
 
 
 def _public(relation: rel.PublicJoin, numbers: Iterator[int]) -> Iterator[Branch]:

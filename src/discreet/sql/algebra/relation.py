@@ -136,11 +136,13 @@ class UnitAggregate:
         spelling: SQL by dialect, with {0} for the argument.
         argument: over the rows; None for COUNT(*).
         follows: the least and the greatest value that max_rows rows give, where that is known. Not enforced.
+        chosen: whether it is one of the values of its argument.
     """
 
     spelling: Mapping[str, str]
     argument: Expression | None
     follows: tuple[Fraction, Fraction] | None = None
+    chosen: bool = False
 
     def __hash__(self) -> int:
         """Hash by what is computed."""

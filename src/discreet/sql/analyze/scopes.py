@@ -34,6 +34,7 @@ from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.refusal import refuse
+from discreet.sql.syntax.weeks import count_mondays
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,6 +96,7 @@ class Splitter:
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
         assert isinstance(scope.node, exp.Query)
         _make_limits_total(scope.node)
+        count_mondays(scope.node)
         return scope.node
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
@@ -345,6 +347,7 @@ class Splitter:
             raise self.refuse(node, "Private rows cannot be compared with a released number in the same statement.",
                               "Ask for that number first, and write its value into the query.")  # fmt: skip
         tables = {name: table for name, table in self.catalog.public.items() if name in names}
+        count_mondays(inner)
         try:
             with Sandbox(tables) as sandbox:
                 return sandbox.run(inner.sql("duckdb"))

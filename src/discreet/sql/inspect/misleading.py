@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from discreet import arrow
 from discreet.sql.inspect.cut_joins import cut_joins
+from discreet.sql.inspect.empty_groups import added_up
 from discreet.sql.inspect.warnings import COUNTED
 from discreet.sql.intervals.closed_form import linear_half_width
 from discreet.sql.intervals.row_mapping import aggregate_columns, shared_with_cell
@@ -42,7 +43,7 @@ def misled(plan: Plan, values: pa.Table, confidence: float, whole: bool) -> tupl
         confidence: of its intervals.
         whole: whether these are all rows of the answer.
     """
-    cut = cut_joins(plan)
+    cut = (*cut_joins(plan), *added_up(plan))
     shown = selects(plan)
     if shown is None:
         return cut

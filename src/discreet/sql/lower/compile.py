@@ -212,6 +212,22 @@ def _spans(release: ReleasePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
     return spans
 
 
+def _alike_in(release: ReleasePlan, axis: tuple[int, ...], of: str, name: str) -> str:
+    """That the keys of a row are those of a row of a key list, in which NULL may be a value."""
+    same = ("IS NOT DISTINCT FROM" if None in release.keys[one].values else "=" for one in axis)
+    return " AND ".join(f"{of}k{one} {word} {name}.key{one}" for one, word in zip(axis, same, strict=True))
+
+
+def _listed(release: ReleasePlan, axis: tuple[int, ...], name: str) -> str:
+    """Which rows have keys that are in a key list."""
+    mine, theirs = ", ".join(f"k{one}" for one in axis), ", ".join(f"key{one}" for one in axis)
+    if all(None not in release.keys[one].values for one in axis):
+        return f"{f'({mine})' if len(axis) > 1 else mine} IN (SELECT {theirs} FROM {name})"
+    if len(axis) == 1:
+        return f"({mine} IS NULL OR {mine} IN (SELECT {theirs} FROM {name} WHERE {theirs} IS NOT NULL))"
+    return f"EXISTS (SELECT 1 FROM {name} WHERE {_alike_in(release, axis, '', name)})"
+
+
 def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:
     """How a group gets its number: key tables, the expression, filters on rows, joins and filters on groups."""
     import pyarrow as pa
@@ -236,8 +252,7 @@ def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str
         columns = {f"key{one}": release.keys[one].arrow() for one in axis}
         tables[name] = pa.table({**columns, "at": arrow.column(np.arange(len(key.values)))})
         terms.append(f"{name}.at * {inner}")
-        mine, theirs = ", ".join(f"k{one}" for one in axis), ", ".join(columns)
-        filters.append(f"{f'({mine})' if len(axis) > 1 else mine} IN (SELECT {theirs} FROM {name})")
-        joins.append(f" JOIN {name} ON {' AND '.join(f'g.k{one} = {name}.key{one}' for one in axis)}")
+        filters.append(_listed(release, axis, name))
+        joins.append(f" JOIN {name} ON {_alike_in(release, axis, 'g.', name)}")
     number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
     return tables, number, filters, joins, ranges
