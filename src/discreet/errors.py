@@ -83,7 +83,7 @@ class DiscreetError(Exception):
         return _again, (type(self), self.args, self.__dict__)
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows instead of a traceback: the words of the error and its notes."""
+        """The text that a notebook shows instead of a traceback: the words of the error and its notes."""
         said = [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
         return prose("\n".join(said)).split("\n")
 

@@ -34,7 +34,7 @@ _UNSEEN = re.compile(
 )
 """Characters without a shape of their own, some of which Python counts as printable (Unicode, Default_Ignorable)."""
 FORMULA = "^'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
-"""What text begins with that a spreadsheet runs, as a pattern for Python and for RE2."""
+"""The beginnings of text that a spreadsheet runs, as a pattern for Python and for RE2."""
 
 
 def _is_odd(text: str) -> bool:

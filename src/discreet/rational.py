@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 from discreet.errors import InvalidParameter
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
-"""What the public API accepts wherever an exact number is wanted; NumPy scalars are read too."""
+"""The types that the public API accepts wherever an exact number is wanted; NumPy scalars are read too."""
 
 LARGEST: Final = Fraction((1 << 1024) - (1 << 970))
 """Numbers lie nearer to zero than this, from where on a number rounds to no double."""

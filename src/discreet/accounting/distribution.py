@@ -32,7 +32,7 @@ from discreet.errors import InvalidParameter, UnsupportedEvent
 from discreet.rational import Number, decimal
 
 ROUNDING, ROUNDING_EACH = 1e-12, 1e-16
-"""What is added to every delta for the rounding of floats: in all, and for each release."""
+"""The margin added to every delta for the rounding of floats: in all, and for each release."""
 
 LEAST_DELTA = Fraction(1, 10**10)
 """Below this, rounding would decide."""

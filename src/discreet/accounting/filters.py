@@ -165,7 +165,7 @@ class Odometer:
             self._accountant.add(event, count)
 
     def spent(self, delta: Number = 0) -> Loss:
-        """What was spent so far; `zcdp` needs a delta, the same at every reading.
+        """The loss spent so far; `zcdp` needs a delta, the same at every reading.
 
         Raises:
             InvalidParameter: no delta for `zcdp`, or events of it that have deltas of their own.

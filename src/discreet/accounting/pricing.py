@@ -1,4 +1,4 @@
-"""What one event costs as an (epsilon, delta) loss and in zCDP: a function for each, by the kind of the event."""
+"""The price of one event as an (epsilon, delta) loss and in zCDP: a function for each, by the kind of the event."""
 
 from __future__ import annotations
 

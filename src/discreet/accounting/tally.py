@@ -1,4 +1,4 @@
-"""What a durable budget keeps of its past, and what that past costs under the rule that the policy names.
+"""The past that a durable budget keeps, and its cost under the rule that the policy names.
 
 An analyst sees answers before choosing the next question and its epsilon, so the rule must hold when epsilons are
 chosen adaptively. Most composition theorems do not: they fix the epsilons beforehand. The rules here are stopping
@@ -83,7 +83,7 @@ def rule_of(value: object) -> Rule:
 
 
 def price(rule: Rule, tally: Tally, delta: Fraction) -> Loss:
-    """What was spent, under a rule and a limit of this delta.
+    """The loss spent, under a rule and a limit of this delta.
 
     Epsilon is the least that a rule gives, rounded up, to a multiple of 10^-12 where it is no sum. Delta is the sum
     of the questions' own, and unless the rule is pure what is set aside for (b) and (c), from the first question on: so

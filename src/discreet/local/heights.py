@@ -57,7 +57,7 @@ class Point:
 
 @dataclass(frozen=True)
 class HeightExperiment:
-    """What was run, and what came out.
+    """A run and its results.
 
     Attributes:
         people: how many people reported.

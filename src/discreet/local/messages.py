@@ -1,4 +1,4 @@
-"""What passes between a node and whoever asks it: values that are public, and plain enough for any wire."""
+"""The messages between a node and whoever asks it: values that are public, and plain enough for any wire."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WIDEST: Final = Fraction(1 << 500)
 
 @dataclass(frozen=True)
 class Access:
-    """What the owner of a node declares: without it the node answers nothing.
+    """The declarations of the owner of a node: without them the node answers nothing.
 
     Args:
         bounds: (least, greatest) value; what lies outside is clamped. Public: not taken from the data.
@@ -90,7 +90,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Choices:
-    """What the owner declares of values that are categories: each is randomised by itself, then they are counted.
+    """The owner's declarations of values that are categories: each is randomised by itself, then they are counted.
 
     Args:
         categories: at least two texts or whole numbers, all different. Public: not taken from the data.
@@ -146,7 +146,7 @@ def read_declaration(given: Mapping[str, Any]) -> Declaration:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a node says of itself, for nothing.
+    """The description that a node gives of itself, for nothing.
 
     Attributes:
         name: the name of the node.
@@ -258,7 +258,7 @@ class Report:
 
 @runtime_checkable
 class Node(Protocol):
-    """Whatever can be asked: a node in this process, or one behind any wire (`RemoteNode`).
+    """A node that can be asked: in this process, or behind any wire (`RemoteNode`).
 
     Example:
         >>> from discreet.local import LocalNode, RemoteNode

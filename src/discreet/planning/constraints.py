@@ -23,7 +23,7 @@ from discreet.rational import Number, decimal, show
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the demands need, and whether the ceiling allows it.
+    """The epsilon that the demands need, and whether the ceiling allows it.
 
     Attributes:
         scale: the largest b that meets the demands under both laws.

@@ -17,7 +17,7 @@ from discreet.rational import Number
 
 @dataclass(frozen=True)
 class LaplaceError:
-    """What noise of a scale does to one number, in the unit of the number.
+    """The effect of noise of a scale on one number, in the unit of the number.
 
     Attributes:
         scale: b.
@@ -99,7 +99,7 @@ def epsilon_for_rms(rms: Number, sensitivity: Number = 1) -> float:
 
 
 def privacy_loss(output: float, here: float, there: float, scale: Number) -> float:
-    """What one output says for one data set against its neighbour: ln(p(y|D)/p(y|D')) = (|y-f'| - |y-f|)/b.
+    """The evidence of one output for one data set against its neighbour: ln(p(y|D)/p(y|D')) = (|y-f'| - |y-f|)/b.
 
     Args:
         output: y.

@@ -26,7 +26,7 @@ _ROUNDED = 1 + 1e-12
 
 @dataclass(frozen=True)
 class WholeError:
-    """What discrete noise does to d whole numbers that are released together.
+    """The effect of discrete noise on d whole numbers that are released together.
 
     Attributes:
         epsilon: of all of them together.

@@ -68,7 +68,7 @@ def composition(
     delta: Number = 1e-6,
     size: str | Size = "slide",
 ) -> Picture:
-    """What k releases of epsilon each cost together, by bounds of textbooks and by the accountants here.
+    """The loss of k releases of epsilon each, by bounds of textbooks and by the accountants here.
 
     Sequentially k epsilon; by advanced composition (Dwork, Rothblum and Vadhan 2010, theorem III.3) with a delta,
     sqrt(2 k ln(1/delta)) epsilon + k epsilon (e^epsilon - 1); in parallel, over disjoint data, epsilon. The line of the

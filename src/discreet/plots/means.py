@@ -74,7 +74,7 @@ class Releases:
 
     @property
     def band(self) -> str:
-        """What the radius is, in words."""
+        """The meaning of the radius, in words."""
         if self.private:
             return f"{100 * (1 - self.alpha):g} % of a noisy share"
         return f"b ln {1 / self.alpha:.4g}"
@@ -227,7 +227,7 @@ def mean_release(
 
 
 def _captions(run: Sequence[Releases]) -> list[str]:
-    """What the picture rests on, read from the releases that are drawn."""
+    """The facts that the picture rests on, read from the releases that are drawn."""
     covered = np.mean([case.coverage for case in run])
     rounds = sum(len(case.errors) for case in run)
     (low, high), one = run[0].bounds, run[0]

@@ -29,7 +29,7 @@ _NONE: Final = f"{CROSS} no answer"
 
 
 class Shown(Protocol):
-    """What a release must have to be drawn; `discreet.Release` has it."""
+    """The attributes that a release must have to be drawn; `discreet.Release` has them."""
 
     @property
     def columns(self) -> list[str]:
@@ -58,7 +58,7 @@ class Shown(Protocol):
 
     @property
     def epsilon(self) -> Fraction:
-        """What it cost."""
+        """The loss that it cost."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the steward declares about a data set: budget, privacy unit, bounds and keys.
+"""The steward's declarations about a data set: budget, privacy unit, bounds and keys.
 
 One model stands behind the keyword arguments of `protect` and the TOML file. Numbers are exact: a bound or
 an epsilon written as 0.1 is 1/10.
@@ -68,7 +68,7 @@ class Budget(Model):
 
 
 class ColumnPolicy(Model):
-    """What is declared about one column.
+    """The declarations about one column.
 
     Attributes:
         bounds: least and greatest value that counts; what lies outside is clamped. Exact numbers, dates,
@@ -88,7 +88,7 @@ class ColumnPolicy(Model):
         def __init__(self, *, bounds: object = None, keys: object = None, type: object = None) -> None: ...  # noqa: A002
 
     def words(self) -> str:
-        """What is declared, in words.
+        """The declarations, in words.
 
         Example:
             >>> ColumnPolicy(bounds=(0, 120)).words(), ColumnPolicy(keys=["Kent", "Essex"]).words()
@@ -107,7 +107,7 @@ class ColumnPolicy(Model):
 
 
 class TablePolicy(Model):
-    """What is declared about one table.
+    """The declarations about one table.
 
     Attributes:
         privacy_unit: the column that names the unit a row belongs to, or "row" when each row is one unit.
@@ -227,7 +227,7 @@ class Policy(Model):
         return self
 
     def lines(self) -> list[tuple[str, str]]:
-        """What is declared, thing by thing in words, without the place of the data."""
+        """The declarations, one by one in words, without the place of the data."""
         step = "adding or removing one unit" if self.neighbours == "add_remove" else "replacing one unit"
         out = [("neighbours", step)]
         for name, table in self.tables.items():

@@ -66,7 +66,7 @@ class SampledSensitivity:
 
     @property
     def warning(self) -> str:
-        """What a reader of any number made with it must know."""
+        """The note for readers of any number that is made with it."""
         return (
             f"the sensitivity {self.value:.6g} was sampled ({self.m:,} pairs): random differential privacy with "
             f"gamma {self.gamma:g}, which is weaker than differential privacy, as it may fail for a fraction "

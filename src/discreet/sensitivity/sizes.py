@@ -36,7 +36,7 @@ _STEPS: Final = 400
 
 @dataclass(frozen=True)
 class Plan:
-    """What has to be sampled for a given confidence.
+    """The sample that a given confidence needs.
 
     Attributes:
         gamma: the probability with which privacy may fail, over the samples and a random pair; 0 < gamma < 1.

@@ -37,7 +37,7 @@ MOST_ROWS = 2**40
 
 @dataclass(frozen=True)
 class Frame:
-    """What a scope over private rows reads.
+    """The sources that a scope over private rows reads.
 
     Attributes:
         text: the analyst's query, for pointing at places in it.
@@ -54,7 +54,7 @@ class Frame:
     held: frozenset[str]
 
     def column(self, node: exp.Column) -> Expression:
-        """What a column of the query stands for."""
+        """The meaning of a column of the query."""
         name = node.name.lower()
         if node.table:
             table = self.tables.get(node.table.lower())

@@ -53,7 +53,7 @@ Env = Mapping[str, Scope]
 
 
 READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
-"""What is read of a source in FROM; anything else behind private rows is refused, so that nothing is passed over."""
+"""The parts of a source in FROM that are read; any other behind private rows is refused, so that none is missed."""
 
 
 def _make_limits_total(post: exp.Query) -> None:

@@ -1,4 +1,4 @@
-"""What functions are called in SQL, and what to say of those that are not in the table."""
+"""The names of functions in SQL, and the words for those that are not in the table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DIRECT: dict[type[exp.Expr], str] = {
     exp.TimeToUnix: "epoch", exp.Dayname: "dayname", exp.Monthname: "monthname", exp.LastDay: "last_day",
     exp.DateFromParts: "make_date", exp.Date: "to_date",
 }  # fmt: skip
-"""What the parser knows by a class of its own and reads argument by argument."""
+"""Functions that the parser knows by a class of their own and reads argument by argument."""
 PLACES: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Substring: ("this", "start", "length"), exp.Replace: ("this", "expression", "replacement"),
     exp.StrPosition: ("this", "substr"), exp.SplitPart: ("this", "delimiter", "part_index"),
@@ -43,13 +43,13 @@ PLACES: dict[type[exp.Expr], tuple[str, ...]] = {
 }  # fmt: skip
 """Where the parser keeps the arguments, when that is not `this` and `expression`."""
 FLAGS = frozenset({"typed", "safe", "coalesce", "ignore_nulls"})
-"""What the parser notes of a node that changes nothing here."""
+"""Notes of the parser on a node that change nothing here."""
 BY_NAME = {
     "log2": "log2", "log10": "log10", "isodow": "isodow", "mod": "remainder", "fmod": "remainder",
     "weekday": "dayofweek", "weekofyear": "week", "isoyear": "isoyear", "decade": "decade", "century": "century",
     "even": "even", "btrim": "trim", "prefix": "starts_with", "suffix": "ends_with", "strlen": "strlen",
 }  # fmt: skip
-"""What the parser has no class for."""
+"""Functions that the parser has no class for."""
 
 _NOW = ("The moment of asking is not part of the question, so it would not mean the same tomorrow.",
         "Write the date as a literal, for instance DATE '2024-06-30'.")  # fmt: skip

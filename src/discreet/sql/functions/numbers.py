@@ -12,7 +12,7 @@ from discreet.sql.functions.portable import exact_log2, remainder
 from discreet.sql.functions.table import Bounds, F, I, Rule, define, fixed, null, unknown, whole_between
 
 OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs", "integer_divide"})
-"""What can lead out of 64 bits; it is then computed in floating point."""
+"""Operators that can lead out of 64 bits; they are then computed in floating point."""
 for _t, _g in (("i", I), ("f", F)):
     define("add", "a + b", _t * 2, _g, sp.add, "({0} + {1})")
     define("subtract", "a - b", _t * 2, _g, sp.subtract, "({0} - {1})")

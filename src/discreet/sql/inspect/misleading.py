@@ -1,4 +1,4 @@
-"""What in an answer is likely to mislead its reader, told from the plan and from released numbers alone."""
+"""Warnings of parts of an answer that may mislead its reader, from the plan and from released numbers alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def meanings_of(plan: Plan) -> dict[str, str]:
-    """What a column holds where that is not what its question says: MIN and MAX are quantiles here."""
+    """The content of a column where its question says something else: MIN and MAX are quantiles here."""
     out = {}
     direct = {item.alias_or_name for item in plan.post.selects if isinstance(item.unalias(), exp.Column)}
     shown = {item.alias_or_name for item in plan.post.selects}

@@ -481,7 +481,7 @@ class _Select:
         return Ends(f"COUNT({text}){surely}", f"COUNT({text}){kept}", True, True)
 
     def _plainly(self, make: Callable[[], Made]) -> Made:
-        """What is inside an aggregate is of the rows, where aggregates mean nothing."""
+        """The inside of an aggregate is about rows, where aggregates mean nothing."""
         before, self.grouped = self.grouped, False
         try:
             return make()

@@ -131,7 +131,7 @@ class Measure:
 
     @property
     def arguments(self) -> tuple[Expression, ...]:
-        """What a row must know."""
+        """Columns that a row must carry."""
         return () if self.argument is None else (self.argument,)
 
     def plain(self, what: str) -> bool:

@@ -40,7 +40,7 @@ DEGREES: dict[str, tuple[int, int]] = {
     "pairs": (1, 1), "covar_pop": (1, 1), "covar_samp": (1, 1), "avgx": (1, 1), "avgy": (1, 1), "corr": (2, 2),
     "r2": (2, 2), "slope": (2, 1), "intercept": (2, 1), "slope_of_x": (1, 2), "intercept_of_x": (1, 2),
 }  # fmt: skip
-"""What can be estimated, and the degrees in x and y that it needs; `slope` is of y on x, `slope_of_x` of x on y."""
+"""Each estimate, and the degrees in x and y that it needs; `slope` is of y on x, `slope_of_x` of x on y."""
 MIRRORED = {"avgx": "avgy", "avgy": "avgx", "slope": "slope_of_x", "intercept": "intercept_of_x"}
 """A quantity of (x, y) as one of (y, x), where it has another name there."""
 RELATIVE = {
@@ -97,7 +97,7 @@ class Joint:
 
     @property
     def arguments(self) -> tuple[Expression, ...]:
-        """What a row must know."""
+        """Columns that a row must carry."""
         return self.argument, self.other
 
     def plain(self, what: str) -> bool:

@@ -93,7 +93,7 @@ class Tree:
 
     @property
     def arguments(self) -> tuple[Expression, ...]:
-        """What a row must know."""
+        """Columns that a row must carry."""
         return (self.argument,)
 
     @property

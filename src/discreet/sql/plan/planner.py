@@ -103,7 +103,7 @@ def plan(
 
 
 def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
-    """What of a plan does not depend on epsilon: a preview looks at many, and analysts ask again with another.
+    """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
         The canonical spelling, the releases, the post-processing, and the measures that are chosen; none of which is

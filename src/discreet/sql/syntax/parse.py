@@ -189,7 +189,7 @@ _CLAUSES = ("WHERE", "HAVING", "ORDER BY", "LIMIT", "OFFSET", "QUALIFY", "JOIN",
 
 
 def _in_words(what: str) -> str:
-    """What the parser says, without the names of its classes.
+    """The parser's message, without the names of its classes.
 
     Example:
         >>> _in_words("Required keyword: 'this' missing for <class 'sqlglot.expressions.query.Where'>.")
