@@ -131,7 +131,7 @@ CASES = [
      "SELECT AVG(clamp(wide, 0, 100)) AS w FROM visits"),
     ("SELECT AVG(aeg) AS a FROM visits", "aeg", "age", "SELECT AVG(age) AS a FROM visits"),
     ("SELECT COUNT(*) AS n FROM visit", "visit", "visits", "SELECT COUNT(*) AS n FROM visits"),
-    ("SELECT COUNT(*) AS n FROM main.visits", "main.visits", "visits", "SELECT COUNT(*) AS n FROM visits"),
+    ("SELECT COUNT(*) AS n FROM sales.visits", "sales.visits", "visits", "SELECT COUNT(*) AS n FROM visits"),
     ("SELECT county, age FROM visits GROUP BY county", "age", "AVG(age)",
      "SELECT county, AVG(age) AS age FROM visits GROUP BY county"),
     ("SELECT AVG(cost) AS c FROM visits WHERE date > 'x'", "'x'", "'2024-01-31'",

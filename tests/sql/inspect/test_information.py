@@ -134,7 +134,7 @@ def test_what_can_be_said_of_each_column_can_be_asked(session: Session) -> None:
         ("SUMMARIZE nothing", "The tables are visits, counties."),
         ("DESCRIBE SELECT * FROM visits", "explain"),
         ("SELECT * FROM information_schema.schemata", "Write information_schema.tables"),
-        ("SELECT * FROM main.visits", "Write visits."),
+        ("SELECT * FROM sales.visits", "Write visits."),
     ],
 )
 def test_refusals(session: Session, question: str, fix: str) -> None:

@@ -94,6 +94,8 @@ class PublicJoin:
         outer: whether this is a LEFT JOIN.
         partners: how many rows of the table a private row can find at most.
         loose: whether a unit may have more rows behind it than are kept, though its private rows keep to their cap.
+        keeps: whether public rows without a partner are kept, as in a RIGHT JOIN. They are of nobody: no engine sees
+            them, and all that they do is to be groups.
     """
 
     left: Relation
@@ -102,6 +104,7 @@ class PublicJoin:
     outer: bool
     partners: int = 1
     loose: bool = False
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

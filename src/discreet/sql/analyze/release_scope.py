@@ -14,6 +14,7 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import Request, read_aggregate
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.implied_bounds import clamped
+from discreet.sql.analyze.unmatched_rows import UnmatchedRows
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Column, Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
@@ -66,7 +67,15 @@ class ReleaseScope:
         place = node.args.get("group") or node
         self.draft = Draft(f"__release_{len(splitter.drafts) + 1}", frame.rows, keys, place)
         splitter.drafts.append(self.draft)
+        self.unmatched = UnmatchedRows(frame.rows.relation, [key.expression for key in keys])
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
+
+    def _counted(self) -> str:
+        """A column that is never NULL in a private row, for advice."""
+        return next(
+            (f"{table}.{name}" for table, columns in self.frame.tables.items() for name, column in columns.items()
+             if column.name in self.frame.held), "x",
+        )  # fmt: skip
 
     def post(self) -> exp.Select:
         """The SELECT over the noisy table that takes the place of this one."""
@@ -148,7 +157,10 @@ class ReleaseScope:
     def lift(self, node: exp.Expr) -> exp.Expr:
         """Rewrite an expression of the release as one over its noisy table."""
         if is_aggregate(node):
-            return self.draft.column(read_aggregate(node, self.binder, self.frame.held, self.within))
+            request = read_aggregate(node, self.binder, self.frame.held, self.within)
+            return self.unmatched.answered(
+                request, self.draft.column(request), self._counted(), lambda *why: self.refuse(node, *why)
+            )
         if isinstance(node, exp.Query):
             scope = self.splitter.query(node.copy(), self.env)
             if isinstance(scope, Rows):

@@ -26,13 +26,16 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze import from_clause as fr
 from discreet.sql.analyze.from_clause import Frame, conjuncts
+from discreet.sql.analyze.outer_joins import keeping, public_first
 from discreet.sql.analyze.release_scope import Draft, ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.grouping_sets import expand
+from discreet.sql.syntax.join_groups import one_after_the_other
 from discreet.sql.syntax.looking import INFORMATION
+from discreet.sql.syntax.qualified import drop_schemas
 from discreet.sql.syntax.refusal import refuse
 from discreet.sql.syntax.weeks import count_mondays
 
@@ -88,7 +91,9 @@ class Splitter:
         Raises:
             QueryRefused: some part of it cannot be answered with a guarantee.
         """
-        scope = self.query(statement.copy(), {})
+        whole = statement.copy()
+        drop_schemas(whole, {*self.catalog.private, *self.catalog.public}, self.refuse)
+        scope = self.query(whole, {})
         if isinstance(scope, Rows):
             better = rewrites.without_units(statement, self.unit_names())
             raise self.refuse(statement, "This query returns rows of a private table.",
@@ -232,6 +237,7 @@ class Splitter:
         if not isinstance(expanded, exp.Select):
             return self.query(expanded, env)
         node = expanded
+        one_after_the_other(node)
         clause = node.args.get("from_")
         joins = node.args.get("joins") or []
         holders = ([clause] if clause is not None else []) + joins
@@ -265,9 +271,13 @@ class Splitter:
         ]
         order = list(range(len(holders)))
         first = next(at for at in order if isinstance(scopes[at], Rows))
+        if first > 0 and (
+            clauses[first].outer or clauses[first].keeps or clauses[first].natural or clauses[first].using
+        ):
+            return self._public_first(names, holders, scopes, clauses, conditions, env, first)
         if first > 0:
             # Public tables in front change places with the first private one, which an inner join allows.
-            if any(c.outer or c.kind or c.using for c in clauses[: first + 1]):
+            if any(c.outer or c.kind or c.using or c.keeps or c.natural for c in clauses[: first + 1]):
                 raise self.refuse(holders[first].this, "Private rows must stand left of a LEFT, SEMI or ANTI JOIN and "
                                   "of USING.", f"Write FROM {names[first]} first.")  # fmt: skip
             conditions += [c for clause in clauses[: first + 1] for c in clause.on]
@@ -276,10 +286,49 @@ class Splitter:
         start = scopes[order[0]]
         assert isinstance(start, Rows)
         frame = fr.prefixed(self.text, names[order[0]], start)
-        for at in order[1:]:
+        return self._joined(frame, order[1:], names, scopes, clauses, conditions, env)
+
+    def _public_first(
+        self,
+        names: list[str],
+        holders: list[exp.Expr],
+        scopes: list[Scope],
+        clauses: list[fr.Clause],
+        conditions: list[exp.Expr],
+        env: Env,
+        first: int,
+    ) -> Frame:
+        """Public tables, then a LEFT, RIGHT, FULL or NATURAL JOIN, or USING, with the first private rows."""
+        start, clause = scopes[first], clauses[first]
+        assert isinstance(start, Rows)
+        if clause.kind:
+            raise self.refuse(holders[first].this, f"A public table has no rows to keep by a {clause.kind} JOIN with "
+                              "private rows.", f"Write FROM {names[first]} JOIN {names[0]} first.")  # fmt: skip
+        self.public_joins += 1
+        data = public_first(self, names, holders, first, env)
+        turned = replace(clause, outer=clause.keeps, keeps=clause.outer)
+        frame = fr.join_public_tables(
+            fr.prefixed(self.text, names[first], start), data, self.public_joins, turned, conditions
+        )
+        rest = list(range(first + 1, len(holders)))
+        return self._joined(frame, rest, names, scopes, clauses, conditions, env)
+
+    def _joined(
+        self,
+        frame: Frame,
+        order: list[int],
+        names: list[str],
+        scopes: list[Scope],
+        clauses: list[fr.Clause],
+        conditions: list[exp.Expr],
+        env: Env,
+    ) -> Frame:
+        """Join further sources to a frame."""
+        for at in order:
             scope, clause = scopes[at], clauses[at]
             if isinstance(scope, Rows):
-                frame = fr.join_private(frame, names[at], scope, clause, conditions)
+                join = keeping if clause.keeps else fr.join_private
+                frame = join(frame, names[at], scope, clause, conditions)
                 continue
             data = self.evaluate(scope.node, env)
             self.public_joins += 1
@@ -339,9 +388,13 @@ class Splitter:
             inner = node.copy()
         else:
             inner = exp.select("*").from_(node.copy())
-        for scope in env.values():
-            if isinstance(scope, Public) and scope.definition is not None:
-                inner = inner.with_(scope.definition.alias, as_=scope.definition.this.copy())
+        defined = [
+            s.definition.copy() for s in env.values() if isinstance(s, Public) and s.definition is not None
+        ]
+        if defined:
+            own = inner.args.get("with_")
+            listed = [*defined, *(own.expressions if own is not None else [])]
+            inner.set("with_", exp.With(expressions=listed, recursive=True))
         names = {table.name.lower() for table in inner.find_all(exp.Table)}
         if any(name.startswith("__release") for name in names):
             raise self.refuse(node, "Private rows cannot be compared with a released number in the same statement.",

@@ -30,6 +30,7 @@ _KEYS = [
 ]  # fmt: skip
 _SOURCES = [
     "t JOIN s ON t.u = s.u", "t LEFT JOIN s ON t.u = s.u AND s.q > 2", "t LEFT JOIN s ON t.u = s.u AND s.r < t.f",
+    "s RIGHT JOIN t ON t.u = s.u", "t FULL JOIN s ON t.u = s.u AND s.q > 2",
     "t SEMI JOIN s USING (u)", "t ANTI JOIN s ON s.u = t.u", "t JOIN pub ON t.h = pub.name",
     "t LEFT JOIN pub ON t.h = pub.name AND pub.weight > 1", "t, pub WHERE t.a > pub.weight",
     "(SELECT * FROM t WHERE u IN (SELECT u FROM s WHERE q > 1)) AS t",

@@ -98,14 +98,11 @@ def _check(statement: exp.Query, text: str) -> str:
     _refuse_functions(statement, text, canonical)
     _refuse_twins(statement, text)
     for node in statement.walk():
-        if isinstance(node, exp.Table):
-            if not isinstance(node.this, exp.Identifier):
-                name = _function_name(node.this)
-                if name not in ALLOWED_TABLE_FUNCTIONS:
-                    raise refuse(node, text, f"The table function {name} is not allowed in a query.",
-                                 "Name a table of the session; the steward can add one to the policy.")  # fmt: skip
-            elif node.args.get("db") is not None or node.args.get("catalog") is not None:
-                raise refuse(node, text, *looking.no_schema(node))
+        if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
+            name = _function_name(node.this)
+            if name not in ALLOWED_TABLE_FUNCTIONS:
+                raise refuse(node, text, f"The table function {name} is not allowed in a query.",
+                             "Name a table of the session; the steward can add one to the policy.")  # fmt: skip
         if isinstance(node, exp.Group) and not any(node.args.values()):
             raise QueryRefused(
                 "Nothing stands after GROUP BY.", "Name a column there, or leave GROUP BY out."
