@@ -47,6 +47,13 @@ UNITS = {
         "SELECT COUNT(*) AS n, SUM(p) AS x FROM t FULL JOIN s ON t.u = s.u",
     "in parentheses":
         "SELECT region, COUNT(*) AS n FROM t JOIN (s JOIN pub ON TRUE) ON t.u = s.u AND t.c = pub.name GROUP BY 1",
+    "a union of units":
+        "SELECT COUNT(*) AS n FROM (SELECT u FROM t WHERE a > 3 UNION SELECT u FROM s WHERE p > 1) AS c",
+    "units of one side alone":
+        "SELECT d, COUNT(*) AS n FROM (SELECT u, d FROM t EXCEPT SELECT u, d FROM t WHERE a > 3) AS c GROUP BY d",
+    "units of both sides":
+        "SELECT c, COUNT(*) AS n, SUM(a) AS x FROM (SELECT u, c, a FROM t INTERSECT SELECT u, c, a FROM t) AS c "
+        "GROUP BY c",
     "the least month":
         "SELECT m, COUNT(*) AS n FROM (SELECT u, MIN(date_trunc('month', f)) AS m FROM t GROUP BY u) AS t "
         "GROUP BY m",

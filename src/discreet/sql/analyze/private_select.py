@@ -12,6 +12,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.cohorts import distinct
 from discreet.sql.analyze.from_clause import Frame, all_of, conjuncts
 from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
@@ -20,6 +21,7 @@ from discreet.sql.analyze.unit_scope import UnitScope, windowed
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.syntax.nodes import has_aggregate, has_window, unaliased, with_queries
 from discreet.sql.syntax.parse import output_name
+from discreet.sql.syntax.select_lists import as_groups, constant
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,6 +67,8 @@ class PrivateSelect:
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, exp.Expr):
                     self._with_public_values(child)
+        if self.node.args.get("group") is None and not any(map(has_aggregate, self.node.expressions)):
+            self._as_groups()
         clauses = [*self.node.expressions, *(self.node.args.get(k) for k in ("having", "order", "qualify"))]
         group, having = self.node.args.get("group"), self.node.args.get("having")
         if (
@@ -73,10 +77,17 @@ class PrivateSelect:
             or any(c is not None and has_aggregate(c) for c in clauses)
         ):
             nodes = self._group_nodes()
+            nodes = [node for node in nodes if not constant(node)]
             if any(self._is_unit(n) for n in nodes):
                 return UnitScope(self.refuse, self.node, self.frame, self.binder, nodes).rows()
             return self.splitter.released(ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes))
         return self._rows()
+
+    def _as_groups(self) -> None:
+        """Read SELECT DISTINCT of anything but units as groups that have rows."""
+        grouped = as_groups(self.node)
+        if grouped is not None and not any(self._is_unit(unaliased(item)) for item in self.node.expressions):
+            self.node = grouped
 
     def _is_unit(self, node: exp.Expr) -> bool:
         if not isinstance(node, exp.Column):
@@ -264,9 +275,7 @@ class PrivateSelect:
         for name, column in plain.columns.items():
             if column.type is Type.OTHER:
                 raise self.refuse(self.node, *about_column(plain.relation, column, name))
-        keys = tuple((name, column) for name, column in plain.columns.items())
-        alone = set(plain.columns) <= plain.units
-        return rel.replaced(plain, rel.PerUnit(plain.relation, keys, ()), max_rows=1 if alone else None)
+        return distinct(plain)
 
     def _star(self, item: exp.Expr) -> list[tuple[str, Expression]]:
         star = item.this if isinstance(item, exp.Column) else item

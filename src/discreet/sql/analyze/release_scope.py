@@ -19,6 +19,7 @@ from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Column, Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
+from discreet.sql.syntax.select_lists import with_aliases
 
 if TYPE_CHECKING:
     from discreet.sql.analyze.scopes import Env, Splitter
@@ -70,6 +71,9 @@ class ReleaseScope:
         self.unmatched = UnmatchedRows(frame.rows.relation, [key.expression for key in keys])
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
 
+    def _named(self, node: exp.Expr) -> exp.Expr:
+        return with_aliases(node, self.aliases, lambda column: self._as_key(column) is not None)
+
     def _counted(self) -> str:
         """A column that is never NULL in a private row, for advice."""
         return next(
@@ -90,10 +94,10 @@ class ReleaseScope:
         out.set("from_", exp.From(this=exp.to_table(self.draft.name)))
         having = self.node.args.get("having")
         if having is not None:
-            out.set("where", exp.Where(this=self.lift(having.this)))
+            out.set("where", exp.Where(this=self.lift(self._named(having.this))))
         qualify = self.node.args.get("qualify")
         if qualify is not None:
-            out.set("qualify", exp.Qualify(this=self.lift(qualify.this)))
+            out.set("qualify", exp.Qualify(this=self.lift(self._named(qualify.this))))
         order = self.node.args.get("order")
         if order is not None:
             out.set("order", exp.Order(expressions=[self._ordered(o) for o in order.expressions]))

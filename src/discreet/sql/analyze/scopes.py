@@ -25,6 +25,7 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze import from_clause as fr
+from discreet.sql.analyze.cohorts import cohort
 from discreet.sql.analyze.from_clause import Frame, conjuncts
 from discreet.sql.analyze.outer_joins import keeping, public_first
 from discreet.sql.analyze.release_scope import Draft, ReleaseScope
@@ -336,14 +337,11 @@ class Splitter:
         return frame
 
     def _union(self, node: exp.SetOperation, sides: list[Scope]) -> Rows:
-        """UNION ALL of private rows: each row keeps its unit, and a unit may have rows on every side."""
+        """UNION of private rows and the like: each row keeps its unit, and a unit may have rows on every side."""
         left, right = sides
         if not (isinstance(left, Rows) and isinstance(right, Rows)):
             raise self.refuse(node.expression, "Private rows cannot be united with public ones: those belong to no "
                               "unit.", "Aggregate the private rows first.")  # fmt: skip
-        if not isinstance(node, exp.Union) or node.args.get("distinct"):
-            raise self.refuse(node.expression, f"{node.key.upper()} of private rows would merge rows of different "
-                              "units.", "Write UNION ALL.")  # fmt: skip
         if any(node.args.get(part) for part in ("limit", "offset", "by_name")):
             raise self.refuse(
                 node.expression, "LIMIT and BY NAME are not supported over private rows.", "Remove them."
@@ -368,8 +366,11 @@ class Splitter:
             for name in one.columns
         }
         # The same table on both sides counts a row twice; the sum of the caps says so.
-        return Rows(rel.Union((one.relation, two.relation)), columns, one.names, left.per_unit,
-                    left.max_rows + right.max_rows, one.units & two.units, left.fixed and right.fixed)  # fmt: skip
+        united = Rows(rel.Union((one.relation, two.relation)), columns, one.names, left.per_unit,
+                      left.max_rows + right.max_rows, one.units & two.units, left.fixed and right.fixed)  # fmt: skip
+        if isinstance(node, exp.Union) and not node.args.get("distinct"):
+            return united
+        return cohort(node, (one, two), united, self.refuse)
 
     def evaluate(self, node: exp.Expr, env: Env) -> pa.Table:
         """The rows of a public sub-query, which must not wait for a release.

@@ -13,6 +13,7 @@ from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.analyze import date_forms
 from discreet.sql.analyze.binder import Binder, clock_hour
+from discreet.sql.analyze.comparisons import by_type
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.functions.names import TYPE_WORDS
 from discreet.sql.functions.patterns import portable, problem
@@ -67,14 +68,14 @@ def _pair(
 ) -> tuple[list[Expression], list[exp.Expr]]:
     """A bound expression beside one to be bound, aligned."""
     nodes = [node, other]
-    return binder.aligned([what, binder.bind(other)], nodes), nodes
+    return binder.aligned(by_type([what, binder.bind(other)]), nodes), nodes
 
 
 def _in(binder: Binder, node: exp.Expr) -> Expression:
     if node.args.get("query") or node.args.get("unnest") or not node.expressions:
         raise binder.unknown(node.args.get("query") or node)
     nodes = [node.this, *node.expressions]
-    bound = binder.aligned([binder.bind(n) for n in nodes], nodes)
+    bound = binder.aligned(by_type([binder.bind(n) for n in nodes]), nodes)
     for one, where in zip(bound[1:], nodes[1:], strict=True):
         if not isinstance(one, Literal):
             raise binder.refuse(

@@ -31,6 +31,8 @@ _KEYS = [
 _SOURCES = [
     "t JOIN s ON t.u = s.u", "t LEFT JOIN s ON t.u = s.u AND s.q > 2", "t LEFT JOIN s ON t.u = s.u AND s.r < t.f",
     "s RIGHT JOIN t ON t.u = s.u", "t FULL JOIN s ON t.u = s.u AND s.q > 2",
+    "(SELECT u, a, p, h, f FROM t WHERE b UNION SELECT u, a, p, h, f FROM t WHERE NOT b) AS t",
+    "(SELECT u, a, p, h, f FROM t EXCEPT SELECT u, a, p, h, f FROM t WHERE b) AS t",
     "t SEMI JOIN s USING (u)", "t ANTI JOIN s ON s.u = t.u", "t JOIN pub ON t.h = pub.name",
     "t LEFT JOIN pub ON t.h = pub.name AND pub.weight > 1", "t, pub WHERE t.a > pub.weight",
     "(SELECT * FROM t WHERE u IN (SELECT u FROM s WHERE q > 1)) AS t",

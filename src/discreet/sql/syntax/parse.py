@@ -17,6 +17,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.syntax import looking, rewrites
 from discreet.sql.syntax.refusal import at, refuse
 from discreet.sql.syntax.rewrites import padded
+from discreet.sql.syntax.select_lists import name_apart
 
 MAX_TEXT = 100_000
 MAX_DEPTH = 120
@@ -94,9 +95,9 @@ def output_name(item: exp.Expr) -> str:
 def _check(statement: exp.Query, text: str) -> str:
     if any(node.depth > MAX_DEPTH for node in statement.walk()):
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
+    name_apart(statement, output_name)
     canonical = statement.sql("duckdb", comments=False)
     _refuse_functions(statement, text, canonical)
-    _refuse_twins(statement, text)
     for node in statement.walk():
         if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
             name = _function_name(node.this)
@@ -136,16 +137,6 @@ def _refuse_functions(statement: exp.Query, text: str, canonical: str) -> None:
         if name in ("lpad", "rpad", "repeat"):
             fix = "Write lpad(x, 3, '0'), with a literal width of at most 100 and one literal character; or left(x, 3)."
         raise refuse(next(written, None), text, f"The function {name} is not allowed in a query.", fix)
-
-
-def _refuse_twins(statement: exp.Query, text: str) -> None:
-    """Refuse two columns of one name in the answer; those behind a star show when the statement is rehearsed."""
-    seen: set[str] = set()
-    for item in [] if any(item.is_star for item in statement.selects) else statement.selects:
-        name = output_name(item).lower()
-        if name in seen:
-            raise refuse(item, text, *TWINS)
-        seen.add(name)
 
 
 def _function_name(node: exp.Expr) -> str:
