@@ -83,8 +83,8 @@ def command(
     from discreet.session.writing import Written
 
     text = opt.question(sql, file)
-    if epsilon is None and opt.is_free(text):
-        epsilon = "1"  # which is not spent
+    if epsilon is None:
+        epsilon = opt.price_in(text)
     if epsilon is None:
         raise opt.Usage("name the cost with --epsilon; `discreet preview` helps to choose it")
     if (as_json, as_csv, output is not None).count(True) > 1:

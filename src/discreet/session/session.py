@@ -44,6 +44,7 @@ from discreet.session.parameters import (
 from discreet.session.producing import release_plan
 from discreet.session.prompt import promptly
 from discreet.session.question import ONE, Question
+from discreet.session.text_only import answer_about, columns_of, read_price
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.inspect.information import told as told_tables
 from discreet.sql.inspect.information import with_information
@@ -98,6 +99,8 @@ class Session:
         self._account = DataAccount(ledger, self._accounts[0], Guarantee.of(policy, self._catalog))
 
     @asked
+    @answer_about
+    @read_price
     def sql(
         self,
         query: str,
@@ -118,8 +121,9 @@ class Session:
         as its version tells, is answered from the ledger again, for nothing, once it was settled.
 
         Args:
-            query: one SELECT in DuckDB's dialect over the tables of the policy. DESCRIBE, SHOW TABLES, SUMMARIZE and
-                information_schema are answered from the policy alone, for nothing.
+            query: one SELECT in DuckDB's dialect over the tables of the policy. DESCRIBE, SHOW TABLES, SUMMARIZE,
+                EXPLAIN and information_schema are answered from the policy alone, for nothing. A text may carry its
+                price: SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1, …) ….
             epsilon: the privacy loss of the whole question, a positive rational; 0.1 means 1/10. What reads nothing
                 private needs none.
             confidence: of the intervals, strictly between 0 and 1.
@@ -171,6 +175,7 @@ class Session:
             return self._answer(question, plan, say)
 
     @asked
+    @read_price
     def write(
         self,
         query: str,
@@ -337,6 +342,7 @@ class Session:
         return gate.release(plan, self._ledger, self._account)
 
     @asked
+    @read_price
     def preview(
         self,
         query: str,
@@ -393,6 +399,7 @@ class Session:
         return preview_of(plan, public, level, group_rows, cost, budget.left)
 
     @asked
+    @read_price
     def explain(
         self,
         query: str,
@@ -556,6 +563,13 @@ class Session:
         return table([("budget", repr(self.budget)), *lines], title)
 
     # Steps -------------------------------------------------------------------------------------------------
+
+    def _described(self, query: str, given: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Names and types of the columns of an answer."""
+        from discreet.sql.finish.postprocess import schema_of
+
+        plan = self._planned(Question.read(query, **{"epsilon": 1, **given}))
+        return columns_of(schema_of(plan, self._catalog.public))
 
     def _planned(self, question: Question) -> Plan:
         return self._plan(question.text, question.epsilon, question.limits, question.delta, question.split)
