@@ -198,7 +198,7 @@ def question(sql: str | None, file: Path | None) -> str:
 
 def price_in(text: str) -> str | None:
     """The epsilon of a question that names it in its text, or needs none, as DESCRIBE, SHOW TABLES and EXPLAIN."""
-    from discreet.sql.syntax.looking import looks_around
+    from discreet.sql.syntax.parse import looks_around
     from discreet.sql.syntax.priced import looked_at, priced
 
     found = priced(text)

@@ -1,8 +1,8 @@
 """The error of Laplace noise of scale b, and the scale or epsilon for an error.
 
-E|Z| = b, rms sqrt(2) b, P(|Z| > t) = e^(-t/b). Noise on a whole number is drawn in whole numbers: its expectations are
-a little less, but what it is within may be more than the radius here (`whole` has the exact law). Other numbers are
-drawn on a fine grid, and differ from this by less than a millionth.
+E|Z| = b, rms sqrt(2) b, P(|Z| > t) = e^(-t/b). Noise on a whole number is drawn in whole numbers: its expectations
+are a little less, but its radius may be more than the one here (`whole` has the exact law). Other numbers are drawn
+on a fine grid, and differ from this by less than a millionth.
 """
 
 from __future__ import annotations

@@ -109,5 +109,5 @@ def harmonic(d: int) -> float:
     n = read.people(d, "d")
     if n <= 1000:
         return math.fsum(1 / k for k in range(1, n + 1))
-    # Euler and Maclaurin; what is left out is below 1/(120 n^4) < 1e-14
+    # Euler and Maclaurin; the remainder is below 1/(120 n^4) < 1e-14
     return math.log(n) + _EULER + 1 / (2 * n) - 1 / (12 * n * n)

@@ -35,7 +35,7 @@ class SampledSensitivity:
     """A sensitivity that holds for a random pair of neighbours with probability 1 - gamma, and not for all.
 
     It is no number on purpose: mechanisms refuse it, and a `Session` does so unless the policy says
-    `random_dp = true`. Whoever wants to use it all the same writes `.value`, and reads this.
+    `random_dp = true`. A caller who wants to use it all the same writes `.value`, and reads this.
 
     Attributes:
         value: the k-th smallest of m sampled distances, in the unit of the query.
@@ -190,5 +190,8 @@ def _flat(answer: npt.NDArray[Any], pairs: int) -> npt.NDArray[np.float64]:
         )
     flat = answer.astype(np.float64).reshape(pairs, math.prod(answer.shape[1:]))
     if not np.isfinite(flat).all():
-        raise InvalidParameter("The query gives a number that is not finite.", "Mend it for such data.")
+        raise InvalidParameter(
+            "The query gives a number that is not finite.",
+            "Let it give a finite number for data of the population.",
+        )
     return flat

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.sql.measures.quantile_tree import EXTREME
+from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.plan.plan import Plan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)

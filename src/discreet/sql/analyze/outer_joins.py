@@ -21,26 +21,25 @@ from sqlglot import exp
 
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze import from_clause as fr
-from discreet.sql.analyze.from_clause import Clause, Frame
+from discreet.sql.analyze.from_clause import Frame, prefixed
+from discreet.sql.analyze.joins import Clause, join_frames
+from discreet.sql.analyze.splitting import Env, Splitting
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.syntax.refusal import refuse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from discreet.sql.analyze.scopes import Env, Splitter
-
 
 def keeping(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
     """A RIGHT or FULL JOIN of private rows with private rows."""
-    right = fr.prefixed(left.text, name, rows)
+    right = prefixed(left.text, name, rows)
     if name in left.tables:
         raise refuse(
             clause.node.this, left.text, f"Two sources are named {name}.", "Give one another name with AS."
         )
     if not clause.outer:
-        return fr.join_frames(right, left, replace(clause, outer=True, keeps=False), elsewhere)
+        return join_frames(right, left, replace(clause, outer=True, keeps=False), elsewhere)
     if clause.natural or clause.using:
         unit, theirs = next(iter(left.rows.units), "unit"), next(iter(rows.units), "unit")
         raise refuse(
@@ -49,7 +48,7 @@ def keeping(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[
             "A FULL JOIN USING columns has to put both sides into one column.",
             f"Write ON {next(iter(left.tables))}.{unit} = {name}.{theirs}, and coalesce of both columns.",
         )
-    matched = fr.join_frames(left, right, replace(clause, keeps=False), elsewhere)
+    matched = join_frames(left, right, replace(clause, keeps=False), elsewhere)
     relation = matched.rows.relation
     assert isinstance(relation, rel.Join)
     alone = rel.Matching(relation.right, relation.left, relation.on, anti=True)
@@ -79,7 +78,7 @@ def keeping(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[
 
 
 def public_first(
-    splitter: Splitter, names: Sequence[str], holders: Sequence[exp.Expr], first: int, env: Env
+    splitter: Splitting, names: Sequence[str], holders: Sequence[exp.Expr], first: int, env: Env
 ) -> Mapping[str, pa.Table]:
     """The rows of the public tables in front of the first private one, joined as they say, by name.
 

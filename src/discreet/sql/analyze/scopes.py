@@ -11,8 +11,8 @@ What is left of the statement when all releases have been cut out is ordinary SQ
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Set
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -24,36 +24,26 @@ from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze import from_clause as fr
 from discreet.sql.analyze.cohorts import cohort
-from discreet.sql.analyze.from_clause import Frame, conjuncts
+from discreet.sql.analyze.from_clause import Frame, prefixed, single
+from discreet.sql.analyze.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.outer_joins import keeping, public_first
-from discreet.sql.analyze.release_scope import Draft, ReleaseScope
+from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.same_units import see_same_units
+from discreet.sql.analyze.splitting import Draft, Env, Public, Scope
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.join_groups import one_after_the_other
 from discreet.sql.syntax.looking import INFORMATION
+from discreet.sql.syntax.nodes import conjunct_nodes
 from discreet.sql.syntax.qualified import drop_schemas
 from discreet.sql.syntax.refusal import refuse
 from discreet.sql.syntax.weeks import count_mondays
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-@dataclass(frozen=True)
-class Public:
-    """A scope without private rows: what is left in the statement."""
-
-    node: exp.Expr
-    definition: exp.Expr | None = None
-
-
-Scope = Rows | Public
-Env = Mapping[str, Scope]
 
 
 READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
@@ -232,8 +222,6 @@ class Splitter:
     # SELECT ------------------------------------------------------------------------------------------------
 
     def _select(self, node: exp.Select, env: Env) -> Scope:
-        from discreet.sql.analyze.private_select import PrivateSelect
-
         expanded = expand(node, self.text)
         if not isinstance(expanded, exp.Select):
             return self.query(expanded, env)
@@ -250,14 +238,10 @@ class Splitter:
             self.split_inner(node, env, skip={"from_", "with_"})
             return Public(node)
         where = node.args.get("where")
-        conditions = conjuncts(where.this if where is not None else None)
+        conditions = conjunct_nodes(where.this if where is not None else None)
         return PrivateSelect(
             self, node, env, self._frame(holders, scopes, conditions, env), conditions
         ).scope()
-
-    def released(self, scope: ReleaseScope) -> Public:
-        """Leave the noisy table in the place of a release."""
-        return Public(scope.post())
 
     def _frame(
         self, holders: list[exp.Expr], scopes: list[Scope], conditions: list[exp.Expr], env: Env
@@ -266,15 +250,14 @@ class Splitter:
         names = [holder.this.alias_or_name.lower() or f"from{at}" for at, holder in enumerate(holders)]
         if len(holders) == 1:
             assert isinstance(scopes[0], Rows)
-            return fr.single(self.text, names[0], scopes[0])
+            return single(self.text, names[0], scopes[0])
         clauses = [
-            fr.read_join(self.text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in holders
+            read_join(self.text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in holders
         ]
         order = list(range(len(holders)))
         first = next(at for at in order if isinstance(scopes[at], Rows))
-        if first > 0 and (
-            clauses[first].outer or clauses[first].keeps or clauses[first].natural or clauses[first].using
-        ):
+        met = clauses[first]
+        if first > 0 and (met.outer or met.keeps or met.natural or met.using):
             return self._public_first(names, holders, scopes, clauses, conditions, env, first)
         if first > 0:
             # Public tables in front change places with the first private one, which an inner join allows.
@@ -286,7 +269,7 @@ class Splitter:
             order.insert(0, order.pop(first))
         start = scopes[order[0]]
         assert isinstance(start, Rows)
-        frame = fr.prefixed(self.text, names[order[0]], start)
+        frame = prefixed(self.text, names[order[0]], start)
         return self._joined(frame, order[1:], names, scopes, clauses, conditions, env)
 
     def _public_first(
@@ -294,7 +277,7 @@ class Splitter:
         names: list[str],
         holders: list[exp.Expr],
         scopes: list[Scope],
-        clauses: list[fr.Clause],
+        clauses: list[Clause],
         conditions: list[exp.Expr],
         env: Env,
         first: int,
@@ -308,8 +291,8 @@ class Splitter:
         self.public_joins += 1
         data = public_first(self, names, holders, first, env)
         turned = replace(clause, outer=clause.keeps, keeps=clause.outer)
-        frame = fr.join_public_tables(
-            fr.prefixed(self.text, names[first], start), data, self.public_joins, turned, conditions
+        frame = join_public_tables(
+            prefixed(self.text, names[first], start), data, self.public_joins, turned, conditions
         )
         rest = list(range(first + 1, len(holders)))
         return self._joined(frame, rest, names, scopes, clauses, conditions, env)
@@ -320,7 +303,7 @@ class Splitter:
         order: list[int],
         names: list[str],
         scopes: list[Scope],
-        clauses: list[fr.Clause],
+        clauses: list[Clause],
         conditions: list[exp.Expr],
         env: Env,
     ) -> Frame:
@@ -328,12 +311,12 @@ class Splitter:
         for at in order:
             scope, clause = scopes[at], clauses[at]
             if isinstance(scope, Rows):
-                join = keeping if clause.keeps else fr.join_private
+                join = keeping if clause.keeps else join_private
                 frame = join(frame, names[at], scope, clause, conditions)
                 continue
             data = self.evaluate(scope.node, env)
             self.public_joins += 1
-            frame = fr.join_public(frame, names[at], data, self.public_joins, clause, conditions)
+            frame = join_public(frame, names[at], data, self.public_joins, clause, conditions)
         return frame
 
     def _union(self, node: exp.SetOperation, sides: list[Scope]) -> Rows:

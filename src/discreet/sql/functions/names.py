@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
+from discreet.sql.functions import aggregates
 from discreet.sql.syntax import rewrites
 
 TYPE_WORDS = {
@@ -124,9 +125,13 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
     better = rewrites.of_aggregate(node)
     if better is not None:
         return better
-    aggregates = (*rewrites.AGGREGATES, *rewrites.SYNONYMS) if isinstance(node, exp.Anonymous) else ()
-    near = difflib.get_close_matches(name, [*aggregates, *names(), *other_names()], n=1)
-    if near and near[0] in aggregates:
+    known = (
+        (*(each.lower() for each in aggregates.names()), *rewrites.SYNONYMS)
+        if isinstance(node, exp.Anonymous)
+        else ()
+    )
+    near = difflib.get_close_matches(name, [*known, *names(), *other_names()], n=1)
+    if near and near[0] in known:
         return f"There is no function {name}.", f"Did you mean {rewrites.aggregate(near[0], node)}?"
     return cause, f"Did you mean {near[0]}?" if near else f"Use one of: {', '.join(names())}."
 

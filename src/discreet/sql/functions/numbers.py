@@ -52,7 +52,7 @@ def _half_away(x: Fraction) -> int:
 
 for _name, _f in (("floor", math.floor), ("ceil", math.ceil), ("trunc", math.trunc), ("round", _half_away)):
     _says = "half away from zero" if _name == "round" else ""
-    define(_name, f"{_name}(a)", "i", I, lambda a: a.monotone(lambda x: x), "{0}", "an integer as it is")
+    define(_name, f"{_name}(a)", "i", I, lambda a: a.monotone(lambda x: x), "{0}", "an integer is unchanged")
     define(f"{_name}_whole", f"{_name}(a)", "f", I, _whole(_f), f"TRY_CAST({_name}({{0}}) AS BIGINT)",
            "an integer, where a is bounded well inside 64 bits")  # fmt: skip
     define(_name, f"{_name}(a)", "f", F, _whole(_f), f"{_name}({{0}})", _says)

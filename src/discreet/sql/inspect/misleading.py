@@ -8,13 +8,13 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
+from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
 from discreet.sql.inspect.warnings import COUNTED
 from discreet.sql.intervals.closed_form import linear_half_width
 from discreet.sql.intervals.row_mapping import aggregate_columns, shared_with_cell
 from discreet.sql.intervals.simultaneous import Level, each, noisy_names, ordering, selects
-from discreet.sql.measures.quantile_tree import EXTREME
 from discreet.sql.plan.plan import Plan
 
 if TYPE_CHECKING:

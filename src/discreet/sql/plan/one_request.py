@@ -19,9 +19,8 @@ from discreet.sql.algebra.narrowing import MIRRORED as TURNED
 from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.analyze.aggregates import Request
 from discreet.sql.expressions.expression import Call, Expression, Literal
+from discreet.sql.functions.aggregates import MIRRORED, is_quantile
 from discreet.sql.functions.casts import NARROW
-from discreet.sql.measures.moments import MIRRORED
-from discreet.sql.measures.quantile_tree import is_quantile
 
 Conditions: TypeAlias = frozenset[Expression]
 """Which all hold exactly where a row counts; none: it always does."""

@@ -16,8 +16,8 @@ from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import Request
-from discreet.sql.analyze.release_scope import Draft
 from discreet.sql.analyze.scopes import Splitter
+from discreet.sql.analyze.splitting import Draft
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.choice import Choice

@@ -10,10 +10,6 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 
-AGGREGATES = (
-    "count", "sum", "avg", "variance", "stddev", "median", "quantile_cont", "min", "max", "corr", "covar_pop",
-    "regr_slope", "count_if",
-)  # fmt: skip
 SYNONYMS = {
     "average": "avg",
     "mean": "avg",
