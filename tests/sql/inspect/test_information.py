@@ -132,7 +132,7 @@ def test_what_can_be_said_of_each_column_can_be_asked(session: Session) -> None:
     [
         ("DESCRIBE vists", "Did you mean visits?"),
         ("SUMMARIZE nothing", "The tables are visits, counties."),
-        ("DESCRIBE SELECT * FROM visits", "explain"),
+        ("DESCRIBE SELECT * FROM visits", "Aggregate"),
         ("SELECT * FROM information_schema.schemata", "Write information_schema.tables"),
         ("SELECT * FROM sales.visits", "Write visits."),
     ],
