@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.sql import harness
 
 from discreet.sql.lower import compile as compiling
+from discreet.sql.measures import measure as measures
 
 EXAMPLES = max(1, int(os.environ.get("DISCREET_EXAMPLES", "1120")) // 280)
 """Tables for each question; each has 8 neighbours."""
@@ -34,6 +35,8 @@ ANYONE = {
         "SELECT name, COUNT(*) AS n FROM (SELECT *, c AS name FROM t) AS t NATURAL JOIN pub GROUP BY name",
     "NULL is a group":
         "SELECT d, CASE WHEN b > 1 THEN c END AS k, COUNT(*) AS n, SUM(a) AS x FROM t GROUP BY ALL",
+    "distinct values":
+        "SELECT c, SUM(DISTINCT a) AS x, COUNT(DISTINCT (a, d)) AS n, AVG(DISTINCT a) AS m FROM t GROUP BY c",
     "a month of a sub-query":
         "SELECT m, d, COUNT(*) AS n FROM (SELECT date_trunc('month', f) AS m, d FROM t) AS t GROUP BY ALL",
 }  # fmt: skip
@@ -109,6 +112,16 @@ def _every_row(rows: str, keep: str, *_: object) -> str:
 def _in_two_groups(release: Any, axis: tuple[int, ...], of: str, name: str) -> str:
     """A row of the group of NULL is in every group."""
     return " AND ".join(f"({of}k{at} IS NULL OR {of}k{at} = {name}.key{at})" for at in axis)
+
+
+def _every_value(measure: measures.Measure, name: str, dialect: str) -> list[str]:
+    """A sum of distinct values that adds each to all that are greater."""
+    return [f"COALESCE(SUM(DISTINCT {name}), 0) * COUNT(DISTINCT {name})"]
+
+
+def test_a_sum_of_distinct_values_that_moves_further_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measures, "group_items", _every_value)
+    assert broken("SELECT SUM(DISTINCT a) AS x FROM t", True, 40) != []
 
 
 def test_a_full_join_whose_rows_are_not_bounded_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,6 +80,7 @@ def _questions() -> list[str]:
     )
     out.append("SELECT h, COUNT(*) AS v FROM t WHERE upper(c) = 'x' GROUP BY h")
     out.append("SELECT h, b, COUNT(*) AS v FROM t GROUP BY ROLLUP (h, b)")
+    out.append("SELECT h, SUM(DISTINCT a) AS v, COUNT(DISTINCT (a, h, b)) AS w FROM t GROUP BY h")
     out.append("SELECT SUM(a) AS v FROM t WHERE f > 1e308 AND f < -1e308")
     return list(dict.fromkeys(out))
 

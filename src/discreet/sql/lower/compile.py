@@ -193,7 +193,12 @@ def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
     types = {} if table.unit is None else {UNIT: table.unit.type}
     types.update({f"k{at}": key.type for at, key in enumerate(part.keys)})
     for at, measure in enumerate(measures):
-        if isinstance(measure, Measure) and measure.distinct and measure.argument is not None:
+        if (
+            isinstance(measure, Measure)
+            and measure.distinct
+            and measure.degree == 0
+            and measure.argument is not None
+        ):
             types[f"t{at}"] = measure.argument.type
         elif isinstance(measure, Measure) and measure.argument is not None:
             types[f"t{at}"] = Type.INTEGER

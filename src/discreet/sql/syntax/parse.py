@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import TokenType
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.errors import QueryRefused
 from discreet.sql.syntax import looking, rewrites
+from discreet.sql.syntax.aggregate_names import use_known_names
 from discreet.sql.syntax.refusal import at, refuse
 from discreet.sql.syntax.rewrites import padded
 from discreet.sql.syntax.select_lists import name_apart
@@ -111,6 +112,7 @@ def _check(statement: exp.Query, text: str) -> str:
     if any(node.depth > MAX_DEPTH for node in statement.walk()):
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
     name_apart(statement, output_name)
+    use_known_names(statement)
     canonical = statement.sql("duckdb", comments=False)
     _refuse_functions(statement, text, canonical)
     for node in statement.walk():
