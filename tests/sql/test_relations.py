@@ -165,7 +165,7 @@ REFUSED = {
     "SELECT COUNT(*) FROM visits CROSS JOIN people": "must be on the privacy unit",
     "SELECT COUNT(*) FROM counties LEFT JOIN visits USING (county)": "without a partner",
     "SELECT COUNT(*) FROM visits FULL JOIN people ON age = height": "must be on the privacy unit",
-    "SELECT COUNT(*) FROM visits WHERE age IN (SELECT height FROM people)": "by their privacy unit only",
+    "SELECT COUNT(*) FROM visits WHERE age IN (SELECT height FROM people)": "must compare the privacy units",
     "SELECT COUNT(*) FROM (SELECT DISTINCT ON (county) age FROM visits)": "DISTINCT ON",
     "SELECT COUNT(*) FROM (SELECT age FROM visits UNION SELECT height FROM people)": "merge rows",
     "SELECT COUNT(*) FROM (SELECT age FROM visits UNION ALL SELECT pop FROM counties)": "belong to no unit",

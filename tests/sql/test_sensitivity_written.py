@@ -50,6 +50,9 @@ UNITS = {
         "SELECT COUNT(*) AS n, SUM(p) AS x FROM t FULL JOIN s ON t.u = s.u",
     "in parentheses":
         "SELECT region, COUNT(*) AS n FROM t JOIN (s JOIN pub ON TRUE) ON t.u = s.u AND t.c = pub.name GROUP BY 1",
+    "a lookup":
+        "SELECT c, COUNT(*) AS n, SUM(a) AS x FROM t WHERE a >= ANY (SELECT p FROM s WHERE s.u = t.u) AND NOT EXISTS "
+        "(SELECT 1 FROM t AS o WHERE o.u = t.u AND o.a > t.a + 5) GROUP BY c",
     "a union of units":
         "SELECT COUNT(*) AS n FROM (SELECT u FROM t WHERE a > 3 UNION SELECT u FROM s WHERE p > 1) AS c",
     "units of one side alone":
