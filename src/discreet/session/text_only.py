@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.rational import decimal
+from discreet.session.question import Question
 from discreet.sql.syntax.priced import looked_at, priced
 
 if TYPE_CHECKING:
@@ -67,13 +68,17 @@ def answer_about(method: M) -> M:
         lines = self.explain(inner, **taken)
         if word == "EXPLAIN":
             return method(self, _listed(["plan"], [(line,) for line in repr(lines).split("\n")]))
-        return method(self, _listed(["column_name", "column_type"], self._described(inner, taken)))
+        return method(self, _listed(["column_name", "column_type"], _described(self, inner, taken)))
 
     return cast("M", reading)
 
 
-def columns_of(schema: pa.Schema) -> list[tuple[str, str]]:
+def _described(session: Any, query: str, given: dict[str, Any]) -> list[tuple[str, ...]]:
     """Names and types of the columns of an answer."""
+    from discreet.sql.finish.postprocess import schema_of
+
+    plan = session._queries.planned(Question.read(query, **{"epsilon": 1, **given}))
+    schema: pa.Schema = schema_of(plan, session._catalog.public)
     return [(field.name, WORDS.get(str(field.type), str(field.type))) for field in schema]
 
 

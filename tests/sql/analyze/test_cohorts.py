@@ -70,6 +70,7 @@ def ordered(rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
         "SELECT COUNT(*) FROM visits WHERE age IN ('8', '9') OR cost > '5000.5'",
         "SELECT COUNT(*) FROM visits WHERE age BETWEEN '10' AND '19'",
         "SELECT COUNT(*) FROM visits WHERE (age > 50) = TRUE",
+        "SELECT COUNT(*) FROM visits WHERE county SIMILAR TO '[AB]' OR county NOT SIMILAR TO '(A|B|C)+'",
         "SELECT COUNT(*) FROM visits WHERE (age > 50) = 1",
         "SELECT COUNT(*) FROM visits WHERE (age > 50) = 'true'",
         "SELECT CASE age WHEN '8' THEN 'eight' ELSE 'other' END AS k, COUNT(*) FROM visits GROUP BY 1",
@@ -106,7 +107,7 @@ def test_what_has_no_meaning_is_refused_with_a_fix_that_runs(
 
 
 def test_names_that_are_there_twice_are_numbered(session: dp.Session) -> None:
-    planned = session._plan(
+    planned = session._queries.plan(
         "SELECT county, COUNT(*) AS n, AVG(age) AS n FROM visits GROUP BY county", Fraction(1)
     )
     assert [item.alias_or_name for item in planned.post.selects] == ["county", "n", "n_1"]

@@ -100,7 +100,7 @@ def _regexp(binder: Binder, node: exp.Expr) -> Expression:
         raise binder.refuse(pattern, f"This pattern cannot be used: {wrong}.",
                             "Write it with letters, . [ ] ( | ) * + ? { } ^ $ and \\d \\w \\s.")  # fmt: skip
     text = portable(text)
-    if isinstance(node, exp.RegexpFullMatch):
+    if isinstance(node, exp.RegexpFullMatch | exp.SimilarTo):
         text = f"^(?:{text})$"
     return binder.apply(node, "regexp_matches", [binder.bind(what), Literal(text, T)], [what, pattern])
 
@@ -308,7 +308,8 @@ def _decimal(binder: Binder, node: exp.Expr) -> Expression:
 
 FORMS: dict[type[exp.Expr], Form] = {
     exp.Neg: _negate, exp.Is: _is, exp.NullSafeEQ: _same, exp.Between: _between, exp.In: _in, exp.Like: _like,
-    exp.ILike: _like, exp.RegexpLike: _regexp, exp.RegexpFullMatch: _regexp, exp.Case: _case, exp.If: _if,
+    exp.ILike: _like, exp.RegexpLike: _regexp, exp.RegexpFullMatch: _regexp, exp.SimilarTo: _regexp,
+    exp.Case: _case, exp.If: _if,
     exp.Nvl2: _nvl2, exp.Coalesce: _many, exp.Least: _many, exp.Greatest: _many, exp.Round: _round,
     exp.Floor: _round, exp.Ceil: _round, exp.Trunc: _round, exp.Log: _log, exp.Pi: _pi, exp.WidthBucket: _bins,
     exp.Trim: _trim, exp.Pad: _pad, exp.DPipe: _beside, exp.Concat: _concat, exp.ConcatWs: _concat,

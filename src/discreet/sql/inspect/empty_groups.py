@@ -10,21 +10,21 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from discreet.sql.intervals.simultaneous import noisy_names
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 MANY = 50
 """Over fewer groups than this nothing is said: a share of a few states is what everybody means."""
 VERBS: dict[type[exp.Expr], str] = {exp.Sum: "adds up", exp.Avg: "averages", exp.Count: "counts"}
 
 
-def added_up(plan: Plan) -> tuple[str, ...]:
+def added_up(plan: QueryPlan) -> tuple[str, ...]:
     """What is said of numbers that are aggregated over many groups of a release."""
     if any(release.discovery is not None for release in plan.releases):
         return ()  # groups that were found are not empty
     return tuple(dict.fromkeys(_said(plan)))
 
 
-def _said(plan: Plan) -> Iterator[str]:
+def _said(plan: QueryPlan) -> Iterator[str]:
     behind = {name.lower(): release for name, (release, _) in noisy_names(plan).items()}
     own = {release.name: number for number, release in enumerate(plan.releases)}
     for select in plan.post.find_all(exp.Select):
