@@ -94,8 +94,8 @@ class Measure:
         grid: how the argument is scaled; None for degree 0.
         with_null: whether one more entry holds the rows where the argument is NULL, so that all rows are counted.
         part: the number of the part of the release whose rows are measured.
-        distinct: for degree 0, whether equal values of the argument count once; one row more or fewer changes
-            the number of distinct values by at most one, so the sensitivity is that of a count.
+        distinct: for degree 0 and a sum asked for alone, whether equal values of the argument count once. One row more
+            or fewer changes the set of values of its group by at most one, so the sensitivity is that of a count, or M.
     """
 
     degree: int
@@ -126,7 +126,7 @@ class Measure:
     def name(self) -> str:
         """The name of what is measured, for people."""
         if self.distinct:
-            return "count of distinct values"
+            return "count of distinct values" if self.degree == 0 else "sum of distinct values"
         return {-1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance"}[
             self.degree
         ]
@@ -154,7 +154,7 @@ class Measure:
         """Name and SQL of what a row must carry for this measure."""
         if self.argument is None:
             return []
-        if self.distinct:
+        if self.distinct and self.degree == 0:
             return [(name, spell(self.argument, dialect))]
         if self.degree == 0:
             return [(name, f"CASE WHEN {spell(self.argument, dialect)} IS NOT NULL THEN 1 END")]
@@ -167,6 +167,8 @@ class Measure:
         null = [f"{r} * CAST(COUNT(*) - COUNT({name}) AS {wide})"] if self.with_null else []
         if self.argument is None:
             return ["COUNT(*)"]
+        if self.distinct and self.degree < 0:
+            return [f"COALESCE(SUM(DISTINCT CAST({name} AS {wide})), 0)"]
         if self.distinct:
             return [f"COUNT(DISTINCT {name})"]
         if self.degree == 0:
