@@ -52,7 +52,7 @@ bench-peers: $(VENV)/dev  ## speed and error beside other libraries, each in an 
 corpus: $(VENV)/dev  ## analysts' questions beside plain DuckDB: right, wrong, refused with reason, refused without need
 	$(BIN)/python -m benchmarks.corpus
 
-docs: $(VENV)/dev  ## the SQL reference and the pictures, from the function table and the formulas
+docs: $(VENV)/dev  ## the SQL reference and the pictures, from the tables of functions and aggregates and the formulas
 	$(BIN)/python docs/reference.py > docs/sql.md.new && mv docs/sql.md.new docs/sql.md
 	$(BIN)/python docs/figures/choosing.py bounds > docs/figures/bounds.svg
 	$(BIN)/python docs/figures/choosing.py max_rows > docs/figures/max_rows.svg

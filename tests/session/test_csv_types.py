@@ -165,7 +165,7 @@ def test_a_type_is_of_csv_files_alone(tmp_path: Path) -> None:
 
     with pytest.raises(PolicyError, match=r"columns\.a\.type: .*of type INTEGER.* Remove it"):
         dp.protect(pa.table({"a": [1]}), privacy_unit="row", budget=1, types={"a": "text"})
-    with pytest.raises(PolicyError, match="no such type"):
+    with pytest.raises(PolicyError, match="No type has this name"):
         opened(tmp_path, policy=POLICY + 'city = { type = "money" }\n')
 
 

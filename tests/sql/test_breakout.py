@@ -22,7 +22,8 @@ from discreet.release.draw import Draw
 from discreet.sql.finish import postprocess
 from discreet.sql.intervals import simulated as drawn
 from discreet.sql.lower.uses import uses_of
-from discreet.sql.syntax.looking import INFORMATION, looks_around
+from discreet.sql.syntax.looking import INFORMATION
+from discreet.sql.syntax.parse import looks_around
 
 SECRET, NUMBER = "the-secret", 987_654_321
 ROWS = pa.table({

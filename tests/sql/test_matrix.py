@@ -26,7 +26,7 @@ from discreet.engines.copies import Copies
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import from_clause, private_select, scopes, unit_scope
+from discreet.sql.analyze import joins, private_select, scopes, unit_aggregates
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
@@ -84,7 +84,7 @@ def narrow() -> Any:
 
 def largest() -> Any:
     """Numbers are summed that are so large that two of them overflow."""
-    return mock.patch.object(unit_scope, "LARGEST", unit_scope.LARGEST * 2)
+    return mock.patch.object(unit_aggregates, "LARGEST", unit_aggregates.LARGEST * 2)
 
 
 def as_met() -> Any:
@@ -115,7 +115,7 @@ def once() -> Any:
 def unseen() -> Any:
     """Units of two types are compared."""
     stack = ExitStack()
-    for module in (from_clause, private_select, scopes):
+    for module in (joins, private_select, scopes):
         stack.enter_context(mock.patch.object(module, "see_same_units", return_value=None))
     return stack
 

@@ -207,7 +207,7 @@ def _open(where: Path) -> Ledger:
 
 @dataclass
 class _Known:
-    """What a ledger says of one account."""
+    """The record of one account in a ledger."""
 
     limit: Loss
     spent: Loss
@@ -219,7 +219,7 @@ class _Known:
 def _read(
     where: Path, account: str, granted: Loss | None, guarantee: Guarantee | None, count: int | None
 ) -> _Known:
-    """What was spent as the policy counts it now, and the newest charges."""
+    """The loss spent as the policy counts it now, and the newest charges."""
     from discreet.errors import PolicyError
     from discreet.ledger import Account, Loss
     from discreet.release.account import DataAccount

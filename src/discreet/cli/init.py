@@ -29,7 +29,7 @@ _RULES = {
     "OTHER": "",
     "": 'type = "text"',
 }
-"""What can be declared about a column, by its type; the empty type is that of CSV."""
+"""The declarations that a column can have, by its type; the empty type is that of CSV."""
 
 
 def command(

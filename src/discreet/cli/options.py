@@ -198,7 +198,7 @@ def question(sql: str | None, file: Path | None) -> str:
 
 def is_free(text: str) -> bool:
     """Whether a question only looks around: DESCRIBE, SHOW TABLES, SUMMARIZE, information_schema."""
-    from discreet.sql.syntax.looking import looks_around
+    from discreet.sql.syntax.parse import looks_around
 
     return looks_around(text)
 

@@ -104,7 +104,7 @@ def command(
 
 
 def _only(mode: str, given: dict[str, object]) -> None:
-    """What does not go with a mode is bad usage, not silence."""
+    """An option that does not go with a mode is bad usage, not silence."""
     allowed = {
         "--counts": {"--epsilon", "--error"},
         "--proportion": {"--epsilon", "--error", "--people"},

@@ -1,4 +1,4 @@
-"""What a column can do by its type, decided once: one table for each engine, from the type to how queries read it.
+"""The abilities of a column by its type, decided once: for each engine a table from the type to its reading in queries.
 
 A logical type but OTHER can do everything: it is compared, ordered, hashed, grouped by and counted apart. Of OTHER,
 which is opaque, only presence is read: COUNT(x), x IS NULL. PostgreSQL has no hash of money, no order of json and no
@@ -20,7 +20,7 @@ from discreet.engines.schema import ColumnSchema, Type
 
 
 class Ability(enum.Flag):
-    """What can be done with the values of a column."""
+    """The abilities of the values of a column."""
 
     PRESENCE = enum.auto()
     """Told from NULL, and counted."""
@@ -56,7 +56,7 @@ class Physical:
 
     @property
     def abilities(self) -> Ability:
-        """What can be done with it."""
+        """The abilities that its type gives it."""
         return ABILITIES[self.type]
 
 

@@ -1,4 +1,4 @@
-"""What a ledger holds: entries, each sealed by a hash over all its fields and the entry before it."""
+"""The content of a ledger: entries, each sealed by a hash over all its fields and the entry before it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Posting:
 
     @property
     def spent(self) -> Loss:
-        """What was spent from the account with it, by the rule and the delta of that time."""
+        """The loss spent from the account with it, by the rule and the delta of that time."""
         return price(self.rule, self.tally, self.limit.delta)
 
 

@@ -1,8 +1,8 @@
 """Data that stays where it is: nodes that answer for themselves, and estimates from their noisy answers.
 
 Nobody is trusted with everybody's data. A node holds the values of one person (the local model) or of one
-organisation (a federation), adds the noise itself, and keeps its own budget. Whoever asks sees noisy
-answers only. A node that was not opened answers nothing.
+organisation (a federation), adds the noise itself, and keeps its own budget. An analyst sees noisy answers only. A
+node that was not opened answers nothing.
 """
 
 from discreet.local.federation import Estimate, Federation, federate

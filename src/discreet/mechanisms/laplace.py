@@ -108,7 +108,7 @@ class Laplace:
         return self.epsilon
 
     def event(self, neighbours: Neighbours) -> Event:
-        """What accountants price: for integers the noise itself, for reals, whose rounding depends on d, its epsilon.
+        """The event to price: for integers the noise itself, for reals, whose rounding depends on d, its epsilon.
 
         Args:
             neighbours: those for which the sensitivity holds.

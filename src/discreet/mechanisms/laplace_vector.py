@@ -66,7 +66,7 @@ class LaplaceVector:
         return self.sensitivity / self.scale
 
     def event(self, neighbours: Neighbours) -> LaplaceNoise:
-        """What accountants price.
+        """The event that accountants price.
 
         Args:
             neighbours: those for which the sensitivity holds.

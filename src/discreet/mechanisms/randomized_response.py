@@ -74,7 +74,7 @@ class RandomizedResponse:
         return self.epsilon
 
     def event(self, neighbours: Neighbours) -> Released:
-        """What accountants price, for each person: a person gives one report."""
+        """The event that accountants price, for each person: a person gives one report."""
         from discreet.accounting.events import Released
 
         return Released(self.epsilon, neighbours=neighbours)

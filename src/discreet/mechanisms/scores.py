@@ -26,7 +26,7 @@ _FARTHEST: Final = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What was read.
+    """The scores that were read.
 
     Attributes:
         numbers: int64 array (n,) in steps of the grid, or an object array (n,) of Fractions.

@@ -1,4 +1,4 @@
-"""What the mechanisms that choose one candidate by its score have in common: parameters, reading, error."""
+"""The common part of mechanisms that choose one candidate by its score: parameters, reading, error."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class ThresholdedCounts:
         return self.epsilon, self.delta
 
     def event(self, neighbours: Neighbours) -> Released:
-        """What accountants price.
+        """The event that accountants price.
 
         Raises:
             InvalidParameter: the mechanism was made for other neighbours.

@@ -3,7 +3,7 @@
 For G with P(G = g) = (1 - q) q^g and q = e^(-1/s), write g in binary. q^g is a product with one factor
 q^(2^k) for each bit that is 1, so the bits are independent, and bit k is 1 with probability
 q^(2^k)/(1 + q^(2^k)) = 1/(1 + e^(2^k/s)). The bits below K are drawn at once as planes of Bernoulli lanes.
-What stands above them, H = floor(G/2^K), is independent of them and geometric again, with q' =
+The number above them, H = floor(G/2^K), is independent of them and geometric again, with q' =
 e^(-2^K/s): it is zero unless one more Bernoulli(q') succeeds (P(H >= 1) = q'), and then H - 1 is once more
 geometric with q' because the distribution has no memory. K is chosen so that q' < 2^-40: the second step
 is all but never taken, costs nothing when it is not, and leaves no approximation.

@@ -87,7 +87,7 @@ def _page(sections: list[str]) -> str:
 </head>
 <body>
 <h1>discreet: the pictures</h1>
-<p class="quiet">Each with its formula, its code and its numbers. What is random was drawn anew.</p>
+<p class="quiet">Each with its formula, its code and its numbers. All random numbers were drawn anew.</p>
 <nav>
 {links}
 </nav>

@@ -1,4 +1,4 @@
-"""How every picture looks: sizes, colours that differ in grey too, and the few shapes that all are made of.
+"""The looks of every picture: sizes, colours that differ in grey too, and the few shapes that all are made of.
 
 Lines differ in colour, in lightness and in their dashes, and carry their name beside them, so that nothing
 hangs on a colour alone.
@@ -26,7 +26,7 @@ FONT: Final = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
 
 @dataclass(frozen=True)
 class Size:
-    """How large a picture is and how large its words are, in pixels of SVG.
+    """The size of a picture and of its words, in pixels of SVG.
 
     Attributes:
         width: of all panels together.
@@ -95,7 +95,7 @@ def size_of(size: str | Size) -> Size:
 
 
 def data(rows: Iterable[Row]) -> Any:
-    """Rows as they are put into a picture, plain for JSON."""
+    """Rows for the data of a picture, plain for JSON."""
     return altair().Data(values=[{key: _plain(value) for key, value in row.items()} for row in rows])
 
 

@@ -1,4 +1,4 @@
-"""What the steward declares about a data set: budget, privacy unit, bounds and keys."""
+"""The steward's declarations about a data set: budget, privacy unit, bounds and keys."""
 
 from discreet.accounting.events import Neighbours
 from discreet.policy.model import Budget, ColumnPolicy, Policy, TablePolicy

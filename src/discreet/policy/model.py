@@ -1,4 +1,4 @@
-"""What the steward declares about a data set: budget, privacy unit, bounds and keys.
+"""The steward's declarations about a data set: budget, privacy unit, bounds and keys.
 
 One model stands behind the keyword arguments of `protect` and the TOML file. Numbers are exact: a bound or
 an epsilon written as 0.1 is 1/10.
@@ -68,15 +68,15 @@ class Budget(Model):
 
 
 class ColumnPolicy(Model):
-    """What is declared about one column.
+    """The declarations about one column.
 
     Attributes:
-        bounds: least and greatest value that counts; what lies outside is clamped. Exact numbers, dates,
+        bounds: least and greatest value that counts; a value outside is clamped. Exact numbers, dates,
             or date-times without zone, in UTC.
         keys: the public set of values to group by, or the column of a public table that holds them; a row
             with another value is dropped.
-        type: how the column of a CSV file is read: text, integer, float, boolean, date or timestamp. By default as
-            its keys or its bounds are written, and as a text where there are none. What does not fit is NULL.
+        type: how the column of a CSV file is read: text, integer, float, boolean, date or timestamp. By default its
+            keys or its bounds decide by their spelling; without them it is a text. A value that does not fit is NULL.
     """
 
     bounds: Annotated[tuple[Bound, Bound] | None, PlainValidator(values.bounds)] = None
@@ -88,7 +88,7 @@ class ColumnPolicy(Model):
         def __init__(self, *, bounds: object = None, keys: object = None, type: object = None) -> None: ...  # noqa: A002
 
     def words(self) -> str:
-        """What is declared, in words.
+        """The declarations, in words.
 
         Example:
             >>> ColumnPolicy(bounds=(0, 120)).words(), ColumnPolicy(keys=["Kent", "Essex"]).words()
@@ -107,14 +107,14 @@ class ColumnPolicy(Model):
 
 
 class TablePolicy(Model):
-    """What is declared about one table.
+    """The declarations about one table.
 
     Attributes:
         privacy_unit: the column that names the unit a row belongs to, or "row" when each row is one unit.
         max_rows: rows kept of a unit.
         public: the table holds nothing private.
-        columns: what is declared about its columns, by name.
-        url: where the table is, when it is not in the source of the policy.
+        columns: the declarations about its columns, by name.
+        url: the place of the table, when it is not in the source of the policy.
     """
 
     privacy_unit: str | None = None
@@ -160,7 +160,7 @@ def _url(value: object) -> object:
     if isinstance(value, Mapping):
         unknown = [str(key) for key in value if key != "url"]
         if unknown:
-            raise wrong("There is no such key.", "The only key here is url.", unknown[0])
+            raise wrong("The policy has no key of this name.", "The only key here is url.", unknown[0])
         return values.place(value.get("url"))
     return values.place(value)
 
@@ -171,7 +171,7 @@ class Policy(Model):
     Attributes:
         budget: the privacy loss it may ever spend; a bare number is its epsilon.
         source: the url of the data, or None when it is given otherwise.
-        tables: what is declared about each table, by name.
+        tables: the declarations about each table, by name.
         neighbours: whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
         ledger: the place of the ledger, or None for the default.
         random_dp: whether sampled sensitivities are allowed, whose guarantee is weaker than differential privacy.
@@ -227,7 +227,7 @@ class Policy(Model):
         return self
 
     def lines(self) -> list[tuple[str, str]]:
-        """What is declared, thing by thing in words, without the place of the data."""
+        """The declarations, one by one in words, without the place of the data."""
         step = "adding or removing one unit" if self.neighbours == "add_remove" else "replacing one unit"
         out = [("neighbours", step)]
         for name, table in self.tables.items():
@@ -310,12 +310,12 @@ class Policy(Model):
         """Read a policy file; relative paths in it start from its folder.
 
         Raises:
-            PolicyError: the file cannot be read, is no TOML, or declares something that is wrong.
+            PolicyError: the file cannot be read, is no TOML, or has a wrong declaration.
         """
         import tomllib
 
         try:
-            # Decimals are read as they are written, so that they are exact however long they are.
+            # Decimals are read from their text, so that they are exact at any length.
             declared = tomllib.loads(Path(path).read_text("utf-8-sig"), parse_float=Decimal)
             cause = ""
         except OSError:
@@ -349,9 +349,9 @@ class Policy(Model):
         return toml.write(self)
 
     def digest(self) -> str:
-        """Return the SHA-256, in hexadecimal, of all that matters to an answer.
+        """Return the SHA-256, in hexadecimal, of the declarations that an answer depends on.
 
-        Budget, places and the case of names do not: an answer stays what it was when the budget is raised.
+        No answer depends on the budget, on places or on the case of names: it stays the same when the budget is raised.
 
         Example:
             >>> one = Policy.for_table("t", privacy_unit="row", bounds={"Age": (0, 100)}, budget=1)

@@ -76,7 +76,7 @@ class DataAccount:
         )
 
     def spent(self, extra: Loss | None = None) -> Loss:
-        """What was spent, as it counts under this guarantee, with a loss that is not charged yet."""
+        """The loss spent, as it counts under this guarantee, with a loss that is not charged yet."""
         times = self._times(self._ledger.latest(self._account.name))
         if times == 1:
             return self._ledger.spent(self._account, extra)
@@ -118,7 +118,7 @@ class DataAccount:
             raise
 
     def _text(self, last: Entry | None, kept: tuple[int, ...]) -> str:
-        """What stands with a charge that follows another one."""
+        """The note of a charge that follows another one."""
         return self._guarantee.after(_said(last)).text(kept)
 
     def _counts_once(self, last: Entry | None) -> None:

@@ -171,7 +171,7 @@ def flat(table: pa.Table) -> pa.Table:
 
 
 def about(release: Release) -> dict[str, Any]:
-    """What a reader of a file must know, as the Parquet file keeps it under `discreet`."""
+    """The notes for readers of a file, as the Parquet file keeps them under `discreet`."""
     return {
         "question": release.question,
         "epsilon": exact(release.epsilon),

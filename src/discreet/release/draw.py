@@ -26,7 +26,7 @@ class Mechanism(Protocol):
         """Exact values with noise."""
 
     def event(self, neighbours: Neighbours) -> Event:
-        """What accountants price, for the neighbours of which the sensitivity speaks."""
+        """The event that accountants price, for the neighbours of which the sensitivity speaks."""
 
     def half_width(self, confidence: float) -> float:
         """Of the interval of one number."""

@@ -51,7 +51,7 @@ def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> A
 
 
 def _kept(plan: ReleasePlan[Noisy, Answer], ledger: Ledger) -> Any:
-    """What the ledger kept of the same question; None where it has none."""
+    """The answer to the same question that the ledger kept; None where it has none."""
     if plan.file is None:
         return ledger.replay(plan.question)
     found = ledger.replay_into(plan.question, plan.file)  # type: ignore[arg-type]  # as below

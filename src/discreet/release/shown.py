@@ -58,7 +58,7 @@ def to_the_right(release: Release) -> list[bool]:
 
 
 def footer(release: Release) -> list[str]:
-    """What is said under an answer: rows, cost, what the intervals mean, and warnings."""
+    """The lines under an answer: rows, cost, the meaning of the intervals, and warnings."""
     cost = "free: asked before" if release.replayed else release.cost
     if not release.epsilon:
         cost = "free: nothing private was read"

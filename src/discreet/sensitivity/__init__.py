@@ -1,8 +1,8 @@
 """Sensitivities that are found rather than derived: sampled, in closed form, or searched for.
 
-A derived sensitivity, as `discreet.protect` uses, holds for every pair of neighbouring data sets. What is
-found here does not: `sample` gives random differential privacy, which is weaker and says so; `search` looks
-for a pair that breaks a claim, and finding none is no proof.
+A derived sensitivity, as `discreet.protect` uses, holds for every pair of neighbouring data sets. A sensitivity found
+here does not: `sample` gives random differential privacy, which is weaker and says so; `search` looks for a pair that
+breaks a claim, and finding none is no proof.
 """
 
 from discreet.sensitivity.handed import admit

@@ -1,4 +1,4 @@
-"""How many pairs a sampled sensitivity takes, and which order statistic of them it is.
+"""The number of pairs that a sampled sensitivity takes, and the order statistic of them that it is.
 
 Let G be the distance of the answers on a random pair of neighbours, G_1..G_m independent copies of it, and
 q the least number with P(G <= q) >= 1 - phi. If P(G_(k) < q) <= rho for the k-th smallest of them, then
@@ -36,7 +36,7 @@ _STEPS: Final = 400
 
 @dataclass(frozen=True)
 class Plan:
-    """What has to be sampled for a given confidence.
+    """The sample that a given confidence needs.
 
     Attributes:
         gamma: the probability with which privacy may fail, over the samples and a random pair; 0 < gamma < 1.
@@ -108,7 +108,7 @@ def whole_number(value: object, name: str, least: int = 1, most: int = 1 << 40) 
     """Read a whole number from `least` to `most`.
 
     Raises:
-        InvalidParameter: it is none.
+        InvalidParameter: it is another value.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         up = f"to {most:,}" if most < 1 << 40 else "up"

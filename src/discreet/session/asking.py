@@ -1,4 +1,4 @@
-"""What holds for every question to a session: it is asked where the session was opened, and its error says its cost."""
+"""Rules of every question to a session: it is asked where the session was opened, and its error says its cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def size_of(plan: Plan) -> int:
 
 
 class Opened(Protocol):
-    """What belongs to one process."""
+    """The state that belongs to one process."""
 
     _process: int
 

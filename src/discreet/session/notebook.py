@@ -1,4 +1,4 @@
-"""What a question is doing, shown in a notebook when it takes long enough to wonder. It needs no ipywidgets."""
+"""The progress of a question, shown in a notebook when it takes long enough to wonder. It needs no ipywidgets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def in_notebook() -> bool:
 
 @contextlib.contextmanager
 def told(progress: Say | None) -> Iterator[Say]:
-    """What to call with a few words at each step: what the caller gave, else a line in a notebook, else nothing."""
+    """The function to call with a few words at each step: the caller's, else a line in a notebook, else nothing."""
     if progress is not None or not in_notebook():
         yield progress or (lambda _: None)
         return

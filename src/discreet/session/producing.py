@@ -1,4 +1,4 @@
-"""What a question in SQL hands to the gate."""
+"""The release plan of a question in SQL."""
 
 from __future__ import annotations
 

@@ -508,7 +508,7 @@ class Session:
 
     @property
     def budget(self) -> BudgetState:
-        """What the data set may spend, has spent and has left."""
+        """The budget of the data set: total, spent and left."""
         see_process(self._process)
         limit, spent = self._policy.budget, self._account.spent()
         return BudgetState(limit.epsilon, spent.epsilon, limit.delta, spent.delta)
@@ -520,7 +520,7 @@ class Session:
 
     @property
     def policy(self) -> Policy:
-        """What the steward declared."""
+        """The steward's declarations."""
         return self._policy
 
     def close(self) -> None:
@@ -644,7 +644,7 @@ class Session:
 
     @cached_property
     def _public_digest(self) -> str:
-        """What the public tables hold: keys and joins depend on it, so another content is another question."""
+        """A digest of the public tables: keys and joins depend on them, so another content is another question."""
         import pyarrow as pa
 
         state = hashlib.sha256()

@@ -65,7 +65,7 @@ class Written:
 
     @classmethod
     def of(cls, release: Release, rows: int, path: Path) -> Written:
-        """What is known of a file that a release, or its first piece, was written to."""
+        """The facts of a file that a release, or its first piece, was written to."""
         return cls(path, rows, tuple(release.to_arrow().column_names), release.question, release.confidence,
                    release.epsilon, release.delta, release.notes, release.made, release.replayed,
                    release.warnings)  # fmt: skip

@@ -17,8 +17,10 @@ import pytest
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
 from discreet.sql.algebra import keys
-from discreet.sql.intervals import band_expressions, band_rewrite
-from discreet.sql.intervals.band_rewrite import Bands, NoBandsError
+from discreet.sql.intervals import band_expressions
+from discreet.sql.intervals.band_relations import BandScope, NoBandsError
+from discreet.sql.intervals.band_rewrite import Bands
+from discreet.sql.intervals.band_select import SelectBands
 from discreet.sql.intervals.row_identity import identified
 from discreet.sql.lower.run import CELL
 
@@ -124,10 +126,10 @@ def test_every_truth_in_the_bands_is_between_the_ends(session: dp.Session, sql: 
 
 
 @pytest.mark.parametrize(("sql", "where", "name", "fault"), [
-    (BENT[0], band_rewrite._Select, "_plainly", lambda self, make: _narrow(make())),
+    (BENT[0], BandScope, "plainly", lambda self, make: _narrow(make())),
     (BENT[5], band_expressions.Arithmetic, "_absolute",
      lambda self, one: band_expressions.Ends(f"ABS({one.low})", f"ABS({one.high})", True, True)),
-    (BENT[2], band_rewrite._Select, "_filtered", lambda self, truth: None),
+    (BENT[2], SelectBands, "_filtered", lambda self, truth: None),
 ])  # fmt: skip
 def test_ends_that_are_too_narrow_are_found(
     session: dp.Session, monkeypatch: pytest.MonkeyPatch, sql: str, where: type, name: str, fault: object

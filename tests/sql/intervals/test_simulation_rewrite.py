@@ -21,7 +21,8 @@ from discreet.engines.sandbox import Sandbox
 from discreet.sql.algebra import keys
 from discreet.sql.intervals import simulation_rewrite as draws
 from discreet.sql.intervals.simulated import noisy_shapes
-from discreet.sql.intervals.simulation_rewrite import DRAW, DRAWS_TABLE, CannotRewriteError, Output, rewrite
+from discreet.sql.intervals.simulation_parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output
+from discreet.sql.intervals.simulation_rewrite import rewrite
 from discreet.sql.lower.run import CELL
 from discreet.sql.plan.plan import Plan
 

@@ -20,10 +20,11 @@ from discreet.engines.schema import Type
 from discreet.noise import laplace
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
+from discreet.sql.functions.aggregates import PAIR_DEGREES
 from discreet.sql.intervals.closed_form import direct
 from discreet.sql.lower.run import Noisy, exact_integers
 from discreet.sql.measures.measure import Grid, grid_of
-from discreet.sql.measures.moments import DEGREES, Joint
+from discreet.sql.measures.moments import Joint
 
 BOUNDS = [(Fraction(-5, 2), Fraction(4)), (Fraction(0), Fraction(1)), (Fraction(3), Fraction(3)),
           (Fraction(-(2**53)), Fraction(2**53)), (Fraction(1, 10**9), Fraction(1, 10**8))]  # fmt: skip
@@ -41,7 +42,7 @@ def joints(draw: st.DrawFn) -> Joint:
         columns.append(Column(name, kind, Span(lo, hi)))
     contribution = draw(st.sampled_from([Fraction(1, 1000), Fraction(10**6), Fraction(2**50)]))
     grids = [grid_of(column, 2, contribution) for column in columns]
-    degrees = draw(st.sampled_from(sorted(set(DEGREES.values()))))
+    degrees = draw(st.sampled_from(sorted(set(PAIR_DEGREES.values()))))
     return Joint(columns[0], columns[1], degrees, grids[0], grids[1], draw(st.booleans()))
 
 

@@ -166,7 +166,7 @@ class Trial:
         return tuple(dt.datetime(1970, 1, 1) + MICROSECOND * at for at in sorted(places))
 
     def _weakened(self, condition: Expression) -> Expression | None:
-        """What follows from a condition of public values alone; None when nothing does."""
+        """The part of a condition that public values alone decide; None when they decide nothing."""
         if self._read(condition) is not None:
             return condition
         if isinstance(condition, Call) and condition.name in ("and", "or"):

@@ -1,4 +1,4 @@
-"""What differs between the SQL of engines below the function table: names, types, constants, and repeated arguments.
+"""The differences between the SQL of engines below the function table: names, types, constants, and repeated arguments.
 
 Templates are written in DuckDB's words for types. Only templates are translated here, never what is filled into
 them, so that no text of the query can be mistaken for SQL.

@@ -1,4 +1,4 @@
-"""What the ledger keeps of an answer: its noisy integers, and the answer itself where it does not follow from them.
+"""The part of an answer that the ledger keeps: its noisy integers, and the answer itself where they do not give it.
 
 The same question at another confidence costs nothing. How integers are kept is `release.kept`.
 """
@@ -34,7 +34,7 @@ BLOCK = 1 << 18
 
 @dataclass(frozen=True)
 class Kept:
-    """What was kept of an answer.
+    """The kept part of an answer.
 
     Attributes:
         made: when it was made.

@@ -11,7 +11,7 @@ from discreet.sql.plan.plan import Part, Plan
 
 
 def cut_joins(plan: Plan) -> tuple[str, ...]:
-    """What is said of joins that may give a unit more rows than are kept.
+    """The warnings about joins that may give a unit more rows than are kept.
 
     Nothing where the question says how many rows of a unit are kept: then somebody decided.
     """

@@ -30,7 +30,7 @@ from discreet.sql.syntax.nodes import shown_as
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a question would do, as a tree from the answer down to the tables.
+    """The steps of a question, as a tree from the answer down to the tables.
 
     Attributes:
         question: the SQL that it explains.

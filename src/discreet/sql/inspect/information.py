@@ -1,4 +1,4 @@
-"""What analysts may know of the tables before they ask: the contents of information_schema, from the policy alone.
+"""Facts that analysts may know of tables before they ask: the content of information_schema, from the policy alone.
 
 Names and types of columns, and what the policy says of them, are public; they stand in every refusal and explanation,
 too. No row is read, and no number here is one of the data.

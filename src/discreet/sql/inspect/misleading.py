@@ -1,4 +1,4 @@
-"""What in an answer is likely to mislead its reader, told from the plan and from released numbers alone."""
+"""Warnings of parts of an answer that may mislead its reader, from the plan and from released numbers alone."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
+from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.warnings import COUNTED
 from discreet.sql.intervals.closed_form import linear_half_width
 from discreet.sql.intervals.row_mapping import aggregate_columns, shared_with_cell
 from discreet.sql.intervals.simultaneous import Level, each, noisy_names, ordering, selects
-from discreet.sql.measures.quantile_tree import EXTREME
 from discreet.sql.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def meanings_of(plan: Plan) -> dict[str, str]:
-    """What a column holds where that is not what its question says: MIN and MAX are quantiles here."""
+    """The content of a column where its question says something else: MIN and MAX are quantiles here."""
     out = {}
     direct = {item.alias_or_name for item in plan.post.selects if isinstance(item.unalias(), exp.Column)}
     shown = {item.alias_or_name for item in plan.post.selects}

@@ -1,4 +1,4 @@
-"""What a question would cost and how exact it would be, from its plan alone."""
+"""The cost of a question and the error of its answer, from its plan alone."""
 
 from __future__ import annotations
 

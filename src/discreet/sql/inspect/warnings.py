@@ -1,4 +1,4 @@
-"""What in a question is certain to hurt its answer, told from the text and the policy alone."""
+"""Warnings of parts of a question that are certain to hurt its answer, from the text and the policy alone."""
 
 from __future__ import annotations
 

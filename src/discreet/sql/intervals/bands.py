@@ -25,7 +25,8 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.band_rewrite import FAN, Bands, NoBandsError, Relation
+from discreet.sql.intervals.band_relations import FAN, NoBandsError, Relation
+from discreet.sql.intervals.band_rewrite import Bands
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.lower.run import CELL, Noisy
 from discreet.sql.plan.plan import Aggregate, Plan, ReleasePlan

@@ -28,7 +28,7 @@ _PLAIN_NODES = (
     exp.Offset, exp.Paren, exp.And, exp.Or, exp.Not, exp.Neg, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is,
     exp.Between, exp.In, exp.Add, exp.Sub, exp.Mul, exp.Div,
 )  # fmt: skip
-"""What gives the same result whenever it is run, and the same rows in the same order."""
+"""Nodes that give the same result whenever they are run, and the same rows in the same order."""
 
 
 def with_cell(plan: Plan) -> tuple[exp.Query, bool]:

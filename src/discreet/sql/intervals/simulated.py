@@ -18,15 +18,8 @@ from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals import repeated_simulation as redrawn
 from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
 from discreet.sql.intervals.row_identity import Identified, identified
-from discreet.sql.intervals.simulation_rewrite import (
-    DRAW,
-    DRAWS_TABLE,
-    CannotRewriteError,
-    Output,
-    Rewritten,
-    Shape,
-    rewrite,
-)
+from discreet.sql.intervals.simulation_parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
+from discreet.sql.intervals.simulation_rewrite import Rewritten, rewrite
 from discreet.sql.lower.run import CELL, LARGEST, Noisy
 from discreet.sql.plan.plan import Plan
 

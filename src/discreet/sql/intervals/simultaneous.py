@@ -15,7 +15,7 @@ from discreet.sql.intervals.row_mapping import key_columns, shared_with_cell
 from discreet.sql.plan.plan import Plan
 
 CHOOSING = ("limit", "where", "having", "qualify", "joins", "distinct")
-"""What in a statement may leave rows out, and so may let noise decide which are shown."""
+"""Nodes of a statement that may leave rows out, and so may let noise decide which are shown."""
 
 
 class Level(NamedTuple):

@@ -1,4 +1,4 @@
-"""What makes two questions the same one to the ledger: the noisy integers that they are answered from.
+"""The identity of a question to the ledger: the noisy integers that it is answered from.
 
 Everything above those is post-processing, which is free: names of columns, an ORDER BY, arithmetic on aggregates, a
 `split` or a `max_groups` that changes nothing. So the identity of a question is that of its releases: the SQL that the

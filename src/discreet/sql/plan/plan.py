@@ -74,7 +74,7 @@ class Discovery:
     measure: int | None
 
     def mechanism(self, release: ReleasePlan) -> ThresholdedCounts:
-        """What chooses the groups."""
+        """The part that chooses the groups."""
         from discreet.mechanisms import ThresholdedCounts  # a whole room, which few questions need
 
         neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"

@@ -16,8 +16,8 @@ from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import Request
-from discreet.sql.analyze.release_scope import Draft
 from discreet.sql.analyze.scopes import Splitter
+from discreet.sql.analyze.splitting import Draft
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.choice import Choice
@@ -103,7 +103,7 @@ def plan(
 
 
 def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
-    """What of a plan does not depend on epsilon: a preview looks at many, and analysts ask again with another.
+    """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
         The canonical spelling, the releases, the post-processing, and the measures that are chosen; none of which is
