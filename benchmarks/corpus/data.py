@@ -1,4 +1,4 @@
-"""The tables of a data set: as the session reads them, and as plain DuckDB reads them, clamped to the policy's bounds."""
+"""The tables of a data set: as the session reads them, and as plain DuckDB reads them, clamped to their bounds."""
 
 from __future__ import annotations
 

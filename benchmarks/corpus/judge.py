@@ -139,6 +139,8 @@ def kind(of: pa.DataType) -> str:
         "truth": pa.types.is_boolean, "whole": pa.types.is_integer, "number": pa.types.is_floating,
         "date": pa.types.is_date, "moment": pa.types.is_timestamp,
     }  # fmt: skip
+    if pa.types.is_list(of):
+        return f"list of {kind(of.value_type)}"
     if pa.types.is_decimal(of):
         return "whole" if of.scale == 0 else "number"
     if pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_dictionary(of):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import duckdb
@@ -21,6 +22,8 @@ from discreet.sql.finish.postprocess import Answered, finish
 from discreet.sql.lower.run import Noisy, exact_integers
 from discreet.sql.plan.planner import NO_LIMITS, Limits
 
+LATER = find_spec("discreet.sql.algebra.null_groups") is None
+"""Whether groups are as they were before NULL was one of them, and before keys were traced through every sub-query."""
 EPSILON = Fraction(100)
 SALT = 5
 MAX_ROWS, ROWS_OF_S = 6, 3
@@ -108,6 +111,8 @@ def same_rows() -> tuple[dp.Session, int, int]:
     """A session over units that all have the same rows, how many units there are, and how many rows each has."""
     units, values = 2000, 20
     rows = np.arange(units * values)
-    table = pa.table({"id": rows // values, "v": rows % values + 1, "w": rows % values * 1.5, "u": rows % values * 7 % 5})
+    table = pa.table(
+        {"id": rows // values, "v": rows % values + 1, "w": rows % values * 1.5, "u": rows % values * 7 % 5}
+    )
     bounds = {"v": (1, values), "w": (0, 30), "u": (0, 5)}
     return dp.protect(table, privacy_unit="id", max_rows=values, budget=1, bounds=bounds), units, values

@@ -92,7 +92,9 @@ class Grammar:
             case 8:
                 return f"length({self.text(depth - 1)})"
             case 9:
-                return f"CAST({self.one('floor', 'ceil', 'round', 'trunc')}({self.number(depth - 1)}) AS BIGINT)"
+                return (
+                    f"CAST({self.one('floor', 'ceil', 'round', 'trunc')}({self.number(depth - 1)}) AS BIGINT)"
+                )
             case 10:
                 return self.one("month(d)", "day(d)", "isodow(d)", "date_diff('day', DATE '2024-02-01', d)", "hour(ts)",
                                 "dayofyear(d)", "quarter(d)", "d - DATE '2024-02-20'", "date_diff('month', DATE '2023-12-31', d)")  # fmt: skip
@@ -106,7 +108,9 @@ class Grammar:
     def number(self, depth: int) -> str:
         """A number."""
         if depth <= 0 or self.rng.random() < 0.25:
-            return self.rng.choice([*self.numbers, str(self.rng.randint(-3, 9)), f"{self.rng.randint(-9, 9)}.5"])
+            return self.rng.choice(
+                [*self.numbers, str(self.rng.randint(-3, 9)), f"{self.rng.randint(-9, 9)}.5"]
+            )
         a, b = self.number(depth - 1), self.number(depth - 1)
         match self.rng.randrange(10):
             case 0 | 1:
@@ -169,9 +173,13 @@ class Grammar:
             case 6:
                 return f"{self.text(depth)} {self.one('LIKE', 'NOT LIKE', 'ILIKE')} '{self.one('a%', '%n', '_e%', '%', 'X1')}'"
             case 7:
-                return f"{self.one(self.number(depth), self.text(depth), 'flag')} IS {self.one('', 'NOT ')}NULL"
+                return (
+                    f"{self.one(self.number(depth), self.text(depth), 'flag')} IS {self.one('', 'NOT ')}NULL"
+                )
             case 8:
-                return self.one("flag", "NOT flag", "flag IS TRUE", "flag IS DISTINCT FROM TRUE", "flag IS NOT FALSE")
+                return self.one(
+                    "flag", "NOT flag", "flag IS TRUE", "flag IS DISTINCT FROM TRUE", "flag IS NOT FALSE"
+                )
             case 9:
                 return f"{self.one('starts_with', 'ends_with', 'contains')}({self.text(depth)}, '{self.one('a', 'n', '')}')"
             case 10:
@@ -220,8 +228,14 @@ class Grammar:
             return Condition(f"NOT ({inner.asked})", inner.not_public, inner.public)
         a, b = self.condition(depth - 1), self.condition(depth - 1)
         if self.rng.random() < 0.6:
-            return Condition(f"({a.asked} AND {b.asked})", f"({a.public} AND {b.public})", f"({a.not_public} OR {b.not_public})")
-        return Condition(f"({a.asked} OR {b.asked})", f"({a.public} OR {b.public})", f"({a.not_public} AND {b.not_public})")
+            return Condition(
+                f"({a.asked} AND {b.asked})",
+                f"({a.public} AND {b.public})",
+                f"({a.not_public} OR {b.not_public})",
+            )
+        return Condition(
+            f"({a.asked} OR {b.asked})", f"({a.public} OR {b.public})", f"({a.not_public} AND {b.not_public})"
+        )
 
     def keys(self, most: int) -> list[Key]:
         """Expressions whose groups are public."""
@@ -246,7 +260,11 @@ class Grammar:
         if pick == 7:
             return f"AVG({self.one('x', 'educ', '2 * x')})", condition, False
         if pick == 8:
-            return f"COUNT(DISTINCT {self.one('note', 'city', 'y', 'id', 'educ', 'sex || city')})", condition, False
+            return (
+                f"COUNT(DISTINCT {self.one('note', 'city', 'y', 'id', 'educ', 'sex || city')})",
+                condition,
+                False,
+            )
         if pick == 9:
             return f"SUM(CASE WHEN {self.test(1)} THEN 1 ELSE 0 END)", "", True
         if pick == 10:

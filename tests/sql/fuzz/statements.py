@@ -50,7 +50,12 @@ def _source(grammar: Grammar) -> tuple[str, str, str, list[str]]:
         case 4:
             right = "(SELECT id AS sid, p, q FROM s) AS s"
             grammar.whole.append("p")
-            return f"t JOIN {right} ON t.id = s.sid", f"t LEFT JOIN {right} ON t.id = s.sid", "sid IS NOT NULL", []
+            return (
+                f"t JOIN {right} ON t.id = s.sid",
+                f"t LEFT JOIN {right} ON t.id = s.sid",
+                "sid IS NOT NULL",
+                [],
+            )
         case 5:
             right = "(SELECT id AS sid, p, q FROM s) AS s"
             grammar.whole.append("p")
@@ -83,7 +88,9 @@ def release(grammar: Grammar, most_keys: int = 2) -> Release:
     if added and rng.random() < 0.7:
         keys = [Key(rng.choice(added)), *keys[:1]]
     condition = grammar.condition(rng.randint(0, 2)) if rng.random() < 0.7 else NOTHING
-    test = " AND ".join(f"({one})" for one in (counts, "" if condition is NOTHING else condition.asked) if one)
+    test = " AND ".join(
+        f"({one})" for one in (counts, "" if condition is NOTHING else condition.asked) if one
+    )
     asked, plain = ["COUNT(*) AS n"], [f"COUNT(*){_filter(test)} AS n"]
     sums = []
     for at in range(rng.randint(0, 3)):
@@ -121,7 +128,10 @@ def statement(seed: int) -> Pair:
     second = release(Grammar(rng), 1)
     above, order_by = _above(rng, first, second)
     both = rng.random() < 0.5
-    asked, truth = (_stated(above, one, two, both) for one, two in ((first.asked, second.asked), (first.truth, second.truth)))
+    asked, truth = (
+        _stated(above, one, two, both)
+        for one, two in ((first.asked, second.asked), (first.truth, second.truth))
+    )
     return Pair(asked, truth, order_by)
 
 

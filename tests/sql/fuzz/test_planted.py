@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
 import pytest
 from tests.sql.fuzz import cases
+from tests.sql.fuzz.bench import LATER
 
 from discreet import arrow
-from discreet.sql.algebra import keys, null_groups, public_groups, trial
+from discreet.sql.algebra import keys, public_groups, trial
 from discreet.sql.analyze import join_multiplicity, unit_aggregates
 from discreet.sql.functions import table
 from discreet.sql.inspect import misleading
 from discreet.sql.intervals import simulated
 from discreet.sql.intervals.bands import Banded
 from discreet.sql.lower import contribution_bounding
+from discreet.sql.lower.run import CELL
 
+pytestmark = pytest.mark.skipif(LATER, reason="the faults are planted in what is not there yet")
 MOST = 60
 """So many cases of a kind are asked until a planted fault shows; each shows in far fewer."""
 
 
 def one_hash(salt: int, columns: Any, dialect: str) -> str:
     """The combined hash of some columns as DuckDB makes it, in which the last one decides for everybody."""
-    return f"hash({salt}::UBIGINT, {', '.join(columns)})"
+    number = contribution_bounding.NUMBER
+    ordered = sorted(columns, key=lambda column: column != number)  # it is the same in every row here
+    return f"hash({salt}::UBIGINT, {', '.join(ordered)})"
 
 
 def least_of_nothing(total: str, count: str) -> str:
@@ -37,9 +42,9 @@ def least_of_nothing(total: str, count: str) -> str:
 def of_another_row(noisy: Any, draws: int, only: Any = None) -> Any:
     """The draws of the groups, each under the number of another one."""
     made = DRAWS(noisy, draws, only)
-    cells = arrow.numbers(made.column(simulated.CELL))
+    cells = arrow.numbers(made.column(CELL))
     names = made.column_names
-    return made.set_column(names.index(simulated.CELL), simulated.CELL, arrow.column(cells.max() - cells))
+    return made.set_column(names.index(CELL), CELL, arrow.column(cells.max() - cells))
 
 
 def in_doubles(values: Any, whole: bool) -> Any:
@@ -50,7 +55,18 @@ def in_doubles(values: Any, whole: bool) -> Any:
 def in_full_weeks(name: str) -> AbstractContextManager[Any]:
     """Weeks as DuckDB counts them: seven days each."""
     wrong = {"": "CAST(date_diff('day', {0}, {1}) // 7 AS BIGINT)"}
-    return mock.patch.dict(table.TABLE, {name: [dataclasses.replace(line, spelling=wrong) for line in table.TABLE[name]]})
+    return mock.patch.dict(
+        table.TABLE, {name: [dataclasses.replace(line, spelling=wrong) for line in table.TABLE[name]]}
+    )
+
+
+@contextmanager
+def without_null(*modules: Any) -> Iterator[None]:
+    """No key has a group of NULL."""
+    with ExitStack() as stack:
+        for module in modules:
+            stack.enter_context(mock.patch.object(module, "has_null_group", lambda key: False))
+        yield
 
 
 DRAWS = simulated._draws_table
@@ -65,7 +81,7 @@ FAULTS: dict[str, Fault] = {
     "draws of counts are not whole": (lambda: mock.patch.object(simulated, "_as_answered", in_doubles), "whole"),
     "a unit's sum of nothing is 2^62": (lambda: mock.patch.object(unit_aggregates, "capped", least_of_nothing), "per unit"),
     "NULL is no group of a boolean":
-        (lambda: mock.patch.object(public_groups, "has_null_group", lambda key: False), "statement"),
+        (lambda: without_null(public_groups, trial), "statement"),
     "weeks are seven days": (lambda: in_full_weeks("date_diff_week"), "weeks"),
     "a CASE says all that its branches can": (lambda: mock.patch.object(keys, "_said", lambda e, parts, listed: listed), "statement"),
     "nothing is said of empty groups": (lambda: mock.patch.object(misleading, "added_up", lambda plan: ()), "emptied"),
@@ -75,11 +91,9 @@ FAULTS: dict[str, Fault] = {
 @pytest.fixture(autouse=True)
 def forgetful() -> Iterator[None]:
     """What was derived under a fault is not kept for other tests."""
-    for one in (keys.public_values, null_groups.has_null_group):
-        one.cache_clear()
+    keys.public_values.cache_clear()
     yield
-    for one in (keys.public_values, null_groups.has_null_group):
-        one.cache_clear()
+    keys.public_values.cache_clear()
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -121,7 +121,7 @@ def public_values(expression: Expression) -> tuple[Value, ...] | None:
 def _said(
     expression: Expression, parts: Mapping[Expression, tuple[Value, ...]] | None, listed: Sequence[Value]
 ) -> Sequence[Value]:
-    """Those of some values that an expression takes for any public values of its parts; all of them if nobody can tell."""
+    """Those of some values that an expression takes for public values of its parts; all if nobody can tell."""
     if not parts:
         return listed
     domains = [(*values, None) if part.span.nullable else values for part, values in parts.items()]

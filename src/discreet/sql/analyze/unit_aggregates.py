@@ -87,7 +87,11 @@ def _count(
     if isinstance(node, exp.CountIf):
         flag = fn.call("to_integer", binder.condition(node.this))
         assert flag is not None
-        return UnitAggregate(in_dialects(TRUE_ONES, ""), filtered(flag, condition), most), Type.INTEGER, some.null()
+        return (
+            UnitAggregate(in_dialects(TRUE_ONES, ""), filtered(flag, condition), most),
+            Type.INTEGER,
+            some.null(),
+        )
     distinct = isinstance(node.this, exp.Distinct)
     inner = node.this.expressions[0] if distinct else node.this
     if inner is None or isinstance(inner, exp.Star):

@@ -14,7 +14,13 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import WindowCall
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
-from discreet.sql.analyze.unit_aggregates import TRUE_ONES, in_dialects, read_unit_aggregate, sum_sql, summable
+from discreet.sql.analyze.unit_aggregates import (
+    TRUE_ONES,
+    in_dialects,
+    read_unit_aggregate,
+    sum_sql,
+    summable,
+)
 from discreet.sql.analyze.unit_columns import HERE, copied, placed
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.expressions.span import Span
