@@ -253,7 +253,9 @@ SELECT sex, state, COUNT(*) AS n FROM people GROUP BY GROUPING SETS ((sex), (sta
 SELECT 'all' AS what, COUNT(*) AS n FROM people GROUP BY 'all';
 
 -- # doubled: two columns of one name
-SELECT COUNT(*), COUNT(*) FROM people;
+SELECT sex AS k, COUNT(*) AS n, COUNT(income) AS n FROM people GROUP BY k ORDER BY k;
+-- truth
+SELECT sex AS k, COUNT(*) AS n, COUNT(income) AS n_1 FROM people GROUP BY k ORDER BY k;
 
 -- # alias: an alias that hides a column, in HAVING
 SELECT state, AVG(age) AS age FROM people GROUP BY state HAVING age > 50 ORDER BY state;

@@ -7,7 +7,7 @@ CREATE TABLE students AS SELECT CAST(i AS BIGINT) AS student_id, CAST(draw(i, 'y
   [pick(i, 'l1', ['chess', 'choir', 'rowing']), pick(i, 'l2', ['debate', 'drama'])] AS clubs
 FROM range(1000) AS t(i);
 CREATE TABLE marks AS SELECT CAST(s AS BIGINT) AS student_id, ['algebra', 'biology', 'chemistry', 'drawing', 'ethics', 'french'][n + 1]
-    AS course, CAST(draw(s * 8 + n, 'm', 101) AS INTEGER) AS mark, draw(s * 8 + n, 'p', 10) > 0 AS present,
+    AS course, CAST(draw(s * 8 + n, 'm', 101) AS INTEGER) AS mark, CASE WHEN draw(s * 8 + n, 'pn', 40) > 0 THEN draw(s * 8 + n, 'p', 10) > 0 END AS present,
   CASE WHEN draw(s * 8 + n, 'nul', 12) = 0 THEN NULL ELSE CAST(draw(s * 8 + n, 'h', 400) AS DOUBLE) / 10 END AS hours
 FROM range(1000) AS t(s), range(6) AS u(n);
 CREATE TABLE items AS SELECT * FROM (VALUES ('pencil', 'write', 0.5), ('pen', 'write', 1.5), ('scissors', 'cut', 4.0), ('ruler', 'measure', 2.0),

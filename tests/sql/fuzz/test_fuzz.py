@@ -17,8 +17,8 @@ from tests.sql.fuzz import cases
 from tests.sql.fuzz.bench import LATER
 
 DEEP = bool(os.environ.get("DISCREET_DEEP"))
-FIRST, LAST = map(int, os.environ.get("DISCREET_FUZZ", f"0:{20_000 if DEEP else 240}").split(":"))
-SHARDS = 4 if LAST - FIRST <= 1000 else 40
+FIRST, LAST = map(int, os.environ.get("DISCREET_FUZZ", f"0:{20_000 if DEEP else 200}").split(":"))
+SHARDS = 8 if LAST - FIRST <= 1000 else 40
 
 
 pytestmark = pytest.mark.skipif(
@@ -35,7 +35,7 @@ def test_random_questions_are_answered_as_duckdb_answers_them(shard: int) -> Non
 def test_few_questions_are_refused() -> None:
     """Else a fuzzer that is refused everything would find nothing."""
     cases.REFUSALS.clear()
-    asked = range(100_000, 100_060)
+    asked = range(100_000, 100_040)
     assert [one for one in map(cases.problem, asked) if one] == []
     known = sum(many for cause, many in cases.REFUSALS.items() if cases.NO_GROUP not in cause)
     assert known <= len(asked) / 20, cases.REFUSALS
