@@ -12,7 +12,7 @@ from discreet.policy.problems import Problem, complain, instead
 from discreet.policy.values import KeyReference
 
 if TYPE_CHECKING:
-    from discreet.policy.model import ColumnPolicy, Policy, TablePolicy
+    from discreet.policy.declarations import ColumnPolicy, TablePolicy
 
 
 class SchemaColumn(Protocol):
@@ -30,10 +30,10 @@ class SchemaColumn(Protocol):
 RENAME = "Rename one of them in the source, for instance through a view."
 
 
-def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
+def check(tables: Mapping[str, TablePolicy], schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
     """Compare; see `Policy.check`."""
     problems: list[Problem] = []
-    for name, table in policy.tables.items():
+    for name, table in tables.items():
         place = f"tables.{name}"
         sources = meant(name, schemas)
         if len(sources) != 1:
