@@ -10,9 +10,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 from unittest import mock
@@ -24,6 +25,7 @@ import sqlglot
 from benchmarks.corpus.data import EPSILON, Data
 from benchmarks.corpus.question import Question
 from discreet.errors import DiscreetError, QueryRefused
+from discreet.mechanisms import LaplaceVector, ThresholdedCounts
 
 RIGHT, WRONG = "right", "wrong"
 REFUSED, NEEDLESS = "refused with reason", "refused without need"
@@ -59,10 +61,10 @@ def without_noise(exact: Any, scale: object) -> Any:
 @contextmanager
 def silence() -> Iterator[None]:
     """Leave the noise out."""
-    with (
-        mock.patch("discreet.mechanisms.laplace_vector.add_laplace", without_noise),
-        mock.patch("discreet.mechanisms.threshold.add_laplace", without_noise),
-    ):
+    drawing = [import_module(one.__module__) for one in (LaplaceVector, ThresholdedCounts)]
+    with ExitStack() as stack:
+        for module in drawing:
+            stack.enter_context(mock.patch.object(module, "add_laplace", without_noise))
         yield
 
 

@@ -9,7 +9,8 @@ Each begins with a line `-- # name: what it asks`. Lines of options follow, `-- 
     -- within 0.5           how far numbers may be from the truth: a quantile lies on a grid
 
 The statement comes then. A line `-- truth` is followed by the statement whose answer by plain DuckDB is expected, where
-that is another one: public groups without rows are answered, and MIN and MAX are quantiles.
+that is another one: public groups without rows are answered, and MIN and MAX are quantiles. A line
+`-- instead` is followed by the statement that the refusal proposes, which must be answered.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Question:
         delta: for groups that are found.
         max_rows: as for `Session.sql`.
         max_groups: as for `Session.sql`.
+        instead: what its refusal proposes; empty where nothing is written down.
     """
 
     source: str
@@ -52,6 +54,7 @@ class Question:
     delta: Fraction | None = None
     max_rows: int | None = None
     max_groups: int | None = None
+    instead: str = ""
 
 
 def read(folder: Path) -> list[Question]:
@@ -67,7 +70,10 @@ def _question(source: str, name: str, words: str, body: str) -> Question:
     while lines and (match := OPTION.match(lines[0])):
         options[match[1]] = match[2]
         lines.pop(0)
-    sql, _, truth = (part.strip().removesuffix(";") for part in "\n".join(lines).partition("\n-- truth\n"))
+    whole, _, instead = (
+        part.strip().removesuffix(";") for part in "\n".join(lines).partition("\n-- instead\n")
+    )
+    sql, _, truth = (part.strip().removesuffix(";") for part in whole.partition("\n-- truth\n"))
     assert sql, name
     reason = options.get("no answer", "")
     assert not reason or reason in REASONS, (name, reason)
@@ -76,4 +82,5 @@ def _question(source: str, name: str, words: str, body: str) -> Question:
         Fraction(options["delta"]) if "delta" in options else None,
         int(options["max_rows"]) if "max_rows" in options else None,
         int(options["max_groups"]) if "max_groups" in options else None,
+        instead,
     )  # fmt: skip

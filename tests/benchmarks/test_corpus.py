@@ -17,6 +17,7 @@ from benchmarks.corpus.judge import NEEDLESS, REFUSED, RIGHT, WRONG, Verdict, di
 from benchmarks.corpus.question import Question, read
 from benchmarks.corpus.reasons import REASONS
 
+from discreet.errors import QueryRefused
 from discreet.sql.measures.measure import Measure
 from tests.sql.fuzz.bench import LATER
 
@@ -43,6 +44,19 @@ def test_no_answer_is_wrong(verdicts: list[Verdict]) -> None:
 def test_what_is_refused_proposes_a_way_on(verdicts: list[Verdict]) -> None:
     refused = [one for one in verdicts if one.verdict in (REFUSED, NEEDLESS)]
     assert [one.question.name for one in refused if not (one.why and one.fix)] == []
+
+
+@pytest.mark.parametrize("folder", sources(), ids=lambda folder: folder.name)
+def test_what_refusals_propose_is_answered(folder: Path) -> None:
+    """The statement that follows the words of a refusal is accepted, and the question itself is not."""
+    asked = [one for one in read(folder) if one.instead]
+    session = load(folder).session if asked else None
+    for one in asked:
+        assert session is not None
+        with pytest.raises(QueryRefused) as refused:
+            session.preview(one.sql, 1)
+        assert refused.value.fix, one.name
+        assert session.preview(one.instead, 1).epsilon == 1, one.name
 
 
 def test_there_are_three_hundred_questions_each_with_a_name_of_its_own() -> None:

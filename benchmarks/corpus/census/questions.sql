@@ -153,6 +153,8 @@ SELECT SUM(DISTINCT age) AS s FROM people;
 -- # jobs: people by job, which nobody declared
 -- no answer groups
 SELECT job, COUNT(*) AS n FROM people GROUP BY job;
+-- instead
+SELECT CASE WHEN job = 'cook' THEN 'cook' ELSE 'other' END AS job, COUNT(*) AS n FROM people GROUP BY 1;
 
 -- # found jobs: the same, found for a delta
 -- delta 1/1000000
@@ -197,22 +199,32 @@ SELECT arg_max(job, income) AS job FROM people;
 -- # jobs as a list: all jobs in one text
 -- no answer texts
 SELECT string_agg(job, ', ') AS jobs FROM people;
+-- instead
+SELECT COUNT(job) AS jobs FROM people;
 
 -- # rows: some people
 -- no answer rows
 SELECT age, income FROM people LIMIT 5;
+-- instead
+SELECT COUNT(*) FROM people LIMIT 5;
 
 -- # sample: the mean age of a sample of rows
 -- no answer chance
 SELECT AVG(age) AS age FROM people USING SAMPLE 10%;
+-- instead
+SELECT AVG(age) AS age FROM people;
 
 -- # random: people chosen by chance
 -- no answer chance
 SELECT COUNT(*) AS n FROM people WHERE random() < 0.5;
+-- instead
+SELECT COUNT(*) AS n FROM people;
 
 -- # this year: people by age as of today
 -- no answer chance
 SELECT COUNT(*) AS n FROM people WHERE born > current_date - INTERVAL 40 YEAR;
+-- instead
+SELECT COUNT(*) AS n FROM people WHERE born > DATE '2024-06-30' - INTERVAL 40 YEAR;
 
 -- # rank: people by the rank of their income
 -- no answer order
@@ -221,6 +233,8 @@ SELECT COUNT(*) AS n FROM (SELECT sex, rank() OVER (ORDER BY income DESC) AS r F
 -- # quartile: the mean age of the poorest quarter
 -- no answer order
 SELECT AVG(age) AS age FROM (SELECT age, ntile(4) OVER (ORDER BY income) AS q FROM people) AS x WHERE q = 1;
+-- instead
+SELECT AVG(age) AS age FROM people WHERE income <= 25000;
 
 -- # neighbours: pairs of people of one job
 -- no answer pairs
@@ -229,6 +243,8 @@ SELECT COUNT(*) AS n FROM people AS a JOIN people AS b ON a.job = b.job;
 -- # no limit: the mean of a number that has none
 -- no answer limits
 SELECT AVG(length(job)) AS l FROM people;
+-- instead
+SELECT AVG(clamp(length(job), 0, 100)) AS l FROM people;
 
 -- # limited: the same with a limit
 SELECT AVG(clamp(length(job), 0, 10)) AS l FROM people;
@@ -291,6 +307,8 @@ SELECT 'men', AVG(age) FROM people WHERE sex = 'male' ORDER BY who;
 -- # parameters: a placeholder
 -- no answer failing
 SELECT COUNT(*) AS n FROM people WHERE age > $1;
+-- instead
+SELECT COUNT(*) AS n FROM people WHERE age > 65;
 
 -- # update: changing the data
 -- no answer outside

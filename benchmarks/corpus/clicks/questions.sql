@@ -10,6 +10,8 @@ SELECT SUM(AdvEngineID) AS s, COUNT(*) AS n, AVG(ResolutionWidth) AS w FROM hits
 -- # 04: the average of a number that identifies people
 -- no answer limits
 SELECT AVG(UserID) AS u FROM hits;
+-- instead
+SELECT AVG(clamp(UserID, 0, 100)) AS u FROM hits;
 
 -- # 05: how many users there are
 SELECT COUNT(DISTINCT UserID) AS users FROM hits;
@@ -63,6 +65,8 @@ ORDER BY c DESC, 1, 2 LIMIT 10;
 -- # 16: the busiest users
 -- no answer unit
 SELECT UserID, COUNT(*) AS c FROM hits GROUP BY UserID ORDER BY c DESC LIMIT 10;
+-- instead
+SELECT n, COUNT(*) AS users FROM (SELECT UserID, COUNT(*) AS n FROM hits GROUP BY UserID) AS u WHERE n BETWEEN 15 AND 20 GROUP BY n;
 
 -- # 17: the busiest pairs of user and phrase
 -- no answer unit
@@ -80,6 +84,8 @@ LIMIT 10;
 -- # 20: the rows of one user
 -- no answer rows
 SELECT UserID FROM hits WHERE UserID = 4000000017;
+-- instead
+SELECT COUNT(*) FROM hits WHERE UserID = 4000000017;
 
 -- # 21: pages whose address names a search engine
 SELECT COUNT(*) AS n FROM hits WHERE URL LIKE '%google%';
@@ -99,6 +105,8 @@ WHERE Title LIKE '%Google%' AND URL NOT LIKE '%.google.%' AND SearchPhrase <> ''
 -- # 24: the earliest rows
 -- no answer rows
 SELECT * FROM hits WHERE URL LIKE '%google%' ORDER BY EventTime LIMIT 10;
+-- instead
+SELECT COUNT(*) FROM hits WHERE URL LIKE '%google%';
 
 -- # 25: phrases of the earliest rows
 -- no answer rows
@@ -116,6 +124,8 @@ HAVING COUNT(*) > 100 ORDER BY l DESC LIMIT 25;
 -- no answer limits
 SELECT CounterID, AVG(STRLEN(URL)) AS l, COUNT(*) AS c FROM hits WHERE URL <> '' GROUP BY CounterID
 HAVING COUNT(*) > 100 ORDER BY l DESC LIMIT 25;
+-- instead
+SELECT CounterID, AVG(clamp(STRLEN(URL), 0, 100)) AS l FROM hits WHERE URL <> '' GROUP BY CounterID;
 
 -- # 29: referring sites by a pattern, found for a delta
 -- delta 1/1000000

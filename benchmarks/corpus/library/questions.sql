@@ -130,6 +130,8 @@ SELECT hour(checkout_time) AS h, COUNT(*) AS n FROM checkouts GROUP BY h ORDER B
 -- # names: the names of members
 -- no answer rows
 SELECT name FROM members WHERE age < 18;
+-- instead
+SELECT COUNT(*) FROM members WHERE age < 18;
 
 -- # top readers: who reads most
 -- no answer unit
@@ -139,3 +141,5 @@ SELECT name, COUNT(*) AS n FROM members JOIN checkouts ON id = member_id GROUP B
 -- no answer pairs
 SELECT COUNT(*) AS n FROM checkouts AS a JOIN checkouts AS b ON a.book = b.book AND a.member_id <> b.member_id
   AND a.checkout_time::DATE = b.checkout_time::DATE;
+-- instead
+SELECT COUNT(*) AS n FROM checkouts AS a JOIN checkouts AS b ON a.member_id = b.member_id AND a.book = b.book;

@@ -10,6 +10,8 @@ SELECT COUNT(*) AS n FROM members WHERE joindate >= '2012-09-01';
 -- # names: members who joined since a day, by name
 -- no answer rows
 SELECT memid, surname, joindate FROM members WHERE joindate >= '2012-09-01';
+-- instead
+SELECT COUNT(*) FROM members WHERE joindate >= '2012-09-01';
 
 -- # surnames: the first surnames
 -- no answer rows
@@ -106,6 +108,8 @@ SELECT date_trunc('month', paid) AS m, how, SUM(amount) AS total, AVG(amount) AS
 -- # best payers: members who paid more than others
 -- no answer unit
 SELECT memid, SUM(amount) AS total FROM payments GROUP BY memid HAVING SUM(amount) > 50 ORDER BY total DESC;
+-- instead
+SELECT SUM(amount) AS total FROM payments;
 
 -- # large payers: how many members paid more than forty in all
 SELECT COUNT(*) AS n FROM (SELECT memid, SUM(amount) AS total FROM payments GROUP BY memid) AS p WHERE total > 40;

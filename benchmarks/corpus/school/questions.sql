@@ -110,10 +110,14 @@ SELECT course, RANK() OVER (ORDER BY AVG(mark) DESC) AS place FROM marks GROUP B
 -- # list of students: who is in a class
 -- no answer rows
 SELECT student_id, year FROM students WHERE subject = 'law' AND year = 4;
+-- instead
+SELECT COUNT(*) FROM students WHERE subject = 'law' AND year = 4;
 
 -- # best student: the student with the best mean
 -- no answer unit
 SELECT student_id, AVG(mark) AS m FROM marks GROUP BY student_id ORDER BY m DESC LIMIT 1;
+-- instead
+SELECT AVG(m) AS m FROM (SELECT student_id, AVG(mark) AS m FROM marks GROUP BY student_id) AS s;
 
 -- # explain: what a question would do
 EXPLAIN SELECT COUNT(*) AS n FROM students;

@@ -167,3 +167,5 @@ SELECT column_name FROM duckdb_columns() WHERE table_name = 'prices' ORDER BY co
 -- # farthest ride: the longest ride
 -- no answer rows
 SELECT rider, miles FROM rides ORDER BY miles DESC LIMIT 1;
+-- instead
+SELECT MAX(miles) AS miles FROM rides;

@@ -111,10 +111,14 @@ WHERE first < DATE '1994-01-01' GROUP BY y ORDER BY y;
 -- # one customer: what a named customer bought
 -- no answer rows
 SELECT ordered, price FROM sales WHERE custkey = 17;
+-- instead
+SELECT COUNT(*) FROM sales WHERE custkey = 17;
 
 -- # dearest line: the line with the greatest price
 -- no answer rows
 SELECT * FROM sales ORDER BY price DESC LIMIT 1;
+-- instead
+SELECT MAX(price) AS price FROM sales;
 
 -- # best customers: the ten customers with the greatest revenue
 -- no answer unit

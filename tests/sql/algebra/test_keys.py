@@ -11,6 +11,7 @@ import pytest
 import discreet as dp
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra import trial
+from discreet.sql.plan.planner import plan
 
 DATA = pa.table({"city": ["A"], "educ": [1], "d": [dt.date(2024, 2, 28)], "note": ["x"]})
 TOWNS = pa.table({"city": ["A", "B", "C"], "state": ["S1", "S1", "S2"]})
@@ -32,7 +33,7 @@ def opened() -> dp.Session:
 
 
 def groups(session: dp.Session, sql: str) -> list[object]:
-    (release,) = session._plan(sql, Fraction(1)).releases
+    (release,) = plan(sql, session._catalog, Fraction(1)).releases
     return list(ks.table(release.keys)["k0"].to_pylist())
 
 

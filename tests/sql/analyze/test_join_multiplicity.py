@@ -10,6 +10,7 @@ from sqlglot import exp
 
 import discreet as dp
 from discreet.sql.analyze import join_multiplicity
+from discreet.sql.plan.planner import plan
 
 VISITS = pa.table({"who": [1, 1, 2], "cost": [1, 2, 3]})
 TESTS = pa.table({"who": [1, 2, 2], "p": [1, 5, 6]})
@@ -29,7 +30,7 @@ def cap(where: str) -> int:
     session = dp.protect({"visits": VISITS, "tests": TESTS}, policy=policy)
     right = "SELECT who AS sid, p FROM tests"
     sql = f"SELECT COUNT(*) AS n FROM visits AS t JOIN ({right}) AS s ON t.who = s.sid WHERE {where}"
-    (release,) = session._plan(sql, Fraction(1)).releases
+    (release,) = plan(sql, session._catalog, Fraction(1)).releases
     return release.parts[0].cap
 
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 import discreet as dp
 from discreet.sql.finish.postprocess import Answered, finish
 from discreet.sql.lower.run import Noisy, exact_integers
-from discreet.sql.plan.planner import NO_LIMITS, Limits
+from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
 
 LATER = find_spec("discreet.sql.algebra.null_groups") is None
 """Whether groups are as they were before NULL was one of them, and before keys were traced through every sub-query."""
@@ -96,9 +96,9 @@ def bench() -> Bench:
 def answered(sql: str, limits: Limits = NO_LIMITS, epsilon: Fraction = EPSILON) -> Answered:
     """The answer to a question as it would be if the noise were zero, with intervals for the noise of `epsilon`."""
     session = bench().session
-    plan = session._plan(sql, epsilon, limits)
-    noisy = [Noisy(one, exact_integers(one, session._engine, SALT)) for one in plan.releases]
-    return finish(plan, noisy, session._catalog.public, 0.95)
+    planned = plan(sql, session._catalog, epsilon, limits)
+    noisy = [Noisy(one, exact_integers(one, session._engine, SALT)) for one in planned.releases]
+    return finish(planned, noisy, session._catalog.public, 0.95)
 
 
 def plain(sql: str) -> pa.Table:

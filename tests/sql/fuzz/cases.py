@@ -25,7 +25,7 @@ from discreet.sql.finish import blockwise
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.inspect.misleading import misled
 from discreet.sql.lower.run import Noisy, exact_integers
-from discreet.sql.plan.planner import Limits
+from discreet.sql.plan.planner import Limits, plan
 
 NO_GROUP = "can have rows here"
 REFUSALS: Counter[str] = Counter()
@@ -281,11 +281,16 @@ def fair(seed: int) -> str:
         "v, w, u": "AVG(w) AS s, SUM(u) AS t",
         "u, v": "SUM(u) AS s",
     }[items]
-    plan = session._plan(
-        f"SELECT v, COUNT(*) AS n, {sums} FROM data GROUP BY v ORDER BY v", EPSILON, Limits(most, None)
+    planned = plan(
+        f"SELECT v, COUNT(*) AS n, {sums} FROM data GROUP BY v ORDER BY v",
+        session._catalog,
+        EPSILON,
+        Limits(most, None),
     )
-    noisy = [Noisy(one, exact_integers(one, session._engine, rng.randrange(2**63))) for one in plan.releases]
-    counts = np.asarray(finish(plan, noisy, {}, 0.95).values.column("n").to_pylist(), float)
+    noisy = [
+        Noisy(one, exact_integers(one, session._engine, rng.randrange(2**63))) for one in planned.releases
+    ]
+    counts = np.asarray(finish(planned, noisy, {}, 0.95).values.column("n").to_pylist(), float)
     share = most / values
     away = np.abs(counts - units * share) / np.sqrt(units * share * (1 - share))
     if counts.sum() != units * most:
@@ -306,10 +311,10 @@ def emptied(seed: int) -> str:
     first = keys.split(",")[0]
     sql = f"SELECT k, {rng.choice(['SUM', 'AVG'])}(n) AS s FROM (SELECT {first} AS k, COUNT(*) AS n FROM t GROUP BY {keys}) AS r GROUP BY k"
     session = bench().session
-    plan = session._plan(sql, EPSILON)
+    planned = plan(sql, session._catalog, EPSILON)
     values = answered(sql).values
-    cells = f"{sum(release.cells for release in plan.releases):,}"
-    said = misled(plan, values, 0.95, whole=True)
+    cells = f"{sum(release.cells for release in planned.releases):,}"
+    said = misled(planned, values, 0.95, whole=True)
     return "" if any(cells in one for one in said) else f"nothing is said of {cells} groups: {said}\n{sql}"
 
 
