@@ -13,6 +13,7 @@ from tests.sql.fuzz import cases
 from tests.sql.fuzz.bench import LATER
 
 from discreet import arrow
+from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys, public_groups, trial
 from discreet.sql.analyze import join_multiplicity, unit_aggregates
 from discreet.sql.functions import table
@@ -20,7 +21,6 @@ from discreet.sql.inspect import misleading
 from discreet.sql.intervals import simulated
 from discreet.sql.intervals.bands import Banded
 from discreet.sql.lower import contribution_bounding
-from discreet.sql.lower.run import CELL
 
 pytestmark = pytest.mark.skipif(LATER, reason="the faults are planted in what is not there yet")
 MOST = 60
