@@ -118,8 +118,3 @@ SELECT COUNT(*) FROM students WHERE subject = 'law' AND year = 4;
 SELECT student_id, AVG(mark) AS m FROM marks GROUP BY student_id ORDER BY m DESC LIMIT 1;
 -- instead
 SELECT AVG(m) AS m FROM (SELECT student_id, AVG(mark) AS m FROM marks GROUP BY student_id) AS s;
-
--- # explain: what a question would do
-EXPLAIN SELECT COUNT(*) AS n FROM students;
--- truth
-SELECT 1 AS explain WHERE FALSE;
