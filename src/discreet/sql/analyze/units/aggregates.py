@@ -31,6 +31,9 @@ LARGEST = Fraction(2) ** 1023
 MOST_TOTAL = 2**93
 """No sum of integers of 30 bits over the rows of a unit is larger."""
 
+TRUE_ONES = "(CASE WHEN COUNT({x}){over} > 0 THEN COUNT(NULLIF({x}, 0)){over} END)"
+"""How many of some flags are 1: NULL where all are NULL, as COUNT_IF is in DuckDB; a COUNT with FILTER is 0 there."""
+
 
 def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[UnitAggregate, Type, Span]:
     """Read an aggregate over the rows of one unit.
@@ -80,8 +83,13 @@ def _count(
     some, one = Span(Fraction(0), None, nullable=False), Literal(1, Type.INTEGER)
     spelling = {"": "COUNT({0})"}
     if isinstance(node, exp.CountIf):
-        counted: Expression = fn.case([(binder.condition(node.this), one)], Literal(None, Type.INTEGER))
-        return UnitAggregate(spelling, filtered(counted, condition), most), Type.INTEGER, some
+        flag = fn.call("to_integer", binder.condition(node.this))
+        assert flag is not None
+        return (
+            UnitAggregate(in_dialects(TRUE_ONES, ""), filtered(flag, condition), most),
+            Type.INTEGER,
+            some.null(),
+        )
     distinct = isinstance(node.this, exp.Distinct)
     inner = node.this.expressions[0] if distinct else node.this
     if inner is None or isinstance(inner, exp.Star):

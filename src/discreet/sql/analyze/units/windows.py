@@ -14,7 +14,13 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import WindowCall
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
-from discreet.sql.analyze.units.aggregates import in_dialects, read_unit_aggregate, sum_sql, summable
+from discreet.sql.analyze.units.aggregates import (
+    TRUE_ONES,
+    in_dialects,
+    read_unit_aggregate,
+    sum_sql,
+    summable,
+)
 from discreet.sql.analyze.units.columns import HERE, copied, placed
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.expressions.span import Span
@@ -150,7 +156,9 @@ def _aggregated(
         sql, kind, span = sum_sql(isinstance(function, exp.Avg), argument, step)
         spelling, args = in_dialects(sql, " {over}"), (argument,)
     else:
+        counted = isinstance(function, exp.CountIf)
         spelling = {dialect: f"{text} {{over}}" for dialect, text in aggregate.spelling.items()}
+        spelling = in_dialects(TRUE_ONES, " {over}") if counted else spelling
         args = () if aggregate.argument is None else (aggregate.argument,)
     if "DISTINCT" in spelling[""]:
         raise refuse(function, "DISTINCT is not supported in a window.", "Group by the unit in a sub-query.")
