@@ -15,11 +15,12 @@ from tests.sql.fuzz.bench import LATER
 from discreet import arrow
 from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys, public_groups, trial
-from discreet.sql.analyze import join_multiplicity, unit_aggregates
+from discreet.sql.analyze import join_multiplicity
+from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.functions import table
 from discreet.sql.inspect import misleading
-from discreet.sql.intervals import simulated
-from discreet.sql.intervals.bands import Banded
+from discreet.sql.intervals.bands.banded import Banded
+from discreet.sql.intervals.simulation import simulated
 from discreet.sql.lower import contribution_bounding
 
 pytestmark = pytest.mark.skipif(LATER, reason="the faults are planted in what is not there yet")
