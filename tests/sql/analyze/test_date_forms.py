@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from fractions import Fraction
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -34,7 +35,9 @@ WEATHER = pa.table(
     ("pickup >= (SELECT MAX(at) FROM weather)", 2),
 ])  # fmt: skip
 def test_they_are_compared(where: str, rows: int) -> None:
-    policy = dp.Policy(budget=1, tables={"rides": {"privacy_unit": "row"}, "weather": {"public": True}})  # type: ignore[arg-type]
+    tables = {"rides": {"privacy_unit": "row"}, "weather": {"public": True}}
+    declared: dict[str, Any] = {"budget": 1, "tables": tables}
+    policy = dp.Policy(**declared)
     session = dp.protect({"rides": RIDES, "weather": WEATHER}, policy=policy)
     planned = plan(f"SELECT COUNT(*) AS n FROM rides WHERE {where}", session._catalog, Fraction(1))
     noisy = [Noisy(one, exact_integers(one, session._engine, 3)) for one in planned.releases]
