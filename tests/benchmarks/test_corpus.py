@@ -19,7 +19,6 @@ from benchmarks.corpus.reasons import REASONS
 
 from discreet.errors import QueryRefused
 from discreet.sql.measures.measure import Measure
-from tests.sql.fuzz.bench import LATER
 
 PART = 5
 """One question in so many is asked."""
@@ -35,7 +34,6 @@ def verdicts(request: pytest.FixtureRequest) -> list[Verdict]:
     return [judge(question, data) for question in part(request.param)]
 
 
-@pytest.mark.skipif(LATER, reason="NULL is a group of the corpus, and not of the answers yet")
 def test_no_answer_is_wrong(verdicts: list[Verdict]) -> None:
     assert len(verdicts) > 2
     assert [(one.question.name, one.why) for one in verdicts if one.verdict == WRONG] == []

@@ -42,7 +42,7 @@ def groups(session: dp.Session, sql: str) -> list[object]:
     ("monthname(d)", ["February", "March"]),
     ("CASE WHEN city IN ('A', 'B') THEN city ELSE 'other' END", ["A", "B", "other"]),
     ("CASE WHEN educ > 3 THEN 'high' WHEN educ > 1 THEN 'middle' ELSE 'low' END", ["middle", "low"]),
-    ("CASE WHEN note > 'k' THEN city ELSE 'other' END", ["A", "B", "C", "other"]),
+    ("CASE WHEN note > 'k' THEN city ELSE 'other' END", ["A", "B", "C", "other", None]),
 ])  # fmt: skip
 def test_branches_that_no_public_value_takes_are_no_groups(
     session: dp.Session, key: str, expected: list[object]
@@ -59,3 +59,16 @@ def test_tables_that_an_equality_joins_are_tried_though_their_product_is_large(
     assert groups(session, sql) == ["A", "B"]
     monkeypatch.setattr(trial, "most_alike", lambda data, names: len(data))
     assert groups(opened(), sql) == ["A", "B", "C"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"), [({"b": [False, True]}, [False, True]), ({}, [False, True, None])]
+)
+def test_null_is_a_group_of_a_boolean_unless_the_policy_lists_its_keys(
+    keys: dict[str, list[bool]], expected: list[object]
+) -> None:
+    table = pa.table({"id": [1, 2], "b": [True, None]})
+    with dp.protect(
+        table, table="t", privacy_unit="id", max_rows=1, keys=keys, budget=1, ledger=":memory:"
+    ) as one:
+        assert one.sql("SELECT b, COUNT(*) AS n FROM t GROUP BY b", epsilon=1).to_dict()["b"] == expected

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
 import duckdb
@@ -22,8 +21,6 @@ from discreet.sql.finish.postprocess import Answered, finish
 from discreet.sql.lower.run import Noisy, exact_integers
 from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
 
-LATER = find_spec("discreet.sql.algebra.null_groups") is None
-"""Whether groups are as they were before NULL was one of them, and before keys were traced through every sub-query."""
 EPSILON = Fraction(100)
 SALT = 5
 MAX_ROWS, ROWS_OF_S = 6, 3

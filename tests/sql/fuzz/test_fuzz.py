@@ -14,16 +14,10 @@ import os
 
 import pytest
 from tests.sql.fuzz import cases
-from tests.sql.fuzz.bench import LATER
 
 DEEP = bool(os.environ.get("DISCREET_DEEP"))
 FIRST, LAST = map(int, os.environ.get("DISCREET_FUZZ", f"0:{20_000 if DEEP else 200}").split(":"))
 SHARDS = 8 if LAST - FIRST <= 1000 else 40
-
-
-pytestmark = pytest.mark.skipif(
-    LATER, reason="without groups of NULL, and keys behind windows and unions, much differs"
-)
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))

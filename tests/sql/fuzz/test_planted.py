@@ -10,7 +10,6 @@ from unittest import mock
 
 import pytest
 from tests.sql.fuzz import cases
-from tests.sql.fuzz.bench import LATER
 
 from discreet import arrow
 from discreet.release.noisy_schema import CELL
@@ -23,7 +22,6 @@ from discreet.sql.intervals.bands.banded import Banded
 from discreet.sql.intervals.simulation import simulated
 from discreet.sql.lower import contribution_bounding
 
-pytestmark = pytest.mark.skipif(LATER, reason="the faults are planted in what is not there yet")
 MOST = 60
 """So many cases of a kind are asked until a planted fault shows; each shows in far fewer."""
 

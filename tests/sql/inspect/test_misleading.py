@@ -59,7 +59,7 @@ def test_a_number_without_an_interval_says_so_beside_it(
     session: dp.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from discreet.sql.intervals import bands
-    from discreet.sql.intervals import simulated as drawn
+    from discreet.sql.intervals.simulation import simulated as drawn
 
     monkeypatch.setattr(drawn, "draws_for", lambda *_: 1)
     monkeypatch.setattr(bands, "MOST_CELLS", 0)

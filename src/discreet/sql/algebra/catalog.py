@@ -152,7 +152,7 @@ def _column(
         span = Span(*bounds)
     if rule is not None and rule.keys is not None:
         values = _keys(rule.keys, public, f"tables.{table}.columns.{column.name}.keys")
-        span = Span(span.lo, span.hi, True, of_values(values).domain)
+        span = Span(span.lo, span.hi, True, of_values(values).domain, listed=True)
     identity = column.identity if isinstance(column.identity, Identity) else None
     # What is shown of a unit is a function of the unit: never one of several values that are equal.
     told = is_unit and identity is not None and identity.kind == column.type.name
