@@ -58,11 +58,11 @@ def test_a_maximum_says_which_quantile_it_is(session: dp.Session) -> None:
 def test_a_number_without_an_interval_says_so_beside_it(
     session: dp.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.sql.intervals import bands
+    from discreet.sql.intervals.bands import banded
     from discreet.sql.intervals.simulation import simulated as drawn
 
     monkeypatch.setattr(drawn, "draws_for", lambda *_: 1)
-    monkeypatch.setattr(bands, "MOST_CELLS", 0)
+    monkeypatch.setattr(banded, "MOST_CELLS", 0)
     release = session.sql("SELECT year, COUNT(*) / (1000.5 + SUM(age)) AS share FROM data GROUP BY year", 10)
     assert release.without == ("share",)
     assert all(line.endswith("± ?") for line in repr(release).split("\n")[2:12])
