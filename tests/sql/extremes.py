@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.connection import connect, make_total
+from discreet.engines.duckdb.connection import connect, make_total
 from discreet.engines.schema import Type
 from discreet.sql.algebra.catalog import scan_of
 from discreet.sql.algebra.keys import arrow_type

@@ -23,7 +23,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from discreet import far
-from discreet.engines.connection import connect, make_total
+from discreet.engines.duckdb.connection import connect, make_total
 from discreet.engines.schema import ColumnSchema, Type
 from discreet.errors import QueryRefused
 from discreet.mechanisms import threshold

@@ -19,10 +19,11 @@ from tests.sql.equal_pairs import PAIRS, Pair, groups, lacking, load
 from tests.sql.harness import no_noise
 
 import discreet as dp
-from discreet.engines import duckdb as duckdb_engine
-from discreet.engines import postgres_tables, spark
-from discreet.engines.connection import quote
+from discreet.engines.duckdb import engine as duckdb_engine
+from discreet.engines.duckdb.connection import quote
+from discreet.engines.postgres import tables as postgres_tables
 from discreet.engines.schema import Type
+from discreet.engines.spark import engine as spark
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import catalog, keys
 from discreet.sql.expressions.canonical import distinct

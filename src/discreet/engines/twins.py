@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from discreet.engines.connection import literal
+from discreet.engines.duckdb.connection import literal
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 from tests.sql.physical import benches, types
 from tests.sql.physical.totality import SALT
 
-from discreet.engines.abilities import physical
+from discreet.engines.capabilities import physical
 from discreet.engines.engine import Engine
 from discreet.engines.schema import Type
 from discreet.errors import EngineError

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.engines.duckdb.total import in_microseconds
 from discreet.engines.schema import Type
-from discreet.engines.total import in_microseconds
 from discreet.sql.algebra.keys import arrow_type
 
 if TYPE_CHECKING:

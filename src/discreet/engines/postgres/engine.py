@@ -15,10 +15,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from discreet import far
-from discreet.engines.connection import literal, quote
+from discreet.engines.duckdb.connection import literal, quote
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_integers, no_table, see_no_clash
-from discreet.engines.postgres_line import Line
-from discreet.engines.postgres_tables import Table, base, connect, find, fragment, in_utf8
+from discreet.engines.postgres.line import Line
+from discreet.engines.postgres.tables import Table, base, connect, find, fragment, in_utf8
 from discreet.engines.schema import TableSchema, Type
 from discreet.errors import EngineError, SourceError
 

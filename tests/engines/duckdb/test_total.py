@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.copies import Copies
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.duckdb.copies import Copies
 from discreet.engines.engine import in_batches
 from discreet.errors import EngineError, SourceError
 

@@ -16,11 +16,11 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.engines.abilities import opaque
+from discreet.engines.capabilities import opaque
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
-from discreet.engines.spark_quiet import quiet
-from discreet.engines.spark_units import identity_of
+from discreet.engines.spark.quiet import quiet
+from discreet.engines.spark.units import identity_of
 from discreet.engines.twins import see_no_twin_tables, see_no_twins
 from discreet.errors import SourceError
 

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines import beside, prepared
-from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.duckdb import DuckDBEngine, beside, prepared
 from discreet.errors import EngineError
 
 DATA = pa.table({"age": [at % 90 for at in range(300)], "ward": ["abc"[at % 3] for at in range(300)]})

@@ -7,7 +7,7 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.postgres_tables import connect, place_of
+from discreet.engines.postgres.tables import connect, place_of
 
 if TYPE_CHECKING:
     import psycopg

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from discreet.engines.connection import quote
+from discreet.engines.duckdb.connection import quote
 from discreet.engines.identity import Identity, NoIdentity, collated, hidden
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.abilities import opaque
-from discreet.engines.connection import literal, quote
-from discreet.engines.postgres_units import identity_of
+from discreet.engines.capabilities import opaque
+from discreet.engines.duckdb.connection import literal, quote
+from discreet.engines.postgres.units import identity_of
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import SourceError
 

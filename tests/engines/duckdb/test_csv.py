@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.connection import connect
-from discreet.engines.csv import import_csv
+from discreet.engines.duckdb.connection import connect
+from discreet.engines.duckdb.csv import import_csv
 from discreet.engines.schema import Type
 from discreet.engines.sources import open_source
 from discreet.errors import SourceError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from discreet.engines.connection import quote
+from discreet.engines.duckdb.connection import quote
 from discreet.engines.identity import Identity, NoIdentity, collated, hidden
 
 STORED = frozenset({"uuid", "timestamptz"})

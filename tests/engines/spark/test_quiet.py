@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from tests.servers import spark
 
-from discreet.engines import spark as engines
 from discreet.engines.spark import SparkEngine
-from discreet.engines.spark_quiet import LOGGERS
+from discreet.engines.spark import engine as engines
+from discreet.engines.spark.quiet import LOGGERS
 from discreet.errors import EngineError
 
 SALT = "1234567890123456789"

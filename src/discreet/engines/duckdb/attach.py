@@ -17,13 +17,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.connection import literal, make_total, quote
-from discreet.engines.csv import import_csv
-from discreet.engines.csv_text import header
-from discreet.engines.duckdb_units import BY_CODE_POINT
-from discreet.engines.footers import misfit
+from discreet.engines.duckdb.connection import literal, make_total, quote
+from discreet.engines.duckdb.csv import import_csv
+from discreet.engines.duckdb.csv_text import header
+from discreet.engines.duckdb.footers import misfit
+from discreet.engines.duckdb.total import total
+from discreet.engines.duckdb.units import BY_CODE_POINT
 from discreet.engines.schema import Type
-from discreet.engines.total import total
 from discreet.engines.twins import folded, of_parquet
 from discreet.errors import SourceError
 

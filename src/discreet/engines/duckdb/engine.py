@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from discreet import arrow
-from discreet.engines.abilities import opaque
-from discreet.engines.attach import Origin, attach, attach_guest, is_connection
-from discreet.engines.beside import Beside
-from discreet.engines.connection import connect, quote, seal
-from discreet.engines.copies import Copies, unread
-from discreet.engines.duckdb_units import collations, identity_of
+from discreet.engines.capabilities import opaque
+from discreet.engines.duckdb.attach import Origin, attach, attach_guest, is_connection
+from discreet.engines.duckdb.beside import Beside
+from discreet.engines.duckdb.connection import connect, quote, seal
+from discreet.engines.duckdb.copies import Copies, unread
+from discreet.engines.duckdb.footers import misfit, readable
+from discreet.engines.duckdb.prepared import Prepared
+from discreet.engines.duckdb.shape import Shape, shape_of
+from discreet.engines.duckdb.units import collations, identity_of
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.folders import Folder
-from discreet.engines.footers import misfit, readable
-from discreet.engines.prepared import Prepared
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
-from discreet.engines.shape import Shape, shape_of
 from discreet.engines.twins import see_no_twin_tables
 from discreet.errors import EngineError, SourceError
 

@@ -13,7 +13,7 @@ import pytest
 from tests.servers import connect, load, postgres
 
 import discreet as dp
-from discreet.engines.postgres_line import Line
+from discreet.engines.postgres.line import Line
 from discreet.errors import DiscreetError, EngineError
 from discreet.ledger import Loss
 
@@ -64,7 +64,7 @@ def test_one_that_stays_dropped_is_found(session: dp.Session, monkeypatch: pytes
 def test_another_server_of_that_name_is_not_taken(
     session: dp.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.engines.postgres_line.place_of", lambda _: "postgresql:another/db")
+    monkeypatch.setattr("discreet.engines.postgres.line.place_of", lambda _: "postgresql:another/db")
     drop()
     with pytest.raises(DiscreetError):
         session.sql(COUNT.format(9), 1)

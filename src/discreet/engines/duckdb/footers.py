@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from glob import escape
 from typing import TYPE_CHECKING
 
-from discreet.engines.connection import literal
+from discreet.engines.duckdb.connection import literal
 
 if TYPE_CHECKING:
     import duckdb

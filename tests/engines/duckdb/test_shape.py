@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from discreet.engines.shape import shape_of
+from discreet.engines.duckdb.shape import shape_of
 
 
 @pytest.mark.parametrize(
