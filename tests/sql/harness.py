@@ -30,7 +30,7 @@ from discreet.mechanisms import threshold
 from discreet.policy import Policy
 from discreet.sql.algebra import keys
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.lower import contribution_bounding as bounding
+from discreet.sql.dialects import duckdb as bounding
 from discreet.sql.lower.compile import compile_discovery
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures import quantile_tree as quantiles

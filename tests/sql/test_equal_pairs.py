@@ -26,10 +26,10 @@ from discreet.engines.schema import Type
 from discreet.engines.spark import engine as spark
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import catalog, keys
+from discreet.sql.dialects.duckdb import DUCKDB, MANY
 from discreet.sql.expressions.canonical import distinct
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import relation_sql
-from discreet.sql.lower.contribution_bounding import MANY
 from discreet.sql.lower.run import exact_integers
 
 UNITS = 6
@@ -202,7 +202,7 @@ def signs(ledger: Path) -> set[str]:
             for units in [*WITHIN, *SIGNED, "SELECT id, x FROM t", "SELECT id, -x AS x FROM t"]:
                 question = f"SELECT COUNT(x) AS n FROM ({units}) AS u"
                 relation = session._plan(question, Fraction(1)).releases[0].parts[0].rows.relation
-                sql = relation_sql.to_sql(relation, {"x"}, "duckdb")
+                sql = relation_sql.to_sql(relation, {"x"}, DUCKDB)
                 found = session._engine._connection.execute(f"SELECT x FROM ({sql}) AS r")  # type: ignore[attr-defined]
                 out |= {_bits(value) for value in found.fetchnumpy()["x"].tolist()}
     return out

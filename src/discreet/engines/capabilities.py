@@ -1,19 +1,19 @@
-"""What a column can do by its type, decided once: one table for each engine, from the type to how queries read it.
+"""What an engine is able to do, decided once: one value for each engine, with a table of its types.
 
 A logical type but OTHER can do everything: it is compared, ordered, hashed, grouped by and counted apart. Of OTHER,
 which is opaque, only presence is read: COUNT(x), x IS NULL. PostgreSQL has no hash of money, no order of json and no
 equality of xml; Spark has no equality of maps. A question that needs one of these would fail exactly when there is a
 row that it has to hash or compare, so it is refused when it is planned.
 
-A type that is not listed is opaque. To read a type, list it here and let the view of its engine cast it to the logical
-type (`_shown` in `duckdb`, `_column` in `postgres_tables` and `spark`).
+A type that is not listed is opaque. To read a type, list it in the `types` of its engine, with the SQL that makes the
+logical type of it.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from discreet.engines.schema import ColumnSchema, Type
@@ -49,10 +49,19 @@ class Physical:
         type: the logical type; OTHER when it is opaque.
         instead: of an opaque type, an expression of the engine that makes something readable of it, with {0} for the
             column; empty when there is none.
+        read: the SQL of the engine's view that makes the logical type of a column, {0}; no value makes it fail.
+        lo: of an integer, the least value that the type can hold.
+        hi: of an integer, the greatest.
+        stored: whether the type tells units apart that the logical type does not, so that the identity of a column is
+            the column as it is stored.
     """
 
     type: Type
     instead: str = ""
+    read: str = "{0}"
+    lo: int | None = None
+    hi: int | None = None
+    stored: bool = False
 
     @property
     def abilities(self) -> Ability:
@@ -60,82 +69,68 @@ class Physical:
         return ABILITIES[self.type]
 
 
-def _listed(kind: Type, names: str) -> dict[str, Physical]:
-    return dict.fromkeys(names.split(), Physical(kind))
-
-
-def _opaque(**instead: str) -> dict[str, Physical]:
-    return {name: Physical(Type.OTHER, sql) for name, sql in instead.items()}
-
-
-DUCKDB: Mapping[str, Physical] = MappingProxyType({
-    **_listed(Type.INTEGER, "tinyint smallint integer bigint utinyint usmallint uinteger"),
-    **_listed(Type.FLOAT, "float double decimal hugeint uhugeint ubigint"),
-    **_listed(Type.BOOLEAN, "boolean"), **_listed(Type.TEXT, "varchar enum uuid"), **_listed(Type.DATE, "date"),
-    **_listed(Type.TIMESTAMP, "timestamp timestamp_s timestamp_ms timestamp_ns timestamptz_ns"),
-    "timestamp with time zone": Physical(Type.TIMESTAMP),
-    **_opaque(
-        blob="hex({0})", bit="CAST({0} AS VARCHAR)", json="{0} ->> 'field'", time="extract(hour FROM {0})",
-        interval="epoch({0})", list="len({0})", array="{0}[1]", struct="{0}.field", map="{0}['key']",
-        union="union_tag({0})::VARCHAR",
-    ),
-    "time with time zone": Physical(Type.OTHER, "extract(hour FROM {0})"),
-})  # fmt: skip
-"""By the id that DuckDB gives a type; JSON, which is stored as text, as json."""
-
-POSTGRES: Mapping[str, Physical] = MappingProxyType({
-    **_listed(Type.INTEGER, "int2 int4 int8"), **_listed(Type.FLOAT, "float4 float8 numeric"),
-    **_listed(Type.BOOLEAN, "bool"), **_listed(Type.TEXT, "text varchar bpchar name uuid citext enum"),
-    **_listed(Type.DATE, "date"), **_listed(Type.TIMESTAMP, "timestamp timestamptz"),
-    **_opaque(
-        money="CAST({0} AS numeric)", bit="CAST({0} AS text)", varbit="CAST({0} AS text)", bytea="encode({0}, 'hex')",
-        tsvector="length({0})", xml="CAST({0} AS text)", json="{0} ->> 'field'", jsonb="{0} ->> 'field'",
-        point="{0}[0]", time="extract(hour FROM {0})", timetz="extract(hour FROM {0})",
-        interval="extract(epoch FROM {0})", inet="host({0})", cidr="CAST({0} AS text)", macaddr="CAST({0} AS text)",
-        oid="CAST({0} AS bigint)", array="{0}[1]", composite="({0}).field", range="lower({0})",
-    ),
-})  # fmt: skip
-"""By typname, that of the type below a domain; all enums as enum, all arrays as array, all composites as composite."""
-
-SPARK: Mapping[str, Physical] = MappingProxyType({
-    **_listed(Type.INTEGER, "tinyint smallint int bigint"), **_listed(Type.FLOAT, "float double decimal"),
-    **_listed(Type.BOOLEAN, "boolean"), **_listed(Type.TEXT, "string varchar char"), **_listed(Type.DATE, "date"),
-    **_listed(Type.TIMESTAMP, "timestamp timestamp_ntz"),
-    **_opaque(
-        binary="hex({0})", array="{0}[0]", map="{0}['key']", struct="{0}.field", interval="",
-        variant="variant_get({0}, '$.field', 'string')",
-    ),
-})  # fmt: skip
-"""By the first word of the type as Spark writes it."""
-
-ENGINES: Mapping[str, Mapping[str, Physical]] = MappingProxyType(
-    {"duckdb": DUCKDB, "postgres": POSTGRES, "spark": SPARK}
-)
-"""By dialect."""
 UNKNOWN = Physical(Type.OTHER)
 
 
-def physical(dialect: str, name: str) -> Physical:
-    """How queries read a type; one that is not listed is opaque.
+def listed(kind: Type, names: str, read: str = "{0}", stored: bool = False) -> dict[str, Physical]:
+    """Types that are read alike, by their names."""
+    return dict.fromkeys(names.split(), Physical(kind, read=read, stored=stored))
 
-    Example:
-        >>> physical("postgres", "money").abilities
-        <Ability.PRESENCE: 1>
-        >>> physical("postgres", "int4").type, physical("postgres", "geometry").type
-        (<Type.INTEGER: 'INTEGER'>, <Type.OTHER: 'OTHER'>)
+
+def signed(read: str = "{0}", **bits: int) -> dict[str, Physical]:
+    """Signed integers, by their names, of so many bits."""
+    return {
+        name: Physical(Type.INTEGER, read=read, lo=-(2 ** (n - 1)), hi=2 ** (n - 1) - 1)
+        for name, n in bits.items()
+    }
+
+
+def unsigned(read: str = "{0}", **bits: int) -> dict[str, Physical]:
+    """Integers from 0 on, by their names, of so many bits."""
+    return {name: Physical(Type.INTEGER, read=read, lo=0, hi=2**n - 1) for name, n in bits.items()}
+
+
+def opaque(**instead: str) -> dict[str, Physical]:
+    """Opaque types, by their names, and what makes something readable of them."""
+    return {name: Physical(Type.OTHER, sql) for name, sql in instead.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What an engine is able to do.
+
+    Attributes:
+        dialect: the name of the SQL that it reads.
+        types: how queries read its types, by the names under which the engine lists them.
+        by_code_point: the collations under which texts are equal only where they are the same.
+        lacks: the names of functions of the function table that it cannot compute.
     """
-    return ENGINES[dialect].get(name, UNKNOWN)
 
+    dialect: str
+    types: Mapping[str, Physical] = field(repr=False)
+    by_code_point: frozenset[str] = frozenset()
+    lacks: frozenset[str] = frozenset()
 
-def opaque(dialect: str, column: str, name: str) -> ColumnSchema | None:
-    """The schema of a column whose type is opaque; None when queries can read the type.
+    def physical(self, kind: str) -> Physical:
+        """How queries read a type; one that is not listed is opaque.
 
-    Args:
-        dialect: of the engine.
-        column: its name.
-        name: of its type, as the table of the engine lists it.
-    """
-    known = physical(dialect, name)
-    if known.type is not Type.OTHER:
-        return None
-    return ColumnSchema(column, Type.OTHER, physical=name, instead=known.instead)
+        Example:
+            >>> from discreet.engines.postgres.capabilities import CAPABILITIES
+            >>> CAPABILITIES.physical("money").abilities
+            <Ability.PRESENCE: 1>
+            >>> CAPABILITIES.physical("int4").type, CAPABILITIES.physical("geometry").type
+            (<Type.INTEGER: 'INTEGER'>, <Type.OTHER: 'OTHER'>)
+        """
+        return self.types.get(kind, UNKNOWN)
+
+    def column(self, name: str, kind: str) -> ColumnSchema:
+        """What is known of a column.
+
+        Args:
+            name: of the column.
+            kind: its type, as `types` lists it.
+        """
+        known = self.physical(kind)
+        if known.type is Type.OTHER:
+            return ColumnSchema(name, Type.OTHER, physical=kind, instead=known.instead)
+        return ColumnSchema(name, known.type, known.lo, known.hi)

@@ -18,7 +18,8 @@ from discreet.errors import QueryRefused
 from discreet.rational import show
 from discreet.session import Session
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.expressions.dialect import FAMILIES, quote
+from discreet.sql.dialects import DIALECTS
+from discreet.sql.expressions.dialect import quote
 from discreet.sql.inspect.diagram import Node, draw
 from discreet.sql.inspect.explain import explain
 from discreet.sql.plan.planner import plan
@@ -142,13 +143,13 @@ def test_the_engine_sql_is_shown_without_the_salt() -> None:
     assert session.explain(QUESTION).engine_sql == {}
 
 
-@pytest.mark.parametrize("dialect", FAMILIES)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_sql_of_every_dialect_is_shown(dialect: str) -> None:
     session = _session()
     made = plan(QUESTION, session._catalog, Fraction(1))
     shown = repr(explain(made, session._catalog, session.policy, sql=True, dialect=dialect))
     assert shown.count("-- __release_1") == 1
-    assert quote("visits", dialect) in shown
+    assert quote("visits", DIALECTS[dialect]) in shown
 
 
 def test_it_touches_no_data_and_charges_nothing(tmp_path: Path) -> None:

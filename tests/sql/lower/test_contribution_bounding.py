@@ -14,7 +14,9 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -28,10 +30,11 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import UNIT
-from discreet.sql.lower import contribution_bounding as bounding
+from discreet.sql.dialects import duckdb as of_duckdb
+from discreet.sql.dialects import named
+from discreet.sql.expressions.dialect import NUMBER
 from discreet.sql.lower.compile import compile_discovery, compile_part
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
-from discreet.sql.lower.packed_rows import Span
 from discreet.sql.lower.run import exact_integers
 
 Pair = tuple[int | None, int | None]
@@ -45,7 +48,7 @@ ALARM = 1e-12
 MISSED = 1e-6
 FAULT = 0.3
 NAMES = ["who", "a", "b"]
-SPANS: dict[str, Span] = {"who": (0, UNITS), "a": (0, 31), "b": (0, 31)}
+SPANS: dict[str, tuple[int, int]] = {"who": (0, UNITS), "a": (0, 31), "b": (0, 31)}
 TYPES = dict.fromkeys([UNIT, *NAMES], Type.INTEGER)
 PATTERNS: dict[str, tuple[Sequence[Pair], int]] = {
     "twelve months": ([(0, at) for at in range(1, 13)], 2),
@@ -129,17 +132,24 @@ PATHS = [("duckdb", "packed"), ("duckdb", "struct"), ("duckdb", "window"), ("duc
 
 
 def choose(
-    ask: Ask, dialect: str, path: str, kept: int, monkeypatch: pytest.MonkeyPatch, alike: bool = True
+    ask: Ask,
+    dialect: str,
+    path: str,
+    kept: int,
+    monkeypatch: pytest.MonkeyPatch,
+    alike: bool = True,
+    **planted: Any,
 ) -> Sets:
     """What a code path keeps of each unit."""
     slices = [Units(at, 3) for at in range(3)] if path == "sliced" else [EVERY_UNIT]
     found: list[Any] = []
+    written = replace(named(dialect), **planted)
     with monkeypatch.context() as patched:
         if path == "window":
-            patched.setattr(bounding, "MANY", 0)
+            patched.setattr(of_duckdb, "MANY", 0)
         for units in slices:
             sql = kept_sql(
-                "SELECT * FROM fair", "TRUE", NAMES, kept, SALT, dialect, TYPES if path == "portable" else None,
+                "SELECT * FROM fair", "TRUE", NAMES, kept, SALT, written, TYPES if path == "portable" else None,
                 SPANS if path in ("packed", "sliced") else None, units, alike,
             )  # fmt: skip
             assert ("row_number" in sql) == (path in ("window", "portable"))
@@ -175,7 +185,7 @@ def test_slices_keep_the_rows_that_are_kept_of_all_units(monkeypatch: pytest.Mon
 def combined(salt: int, columns: Sequence[str], dialect: str) -> str:
     """The planted fault: the combined hash as the engine gives it, of the unit and of what the row carries."""
     listed, signed = (
-        ", ".join(one for one in columns if one != bounding.NUMBER),
+        ", ".join(one for one in columns if one != NUMBER),
         f"CAST({salt - 2**64} AS BIGINT)",
     )
     if dialect == "postgres":
@@ -193,9 +203,11 @@ def test_a_combined_hash_is_caught(
     dialect: str, path: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pattern, kept = PATTERNS[name]
-    monkeypatch.setattr(bounding, "_fast", combined)
+
+    planted = partial(combined, dialect=dialect)
+    monkeypatch.setattr(of_duckdb, "_hash", planted)
     with asking(dialect, pattern) as ask:
-        sets = choose(ask, dialect, path, kept, monkeypatch)
+        sets = choose(ask, dialect, path, kept, monkeypatch, hash=planted)
     assert alarm(sets, pattern, kept) < ALARM
 
 
@@ -279,7 +291,7 @@ def test_so_they_are_by_the_portable_hash() -> None:
 def test_a_combined_hash_is_caught_where_rows_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     once, question = dict.fromkeys(MONTHS, 1), next(iter(QUESTIONS))
     assert not too_far(asked(3, question, 1, weights=once), once, 3)
-    monkeypatch.setattr(bounding, "_fast", combined)
+    monkeypatch.setattr(of_duckdb, "_hash", partial(combined, dialect="duckdb"))
     assert too_far(asked(3, question, 1, weights=once), once, 3)
 
 
@@ -305,5 +317,5 @@ def found_groups() -> dict[int, int]:
 def test_groups_of_a_unit_are_found_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = dict.fromkeys(MONTHS, 1)
     assert not too_far(found_groups(), alike, 4)
-    monkeypatch.setattr(bounding, "_fast", combined)
+    monkeypatch.setattr(of_duckdb, "_hash", partial(combined, dialect="duckdb"))
     assert too_far(found_groups(), alike, 4)

@@ -10,9 +10,16 @@ from tests import servers
 from tests.sql.physical import types
 from tests.sql.physical.totality import Bench
 
+from discreet.engines.capabilities import Capabilities
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.duckdb import capabilities as of_duckdb
 from discreet.engines.engine import Engine
+from discreet.engines.postgres import capabilities as of_postgres
+from discreet.engines.spark import capabilities as of_spark
 
+CAPABILITIES: dict[str, Capabilities] = {
+    one.CAPABILITIES.dialect: one.CAPABILITIES for one in (of_duckdb, of_postgres, of_spark)
+}
 FIRST = {"id": "BIGINT", "u": "BIGINT", "n": "BIGINT"}
 
 

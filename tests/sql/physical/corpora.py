@@ -11,7 +11,6 @@ from typing import Any
 from tests.sql.physical import benches, types
 from tests.sql.physical.totality import SALT
 
-from discreet.engines.capabilities import physical
 from discreet.engines.engine import Engine
 from discreet.engines.schema import Type
 from discreet.errors import EngineError
@@ -52,7 +51,7 @@ def _by_logical(dialect: str) -> dict[Type, list[str]]:
     for name in _TYPES[dialect]:
         plain = _NAMES.get(name, name).lower()
         bare = plain if plain in (*_NAMES.values(),) else plain.partition("(")[0].partition(" ")[0]
-        kind = physical(dialect, bare).type
+        kind = benches.CAPABILITIES[dialect].physical(bare).type
         if kind is not Type.OTHER and not plain.endswith("]"):
             found[kind].append(name)
     return found

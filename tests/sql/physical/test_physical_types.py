@@ -17,7 +17,6 @@ from tests.sql.physical.probes import probes
 from tests.sql.physical.totality import Bench, Probe, faults, refused
 
 import discreet as dp
-from discreet.engines import capabilities
 from discreet.engines.capabilities import Ability
 from discreet.engines.schema import Type
 from discreet.errors import PolicyError, QueryRefused
@@ -61,7 +60,7 @@ def test_no_value_makes_a_question_fail_on_spark(name: str) -> None:
 
 @pytest.mark.parametrize("dialect", ENGINES)
 def test_every_listed_type_has_a_column_here(dialect: str) -> None:
-    seen = {kind.type for kind in capabilities.ENGINES[dialect].values()}
+    seen = {kind.type for kind in benches.CAPABILITIES[dialect].types.values()}
     assert {column.type for column in bench(dialect).engine.schema()["t"].values()} == seen == set(Type)
     assert set(bench(dialect).types.values()) == set(ENGINES[dialect])
 

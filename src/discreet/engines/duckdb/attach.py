@@ -17,12 +17,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import literal, make_total, quote
 from discreet.engines.duckdb.csv import import_csv
 from discreet.engines.duckdb.csv_text import header
 from discreet.engines.duckdb.footers import misfit
 from discreet.engines.duckdb.total import total
-from discreet.engines.duckdb.units import BY_CODE_POINT
 from discreet.engines.schema import Type
 from discreet.engines.twins import folded, of_parquet
 from discreet.errors import SourceError
@@ -324,7 +324,7 @@ def attach_guest(
             "The DuckDB connection cannot be used.",
             "Pass one that is open and whose configuration is not locked.",
         )
-    if str(collation).lower() not in BY_CODE_POINT:
+    if str(collation).lower() not in CAPABILITIES.by_code_point:
         raise SourceError(
             f"The DuckDB connection compares texts by the collation {collation}, so that different texts may be equal.",
             "Write SET default_collation = '' first.",

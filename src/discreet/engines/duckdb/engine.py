@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from discreet import arrow
-from discreet.engines.capabilities import opaque
+from discreet.engines.capabilities import Physical
 from discreet.engines.duckdb.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.duckdb.beside import Beside
+from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import connect, quote, seal
 from discreet.engines.duckdb.copies import Copies, unread
 from discreet.engines.duckdb.footers import misfit, readable
@@ -35,39 +36,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
     from duckdb.sqltypes import DuckDBPyType
-
-_INTEGERS = {
-    "tinyint": (-(2**7), 2**7 - 1),
-    "smallint": (-(2**15), 2**15 - 1),
-    "integer": (-(2**31), 2**31 - 1),
-    "bigint": (-(2**63), 2**63 - 1),
-    "utinyint": (0, 2**8 - 1),
-    "usmallint": (0, 2**16 - 1),
-    "uinteger": (0, 2**32 - 1),
-}
-_LOGICAL = {
-    "double": Type.FLOAT,
-    "boolean": Type.BOOLEAN,
-    "varchar": Type.TEXT,
-    "date": Type.DATE,
-    "timestamp": Type.TIMESTAMP,
-}
-# Physical types that queries see as another type.
-_CAST = {
-    "float": "double",
-    "ubigint": "double",
-    "hugeint": "double",
-    "uhugeint": "double",
-    "decimal": "double",
-    "enum": "varchar",
-    "uuid": "varchar",
-    "timestamp_s": "timestamp",
-    "timestamp_ms": "timestamp",
-    "timestamp_ns": "timestamp",
-    "timestamp with time zone": "timestamp",
-    "timestamptz_ns": "timestamp",
-}
-NANOSECONDS_WITH_ZONE = "timestamptz_ns"
 
 MOST_SLICES = 64
 """Into how many slices the units are split at most: each reads the table once more."""
@@ -93,7 +61,7 @@ class DuckDBEngine:
         {'n': [2]}
     """
 
-    dialect: str = "duckdb"
+    dialect: str = CAPABILITIES.dialect
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, origins: Mapping[str, Origin], folder: str = ""
@@ -524,7 +492,7 @@ def _make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin
     try:
         source = connection.sql(f"FROM {relation}")
         columns = dict(zip(source.columns, source.types, strict=True))
-        texts = [name for name, kind in columns.items() if _LOGICAL.get(_seen(kind)) is Type.TEXT]
+        texts = [name for name, kind in columns.items() if _physical(kind).type is Type.TEXT]
         collated = collations(connection, relation, texts)
         shown = [_shown(name, kind) for name, kind in columns.items()]
         for name, kind in columns.items():
@@ -543,29 +511,18 @@ def _make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin
     return MappingProxyType(fields)
 
 
-def _seen(kind: DuckDBPyType) -> str:
-    """Return the type that queries see a column of this type as; JSON is stored as text but is none."""
-    return "json" if str(kind) == "JSON" else _CAST.get(kind.id, kind.id)
+def _listed_as(kind: DuckDBPyType) -> str:
+    """The name under which the table of types has one; JSON is stored as text but is none."""
+    return "json" if str(kind) == "JSON" else str(kind.id)
+
+
+def _physical(kind: DuckDBPyType) -> Physical:
+    return CAPABILITIES.physical(_listed_as(kind))
 
 
 def _shown(name: str, kind: DuckDBPyType) -> str:
-    column = quote(name)
-    seen = _seen(kind)
-    if kind.id in _CAST:
-        # TRY_CAST, for a time in seconds may lie beyond what microseconds can hold.
-        if kind.id == NANOSECONDS_WITH_ZONE:  # DuckDB has no way from it to microseconds but this
-            column = f"TRY_CAST({column} AS TIMESTAMP_NS)"
-        column = f"TRY_CAST({column} AS {seen.upper()})"
-    if _LOGICAL.get(seen) is Type.TEXT:
-        # Under NOCASE one row would match two keys, and count twice.
-        column = f'{column} COLLATE "binary"'
-    return f"{column} AS {quote(name)}"
+    return f"{_physical(kind).read.format(quote(name))} AS {quote(name)}"
 
 
 def _column(name: str, kind: DuckDBPyType) -> ColumnSchema:
-    if (unread := opaque("duckdb", name, "json" if str(kind) == "JSON" else kind.id)) is not None:
-        return unread
-    if kind.id in _INTEGERS:
-        lo, hi = _INTEGERS[kind.id]
-        return ColumnSchema(name, Type.INTEGER, lo, hi)
-    return ColumnSchema(name, _LOGICAL.get(_seen(kind), Type.OTHER))
+    return CAPABILITIES.column(name, _listed_as(kind))

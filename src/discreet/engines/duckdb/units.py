@@ -7,19 +7,13 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import quote
 from discreet.engines.identity import Identity, NoIdentity, collated, hidden
 
 if TYPE_CHECKING:
     import duckdb
     from duckdb.sqltypes import DuckDBPyType
-
-STORED = frozenset({
-    "ubigint", "hugeint", "uhugeint", "decimal", "uuid", "timestamp_s", "timestamp_ms", "timestamp_ns",
-    "timestamp with time zone",
-})  # fmt: skip
-"""Types that queries see as another one, which may hold less."""
-BY_CODE_POINT = frozenset({"", "binary", "c", "posix"})
 
 
 def identity_of(
@@ -39,7 +33,7 @@ def identity_of(
         cause = "The column holds nanoseconds with a zone, which DuckDB reads as microseconds only: people could merge."
         return NoIdentity(cause, "Name another column, or store it as a text."), ""
     own = hidden(name, names)
-    if kind.id in STORED:
+    if CAPABILITIES.physical(str(kind.id)).stored:
         return Identity(own, str(kind)), f"{quote(name)} AS {quote(own)}"
     if kind.id in ("float", "double"):
         value = f"CAST({quote(name)} AS DOUBLE)"
@@ -63,4 +57,4 @@ def collations(connection: duckdb.DuckDBPyConnection, relation: str, names: Sequ
     finally:
         connection.execute(f"DROP TABLE temp.main.{probe}")
     found = re.findall(r"\bc(\d+) VARCHAR COLLATE \"?([^\s,);\"]+)", said[0][0])
-    return {names[int(at)]: word for at, word in found if word.lower() not in BY_CODE_POINT}
+    return {names[int(at)]: word for at, word in found if word.lower() not in CAPABILITIES.by_code_point}

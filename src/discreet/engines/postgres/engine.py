@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from discreet import far
 from discreet.engines.duckdb.connection import literal, quote
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_integers, no_table, see_no_clash
+from discreet.engines.postgres.capabilities import CAPABILITIES
 from discreet.engines.postgres.line import Line
 from discreet.engines.postgres.tables import Table, base, connect, find, fragment, in_utf8
 from discreet.engines.schema import TableSchema, Type
@@ -46,7 +47,7 @@ class PostgresEngine:
     opened from a url and is dropped is opened again.
     """
 
-    dialect: str = "postgres"
+    dialect: str = CAPABILITIES.dialect
 
     def __init__(
         self, connection: psycopg.Connection[Any], tables: Mapping[str, Table], url: str | None

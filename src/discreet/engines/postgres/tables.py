@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.capabilities import opaque
-from discreet.engines.duckdb.connection import literal, quote
+from discreet.engines.duckdb.connection import quote
+from discreet.engines.postgres.capabilities import CAPABILITIES
 from discreet.engines.postgres.units import identity_of
-from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.engines.schema import ColumnSchema, TableSchema
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
     import psycopg
 
-_INTEGERS = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
-_TEXTS = ("text", "varchar", "bpchar", "name", "uuid", "citext")
 _TABLES = """
     SELECT c.oid, n.nspname, c.relname, c.relkind = 'f' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
@@ -176,10 +174,6 @@ def _ask(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) 
         return None
 
 
-_LARGEST = "1.7976931348623158e308"
-_LEAST = "2.4703282292062328e-324"
-
-
 def _listed_as(kind: str, category: str, array: bool) -> str:
     """The name under which the table of abilities has a type."""
     if array:
@@ -191,30 +185,5 @@ def _listed_as(kind: str, category: str, array: bool) -> str:
 
 def _column(name: str, kind: str, category: str, array: bool) -> tuple[str, ColumnSchema]:
     """A column in its logical type, and what is known of it; reading it cannot fail."""
-    column = quote(name)
-    if (unread := opaque("postgres", name, _listed_as(kind, category, array))) is not None:
-        return column, unread
-    if kind in _INTEGERS:
-        end = _INTEGERS[kind]
-        return f"CAST({column} AS bigint)", ColumnSchema(name, Type.INTEGER, -end, end - 1)
-    if kind in ("float4", "float8"):
-        return f"CAST({column} AS float8)", ColumnSchema(name, Type.FLOAT)
-    if kind == "numeric":  # which can hold what a double cannot
-        sql = (
-            f"CASE WHEN {column} = 'NaN' THEN NULL WHEN {column} > {_LARGEST} THEN CAST('Infinity' AS float8) "
-            f"WHEN {column} < -{_LARGEST} THEN CAST('-Infinity' AS float8) WHEN abs({column}) < {_LEAST} "
-            f"THEN CAST(0 AS float8) ELSE CAST({column} AS float8) END"
-        )
-        return sql, ColumnSchema(name, Type.FLOAT)
-    if kind == "bool":
-        return column, ColumnSchema(name, Type.BOOLEAN)
-    if kind in _TEXTS or category == "e":
-        # Under another collation two texts may be equal, and one row would match two keys and count twice.
-        return f'CAST({column} AS text) COLLATE "C"', ColumnSchema(name, Type.TEXT)
-    if kind == "date":
-        return column, ColumnSchema(name, Type.DATE)
-    if kind == "timestamp":
-        return column, ColumnSchema(name, Type.TIMESTAMP)
-    if kind == "timestamptz":
-        return f"({column} AT TIME ZONE {literal('UTC')})", ColumnSchema(name, Type.TIMESTAMP)
-    return column, ColumnSchema(name, Type.OTHER)
+    listed = _listed_as(kind, category, array)
+    return CAPABILITIES.physical(listed).read.format(quote(name)), CAPABILITIES.column(name, listed)

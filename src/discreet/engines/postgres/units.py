@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 from discreet.engines.duckdb.connection import quote
 from discreet.engines.identity import Identity, NoIdentity, collated, hidden
-
-STORED = frozenset({"uuid", "timestamptz"})
-"""Types that queries see as another one."""
+from discreet.engines.postgres.capabilities import CAPABILITIES
 
 
 def identity_of(
@@ -29,7 +27,7 @@ def identity_of(
     if collation is not None:
         return collated(f"the collation {collation}"), ""
     own = hidden(name, names)
-    if kind in STORED:
+    if CAPABILITIES.physical(kind).stored:
         return Identity(own, kind), f"{quote(name)} AS {quote(own)}"
     if kind == "numeric":
         return Identity(own, kind), f"NULLIF({quote(name)}, 'NaN') AS {quote(own)}"

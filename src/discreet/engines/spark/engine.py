@@ -16,9 +16,9 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.engines.capabilities import opaque
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
-from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.engines.schema import ColumnSchema, TableSchema
+from discreet.engines.spark.capabilities import CAPABILITIES
 from discreet.engines.spark.quiet import quiet
 from discreet.engines.spark.units import identity_of
 from discreet.engines.twins import see_no_twin_tables, see_no_twins
@@ -37,7 +37,6 @@ _SETTINGS = {
 }  # fmt: skip
 LOOKED_AT = 1000
 """How many files of a query are looked for before the charge."""
-_INTEGERS = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
 
 
 class SparkEngine:
@@ -46,9 +45,8 @@ class SparkEngine:
     Calls are taken one at a time. A query that is interrupted is cancelled on the cluster as well.
     """
 
-    dialect: str = "spark"
-    lacks: frozenset[str] = frozenset({"regexp_matches of a repeated group"})
-    """Java tries such a pattern in time and stack that grow with the text, until it fails."""
+    dialect: str = CAPABILITIES.dialect
+    lacks: frozenset[str] = CAPABILITIES.lacks
 
     def __init__(self, session: Any, schema: Mapping[str, TableSchema], place: str | None) -> None:
         self._session: Final = session
@@ -359,23 +357,6 @@ def _show(frame: Any, name: str) -> TableSchema:
 
 
 def _column(name: str, kind: str) -> tuple[str, ColumnSchema]:
-    column = _quote(name)
-    if (unread := opaque("spark", name, re.split(r"[^a-z_]", kind, maxsplit=1)[0])) is not None:
-        return column, unread
-    if kind in _INTEGERS:
-        return f"CAST({column} AS BIGINT)", ColumnSchema(
-            name, Type.INTEGER, -_INTEGERS[kind], _INTEGERS[kind] - 1
-        )
-    if kind in ("float", "double") or kind.startswith("decimal"):
-        return f"CAST({column} AS DOUBLE)", ColumnSchema(name, Type.FLOAT)
-    if kind == "boolean":
-        return column, ColumnSchema(name, Type.BOOLEAN)
-    if kind.startswith(("string", "varchar", "char")):
-        # Under another collation two texts may be equal, and one row would match two keys and count twice.
-        sql = column if kind == "string" else f"CAST({column} AS STRING) COLLATE UTF8_BINARY"
-        return sql, ColumnSchema(name, Type.TEXT)
-    if kind == "date":
-        return column, ColumnSchema(name, Type.DATE)
-    if kind in ("timestamp", "timestamp_ntz"):
-        return f"CAST({column} AS TIMESTAMP)", ColumnSchema(name, Type.TIMESTAMP)
-    return column, ColumnSchema(name, Type.OTHER)
+    listed = re.split(r"[^a-z_]", kind, maxsplit=1)[0]
+    read = "{0}" if kind == "string" else CAPABILITIES.physical(listed).read
+    return read.format(_quote(name)), CAPABILITIES.column(name, listed)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from discreet.engines.identity import Identity, NoIdentity, collated, hidden
-
-BY_CODE_POINT = "UTF8_BINARY"
+from discreet.engines.spark.capabilities import CAPABILITIES
 
 
 def identity_of(name: str, kind: str, names: Iterable[str]) -> tuple[Identity | NoIdentity | None, str, str]:
@@ -18,10 +17,10 @@ def identity_of(name: str, kind: str, names: Iterable[str]) -> tuple[Identity | 
         names: of all columns of the table.
     """
     collation = kind.partition(" collate ")[2].strip()
-    if collation and collation.upper() != BY_CODE_POINT:
+    if collation.lower() not in CAPABILITIES.by_code_point:
         return collated(f"the collation {collation}"), "", ""
     own, column = hidden(name, names), "`" + name.replace("`", "``") + "`"
-    if kind.startswith("decimal") or kind == "timestamp_ntz":
+    if CAPABILITIES.physical(kind.partition("(")[0]).stored:
         return Identity(own, kind), column, own
     if kind in ("float", "double"):
         value = f"CAST({column} AS DOUBLE)"

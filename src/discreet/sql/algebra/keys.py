@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.schema import Type
+from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.canonical import distinct
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, replace, spell
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
@@ -202,7 +203,7 @@ def _evaluate(
             for at, (part, domain) in enumerate(zip(parts, domains, strict=True))
         }
     )
-    sql = f"SELECT DISTINCT {spell(replace(expression, stand_ins), 'duckdb')} AS v FROM p"
+    sql = f"SELECT DISTINCT {spell(replace(expression, stand_ins), DUCKDB)} AS v FROM p"
     with Sandbox({"p": table}) as sandbox:
         values = sandbox.run(sql).column("v").drop_null().to_pylist()
     return distinct(sorted(values), expression.type)  # listed keys keep their order, computed ones are sorted

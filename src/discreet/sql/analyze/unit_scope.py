@@ -22,7 +22,6 @@ from discreet.sql.analyze.aggregates import filtered
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.implied_bounds import of_count, of_sum
-from discreet.sql.expressions.dialect import WIDE
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import takes_a_number
@@ -161,25 +160,25 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[Unit
     some, many = Span(Fraction(0), None, nullable=False), of_count(rows)
     if isinstance(node, exp.CountIf):
         one = fn.case([(binder.condition(node.this), Literal(1, Type.INTEGER))], Literal(None, Type.INTEGER))
-        return UnitAggregate({"": "COUNT({0})"}, filtered(one, condition), many), Type.INTEGER, some
+        return UnitAggregate("COUNT({0})", filtered(one, condition), many), Type.INTEGER, some
     if isinstance(node, exp.Count):
         distinct = isinstance(node.this, exp.Distinct)
         inner = node.this.expressions[0] if distinct else node.this
         if inner is None or isinstance(inner, exp.Star):
             if condition is None:
                 return (
-                    UnitAggregate({"": "COUNT(*)"}, None, many),
+                    UnitAggregate("COUNT(*)", None, many),
                     Type.INTEGER,
                     Span(Fraction(1), None, nullable=False),
                 )
             return (
-                UnitAggregate({"": "COUNT({0})"}, filtered(Literal(1, Type.INTEGER), condition), many),
+                UnitAggregate("COUNT({0})", filtered(Literal(1, Type.INTEGER), condition), many),
                 Type.INTEGER,
                 some,
             )
         sql = "COUNT(DISTINCT {0})" if distinct else "COUNT({0})"
         argument = binder.bind(inner) if distinct else binder.presence(inner)
-        return UnitAggregate({"": sql}, filtered(argument, condition), many), Type.INTEGER, some
+        return UnitAggregate(sql, filtered(argument, condition), many), Type.INTEGER, some
     better = rewrites.of_unit_aggregate(node)
     if better is not None:
         raise binder.refuse(node, *better)
@@ -187,19 +186,19 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[Unit
         raise binder.refuse(node, "An aggregate takes one argument here.", "Write it plainly.")
     if isinstance(node, exp.Min | exp.Max):
         argument = filtered(binder.bind(node.this), condition)
-        spelling = {"": f"{node.key.upper()}({{0}})"}
+        name = node.key.upper()
         if argument.type is Type.BOOLEAN:  # of which PostgreSQL has no least one
-            spelling["postgres"] = "BOOL_AND({0})" if isinstance(node, exp.Min) else "BOOL_OR({0})"
-        return UnitAggregate(spelling, argument), argument.type, argument.span.null()
+            name = "BOOL_AND" if isinstance(node, exp.Min) else "BOOL_OR"
+        return UnitAggregate(f"{name}({{0}})", argument), argument.type, argument.span.null()
     if isinstance(node, exp.LogicalOr | exp.LogicalAnd):
         truth = filtered(binder.condition(node.this), condition)
         name = "BOOL_OR" if isinstance(node, exp.LogicalOr) else "BOOL_AND"
-        return UnitAggregate({"": f"{name}({{0}})"}, truth), Type.BOOLEAN, truth.span.null()
+        return UnitAggregate(f"{name}({{0}})", truth), Type.BOOLEAN, truth.span.null()
     if isinstance(node, exp.Sum | exp.Avg):
         argument, step = _summable(node, filtered(binder.bind(node.this), condition), binder)
         sql, kind, span = _sum_sql(isinstance(node, exp.Avg), argument, step)
         follows = of_sum(argument.span, step, rows) if isinstance(node, exp.Sum) else None
-        return UnitAggregate(_in_dialects(sql, ""), argument, follows), kind, span
+        return UnitAggregate(_summed(sql, ""), argument, follows), kind, span
     raise binder.refuse(node, f"{node.key.upper()} is not supported per unit.",
                         "Use COUNT, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND.")  # fmt: skip
 
@@ -232,12 +231,8 @@ def _summable(node: exp.Expr, argument: Expression, binder: Binder) -> tuple[Exp
     return whole, step
 
 
-def _in_dialects(sql: str, over: str) -> dict[str, str]:
-    """Spark alone sums integers in 64 bits."""
-    return {
-        "": sql.format(over=over, x="{0}", total="{0}"),
-        "spark": sql.format(over=over, x="{0}", total=f"CAST({{0}} AS {WIDE['']})"),
-    }
+def _summed(sql: str, over: str) -> str:
+    return sql.format(over=over, x="{0}", total="{summed}")
 
 
 def _sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Type, Span]:
@@ -327,7 +322,7 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
     for kind, name in RANKS.items():
         if isinstance(function, kind):
             total = name == "row_number"
-            call = WindowCall({"": f"CAST({name}() {{over}} AS BIGINT)"}, (), rest, tuple(order), total, "")
+            call = WindowCall(f"CAST({name}() {{over}} AS BIGINT)", (), rest, tuple(order), total, "")
             return call, Type.INTEGER, Span(Fraction(1), None, nullable=False)
     for kind, name in SHIFTS.items():
         if isinstance(function, kind):
@@ -348,7 +343,7 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
                 )
             # Only what looks at a frame has one: not every engine passes over that of lag and lead.
             framed_sql = frame_sql if name.endswith("value") else ""
-            spelling = {"": f"{name}({{0}}{places}) {{over}}"}
+            spelling = f"{name}({{0}}{places}) {{over}}"
             call = WindowCall(spelling, tuple(args), rest, tuple(order), True, framed_sql)
             return call, args[0].type, args[0].span.null()
     if is_window_aggregate(function):
@@ -356,11 +351,11 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
         if isinstance(function, exp.Sum | exp.Avg):
             argument, step = _summable(function, binder.bind(function.this), binder)
             sql, kind_, span = _sum_sql(isinstance(function, exp.Avg), argument, step)
-            spelling, args_ = _in_dialects(sql, " {over}"), [argument]
+            spelling, args_ = _summed(sql, " {over}"), [argument]
         else:
-            spelling = {dialect: f"{text} {{over}}" for dialect, text in aggregate.spelling.items()}
+            spelling = f"{aggregate.spelling} {{over}}"
             args_ = [] if aggregate.argument is None else [aggregate.argument]
-        if "DISTINCT" in spelling[""]:
+        if "DISTINCT" in spelling:
             raise refuse(
                 function, "DISTINCT is not supported in a window.", "Group by the unit in a sub-query."
             )

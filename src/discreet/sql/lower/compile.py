@@ -18,12 +18,12 @@ from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
+from discreet.sql.dialects import named
 from discreet.sql.expressions.canonical import canonical_key
-from discreet.sql.expressions.dialect import SATURATE
+from discreet.sql.expressions.dialect import SATURATE, Dialect
 from discreet.sql.expressions.expression import Column, Expression, leaves, quote, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
-from discreet.sql.lower.packed_rows import Span
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.quantile_tree import Tree
@@ -66,7 +66,7 @@ def compile_part(
     Args:
         release: the plan.
         number: of the part.
-        dialect: of the engine.
+        dialect: the name of the engine's.
         salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
         portable: decide that in the same way on every engine, which takes longer.
         units: whose rows; one slice of several where what is counted `adds_up`.
@@ -76,7 +76,7 @@ def compile_part(
     known: dict[object, Compiled] = release.__dict__.setdefault("_compiled", {})
     key = (number, dialect, salt if part.rows.per_unit else None, portable, units)
     if key not in known:
-        compiled = _compile_part(release, number, dialect, salt, portable, units)
+        compiled = _compile_part(release, number, named(dialect), salt, portable, units)
         if release.cells > MOST_KEPT or len(known) >= MOST_PARTS:
             return compiled
         known[key] = compiled
@@ -84,7 +84,7 @@ def compile_part(
 
 
 def _compile_part(
-    release: ReleasePlan, number: int, dialect: str, salt: int, portable: bool, units: Units
+    release: ReleasePlan, number: int, dialect: Dialect, salt: int, portable: bool, units: Units
 ) -> Compiled:
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
@@ -133,19 +133,19 @@ def adds_up(release: ReleasePlan, number: int) -> bool:
     return release.parts[number].rows.per_unit and not distinct
 
 
-def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled:
+def compile_discovery(release: ReleasePlan, engine_dialect: str, salt: int) -> Compiled:
     """Write the query that counts the units of each group whose keys are not public.
 
     Args:
         release: the plan; its discovery says what is counted.
-        dialect: of the engine.
+        engine_dialect: the name of the engine's dialect.
         salt: as for `compile_part`.
 
     Returns:
         A query with the columns k… of the unknown keys, none of them NULL, and `n`, the units of the group.
     """
     assert release.discovery is not None
-    part = release.discovery.part
+    part, dialect = release.discovery.part, named(engine_dialect)
     names = [f"k{at}" for at, key in enumerate(release.keys) if not key.public]
     steps, keys = reduce_all([canonical_key(key) for key in part.keys], dialect)
     items = [(name, spell(key, dialect)) for name, key in zip(names, keys, strict=True)]
@@ -200,7 +200,7 @@ def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
     return types
 
 
-def _spans(release: ReleasePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
+def _spans(release: ReleasePlan, measures: list[AnyMeasure]) -> dict[str, tuple[int, int]]:
     """The spans of those columns of a row that are integers and filtered or scaled into a span."""
     spans = {
         f"t{at}": span for at, one in enumerate(measures) if isinstance(one, Measure) and (span := one.span)

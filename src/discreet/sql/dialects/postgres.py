@@ -1,4 +1,4 @@
-"""The function table in PostgreSQL, where arithmetic, casts and dates raise errors and each must be kept from it.
+"""PostgreSQL's SQL, where arithmetic, casts and dates raise errors and each must be kept from it.
 
 Doubles: PostgreSQL raises where a result is too large or too small, as IEEE 754 does not. Whether it would be is
 decided on operands that were scaled by 2^512, which is exact; so what comes out is what IEEE 754 gives, bit by bit.
@@ -7,7 +7,11 @@ Texts compare by code point, because every one is read with COLLATE "C". Needs P
 
 from __future__ import annotations
 
-from discreet.sql.expressions.expression import WRITERS, Call
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from discreet.sql.expressions.dialect import WIDE, Dialect, quoted_text
+from discreet.sql.expressions.expression import Call
 from discreet.sql.functions import calendar as cal
 from discreet.sql.functions.portable import (
     DATE_TEXT,
@@ -189,12 +193,14 @@ _FORMATS = {
 }  # fmt: skip
 
 
-def spellings() -> dict[str, dict[str, str]]:
+def _functions() -> dict[str, dict[str, str]]:
     """Name of a function -> letters of its arguments, or nothing for all its lines -> template."""
     x, y = "{0}", "{1}"
     quotient = divide(x, y)
     ratio = "({0} - {1}) / ({2} - {1})"
     out: dict[str, dict[str, str]] = {
+        # To PostgreSQL a record of NULLs IS NULL, though COUNT counts it; num_nonnulls agrees with COUNT.
+        "scan": {"o": "CASE WHEN num_nonnulls({0}) = 1 THEN TRUE END"},
         "add": {"ff": add(x, y)}, "subtract": {"ff": add(x, y, "-")}, "multiply": {"ff": multiply(x, y)},
         "divide": {"ff": quotient}, "integer_divide": {"ii": "({0} / NULLIF({1}, 0))", "ff": f"trunc({quotient})"},
         "remainder": {"ff": remainder(quotient, multiply)},
@@ -273,12 +279,29 @@ def spellings() -> dict[str, dict[str, str]]:
     return out
 
 
-def register() -> None:
-    """Add what depends on a literal, or is too long to be made before it is needed."""
-    WRITERS["lower", "postgres"] = lambda _: _mapped("lower")
-    WRITERS["upper", "postgres"] = lambda _: _mapped("upper")
-    WRITERS["ilike", "postgres"] = _ilike
-    pieces = {name: f"to_char({{0}}, '{format_}')" for name, format_ in _FORMATS.items()}
-    WRITERS["strftime", "postgres"] = format_template(
-        {**pieces, "w": "CAST(CAST(extract(dow FROM {0}) AS BIGINT) AS TEXT)"}, "postgres"
-    )
+def _hash(salt: int, columns: Sequence[str]) -> str:
+    signed = f"CAST({salt - 2**64 if salt >= 2**63 else salt} AS BIGINT)"
+    return f"hashint8extended(hash_record_extended(ROW({', '.join(columns)}), {signed}), {signed})"
+
+
+POSTGRES = Dialect(
+    name="postgres",
+    parser="postgres",
+    types=MappingProxyType({"DOUBLE": "DOUBLE PRECISION", "VARCHAR": "TEXT", WIDE: "DECIMAL(38, 0)"}),
+    typed_constants=True,
+    divide="({0} / {1})",
+    hash=_hash,
+    # The planner would write each column out again wherever it is used, were it not for OFFSET.
+    fence=" OFFSET 0",
+    named_arguments=True,
+    underflow_raises=True,
+    functions=MappingProxyType(_functions()),
+    writers=MappingProxyType({
+        "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "ilike": _ilike,
+        "strftime": format_template({
+            **{name: f"to_char({{0}}, '{format_}')" for name, format_ in _FORMATS.items()},
+            "w": "CAST(CAST(extract(dow FROM {0}) AS BIGINT) AS TEXT)",
+        }, lambda text: f"CAST({quoted_text(text)} AS TEXT)"),
+    }),
+)  # fmt: skip
+"""PostgreSQL 14 and newer."""

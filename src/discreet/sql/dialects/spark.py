@@ -1,13 +1,15 @@
-"""The function table in Spark SQL, for a session without ANSI mode, in UTC, with TIMESTAMP as an instant.
+"""Spark's SQL, for a session without ANSI mode, in UTC, with TIMESTAMP as an instant.
 
 Spark's doubles are IEEE 754 and never raise; what is guarded here is where it rounds, reads or formats otherwise.
 """
 
 from __future__ import annotations
 
-from discreet.engines.schema import Type
-from discreet.sql.expressions.dialect import literal
-from discreet.sql.expressions.expression import WRITERS, Call, Literal
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from discreet.sql.expressions.dialect import WIDE, Dialect
+from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.functions import calendar as cal
 from discreet.sql.functions.portable import (
     DATE_TEXT,
@@ -23,6 +25,20 @@ from discreet.sql.functions.portable import (
 
 _EXACT = "CAST('4503599627370496.0' AS DOUBLE)"  # 2^52: from here on every double is whole
 _HIGH, _LOW = "CAST('9223372036854775808.0' AS DOUBLE)", "CAST('-9223372036854775808.0' AS DOUBLE)"
+
+
+def _quote(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _text(value: str) -> str:
+    """Spark reads escapes, and ${…} as a variable, inside a text; plain letters and digits need neither."""
+    plain = "".join(c if (c.isalnum() and c.isascii()) or c in " .,-_:" else _escaped(c) for c in value)
+    return f"'{plain}'"
+
+
+def _escaped(c: str) -> str:
+    return f"\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\U{ord(c):08x}"
 
 
 def _floating(function: str) -> str:
@@ -65,7 +81,7 @@ def java(pattern: str) -> str:
 
 
 def _reads(pattern: str, then: str) -> str:
-    return f"(CASE WHEN {{0}} RLIKE {literal(java(pattern), Type.TEXT, 'spark')} THEN {then} END)"
+    return f"(CASE WHEN {{0}} RLIKE {_text(java(pattern))} THEN {then} END)"
 
 
 def _year(x: str) -> str:
@@ -98,9 +114,10 @@ _MONTHS_SINCE_2000 = _floored(f"({_months('{1}')} - 24000)", "{0}")
 _QUOTIENT = "({0} / NULLIF({1}, CAST('0.0' AS DOUBLE)))"
 
 
-def spellings() -> dict[str, dict[str, str]]:
+def _functions() -> dict[str, dict[str, str]]:
     """Name of a function -> letters of its arguments, or nothing for all its lines -> template."""
     out: dict[str, dict[str, str]] = {
+        "concat_all": {"": "concat_ws('', {*})"}, "least": {"": "LEAST({*}, NULL)"}, "greatest": {"": "GREATEST({*}, NULL)"},
         "divide": {"ff": _QUOTIENT}, "integer_divide": {"ii": "({0} DIV NULLIF({1}, 0))", "ff": _trunc(_QUOTIENT)},
         "remainder": {"ff": remainder(_QUOTIENT, lambda x, y: f"{x} * {y}", _trunc)},
         "floor": {"f": _floating("floor")}, "ceil": {"f": _floating("ceil")}, "trunc": {"f": _trunc("{0}")},
@@ -189,7 +206,7 @@ def _ilike(_: Call) -> str:
 def _regexp(call: Call) -> str:
     pattern = call.args[1]
     assert isinstance(pattern, Literal)
-    return f"({{0}} RLIKE {literal(java(str(pattern.value)), Type.TEXT, 'spark')})"
+    return f"({{0}} RLIKE {_text(java(str(pattern.value)))})"
 
 
 _REPEATED = (86_400, 10_800, 7200, 3600, 1800)
@@ -215,16 +232,48 @@ _FORMATS = {
 }  # fmt: skip
 
 
-def register() -> None:
-    """Add what depends on a literal, or is too long to be made before it is needed."""
-    WRITERS["lower", "spark"] = lambda _: _mapped("lower")
-    WRITERS["upper", "spark"] = lambda _: _mapped("upper")
-    WRITERS["ilike", "spark"] = _ilike
-    WRITERS["regexp_matches", "spark"] = _regexp
-    WRITERS["in_zone", "spark"] = _in_zone
-    WRITERS["strftime", "spark"] = format_template({
-        **{name: f"date_format({{0}}, '{format_}')" for name, format_ in _FORMATS.items()},
-        "u": "CAST(weekday({0}) + 1 AS STRING)", "w": "CAST(dayofweek({0}) - 1 AS STRING)",
-        "G": "lpad(CAST(extract(YEAROFWEEK FROM {0}) AS STRING), 4, '0')",
-        "V": "lpad(CAST(weekofyear({0}) AS STRING), 2, '0')",
-    }, "spark")  # fmt: skip
+LOW_BITS = 15
+"""How many bits of an integer are summed apart from the others."""
+
+
+def _total(integer: str) -> str:
+    """Spark sums in 64 bits, which 2^33 rows would overflow, or in decimals, at several times the price.
+
+    So it sums the upper and the lower bits apart, with t = 2^15 (t >> 15) + (t & 32767) for negative t, too: both sums
+    stay within 64 bits up to 2^46 rows of a group.
+    """
+    upper = f"CAST(SUM(shiftright({integer}, {LOW_BITS})) AS DECIMAL(38, 0))"
+    return f"{upper} * {2**LOW_BITS} + SUM({integer} & {2**LOW_BITS - 1})"
+
+
+def _hash(salt: int, columns: Sequence[str]) -> str:
+    # It passes over NULL, so that (1, NULL) and (NULL, 1) would be hashed alike.
+    missing = ", ".join(f"{column} IS NULL" for column in columns)
+    signed = f"CAST({salt - 2**64 if salt >= 2**63 else salt} AS BIGINT)"
+    return f"xxhash64(xxhash64({signed}, {', '.join(columns)}, {missing}))"
+
+
+SPARK = Dialect(
+    name="spark",
+    parser="spark",
+    quote=_quote,
+    text=_text,
+    types=MappingProxyType({"VARCHAR": "STRING", WIDE: "DECIMAL(38, 0)"}),
+    divide="({0} DIV {1})",
+    total=_total,
+    summed="CAST({0} AS DECIMAL(38, 0))",
+    hash=_hash,
+    windows_need_order=True,
+    functions=MappingProxyType(_functions()),
+    writers=MappingProxyType({
+        "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "ilike": _ilike,
+        "regexp_matches": _regexp, "in_zone": _in_zone,
+        "strftime": format_template({
+            **{name: f"date_format({{0}}, '{format_}')" for name, format_ in _FORMATS.items()},
+            "u": "CAST(weekday({0}) + 1 AS STRING)", "w": "CAST(dayofweek({0}) - 1 AS STRING)",
+            "G": "lpad(CAST(extract(YEAROFWEEK FROM {0}) AS STRING), 4, '0')",
+            "V": "lpad(CAST(weekofyear({0}) AS STRING), 2, '0')",
+        }, _text),
+    }),
+)  # fmt: skip
+"""Spark 4, without ANSI mode, in UTC."""

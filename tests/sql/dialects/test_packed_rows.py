@@ -11,9 +11,10 @@ import pyarrow as pa
 
 import discreet as dp
 from discreet.sql.algebra.relation import UNIT
+from discreet.sql.dialects.duckdb import DUCKDB
+from discreet.sql.dialects.packed_rows import BITS, HASH_BITS, fits, pack, unpack
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.contribution_bounding import kept_sql
-from discreet.sql.lower.packed_rows import BITS, HASH_BITS, fits, pack, unpack
 from discreet.sql.plan.planner import plan
 
 SPANS = {"a": (-5, 9), "b": (1, 1), "c": (0, 2**20)}
@@ -56,7 +57,7 @@ def test_only_integers_that_leave_enough_bits_to_the_hash_are_packed() -> None:
 def _kept(rows: pa.Table, salt: int, spans: dict[str, tuple[int, int]] | None) -> Counter[tuple[object, ...]]:
     with duckdb.connect() as connection:
         connection.register("rows", rows)
-        sql = kept_sql("SELECT * FROM rows", "a < 9", ["a", "b"], 2, salt, "duckdb", spans=spans)
+        sql = kept_sql("SELECT * FROM rows", "a < 9", ["a", "b"], 2, salt, DUCKDB, spans=spans)
         return Counter(connection.execute(sql).fetchall())
 
 
