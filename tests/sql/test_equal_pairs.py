@@ -342,7 +342,7 @@ def test_a_view_of_postgresql_that_keeps_the_type_is_caught(
         return quote(name), column(name, kind, *rest)[1]
 
     monkeypatch.setattr(postgres_tables, "_column", kept)
-    monkeypatch.setitem(catalog._SCAN, Type.TEXT, {"": "{0}"})  # which casts to text once more
+    monkeypatch.setitem(catalog._SCAN, Type.TEXT, "{0}")  # which casts to text once more
     pair = next(pair for pair in given("postgres") if pair.kind == "pairs.citext")
     assert problems(pair, ROW, tmp_path / "ledger.db")
 
@@ -373,7 +373,7 @@ def test_a_view_of_spark_that_keeps_a_collation_is_caught(
     monkeypatch.setattr(
         spark.SparkEngine, "probe", lambda *_: True
     )  # it would refuse to compare collated keys
-    monkeypatch.setitem(catalog._SCAN, Type.TEXT, {"": "{0}"})  # which casts to text once more
+    monkeypatch.setitem(catalog._SCAN, Type.TEXT, "{0}")  # which casts to text once more
     pair = next(pair for pair in given("spark") if "UTF8_LCASE" in pair.kind)
     tables = [[(at, at == 0) for at in range(UNITS)], [(at, False) for at in range(UNITS)]]
     assert _spark(pair, PLAIN, ROW, tables, tmp_path)

@@ -85,7 +85,7 @@ def narrow() -> Any:
     """A column is read in its own type, where arithmetic overflows."""
     stack = ExitStack()
     for read in (catalog._READ, catalog._SCAN):
-        stack.enter_context(mock.patch.dict(read, {Type.INTEGER: {"": "{0}"}}))
+        stack.enter_context(mock.patch.dict(read, {Type.INTEGER: "{0}"}))
     return stack
 
 
@@ -106,7 +106,7 @@ def hashed() -> Any:
     """A type that has no hash is grouped: neither the refusal nor the read that leaves TRUE or NULL of it is there."""
     stack = ExitStack()
     stack.enter_context(mock.patch.object(Binder, "bind", lambda self, node: self._read(node)))
-    stack.enter_context(mock.patch.dict(catalog._SCAN, {Type.OTHER: {"": "{0}"}}))
+    stack.enter_context(mock.patch.dict(catalog._SCAN, {Type.OTHER: "{0}"}))
     return stack
 
 

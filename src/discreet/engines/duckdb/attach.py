@@ -22,9 +22,10 @@ from discreet.engines.duckdb.connection import literal, make_total, quote
 from discreet.engines.duckdb.csv import import_csv
 from discreet.engines.duckdb.csv_text import header
 from discreet.engines.duckdb.footers import misfit
+from discreet.engines.duckdb.parquet_twins import of_parquet
 from discreet.engines.duckdb.total import total
 from discreet.engines.schema import Type
-from discreet.engines.twins import folded, of_parquet
+from discreet.engines.twins import folded
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:

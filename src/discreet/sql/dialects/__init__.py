@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from discreet.sql.dialects.clickhouse import CLICKHOUSE
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.dialects.postgres import POSTGRES
 from discreet.sql.dialects.spark import SPARK
 from discreet.sql.expressions.dialect import Dialect
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType({one.name: one for one in (DUCKDB, POSTGRES, SPARK)})
+DIALECTS: Mapping[str, Dialect] = MappingProxyType(
+    {one.name: one for one in (DUCKDB, POSTGRES, SPARK, CLICKHOUSE)}
+)
 """By name, as an engine says it."""
 
 

@@ -83,6 +83,9 @@ class Dialect:
         divide: the quotient of two integers of one sign, rounded down, of {0} and {1}.
         total: the exact sum of integers of at most 32 bits, of which 2^46 rows fit; NULL without rows.
         summed: of an integer of 64 bits, the expression whose SUM is exact.
+        whole: a double without a fraction, {0}, as an integer; it may fail outside 64 bits only where no branch of a
+            CASE is computed on the rows of another one.
+        saturate: a wide integer {0} as one of 64 bits, at most {1} and at least -{1}.
         hash: a fast hash, keyed with 64 bits, of some columns, in which NULL is a value like others. Where it combines
             the hashes of columns, the combination is hashed again: see `sql.lower.contribution_bounding`.
         same_hash: a hash of a text that every engine computes alike.
@@ -95,7 +98,7 @@ class Dialect:
         functions: the spelling of functions, where the standard one does not do: by name, the letters of the arguments
             or nothing for all lines of the name, the SQL.
         writers: by name of a function, what makes its template, where that depends on a literal or is long.
-        aggregates: the spelling of aggregates and window functions by their standard one, where that does not do.
+        aggregate: the template of an aggregate or a window function, from the standard one.
     """
 
     name: str = ""
@@ -109,6 +112,8 @@ class Dialect:
     divide: str = "({0} // {1})"
     total: Callable[[str], str] = _total
     summed: str = "{0}"
+    whole: str = "CAST({0} AS BIGINT)"
+    saturate: str = "CAST(GREATEST(LEAST({0}, {1}), -{1}) AS BIGINT)"
     hash: Callable[[int, Sequence[str]], str] = _hash
     same_hash: str = "md5({0})"
     least: Callable[[Kept], str | None] | None = None
@@ -119,7 +124,7 @@ class Dialect:
     windows_need_order: bool = False
     functions: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     writers: Mapping[str, Template] = field(default_factory=lambda: MappingProxyType({}))
-    aggregates: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    aggregate: Callable[[str], str] = str
 
     @property
     def wide(self) -> str:
@@ -232,4 +237,4 @@ def total(integer: str, dialect: Dialect) -> str:
 
 def aggregated(template: str, dialect: Dialect) -> str:
     """The template of an aggregate or a window function, as the dialect has it."""
-    return typed(dialect.aggregates.get(template, template), dialect)
+    return typed(dialect.aggregate(template), dialect)

@@ -109,9 +109,7 @@ def _compile_part(
         )  # fmt: skip
     keys = [f"k{at}" for at in range(len(part.keys))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
-    entries = [
-        f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)
-    ]
+    entries = [f"{dialect.saturate.format(one, SATURATE)} AS m{at}" for at, one in enumerate(sums)]
     outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
     by, counted = keys, ""
     if isinstance(measures[0], Tree):  # alone in its part: one count for every group and leaf that has rows

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from discreet.engines.schema import Type
+from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.dialect import Dialect, divided, fill, total
 from discreet.sql.expressions.expression import Expression, spell
 
@@ -249,7 +250,7 @@ def scaled_sql(measure: Measure, dialect: Dialect) -> str:
         if dialect.underflow_raises and grid.step > 1:
             least_ = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
             scaled_ = f"CASE WHEN abs({shifted}) < {least_} THEN 0 ELSE {scaled_} END"
-        t = f"CAST(floor({scaled_} + CAST('0.5' AS DOUBLE)) AS BIGINT)"
+        t = dialect.whole.format(f"floor({scaled_} + CAST('0.5' AS DOUBLE))")
         # NaN compares as greater than every number, infinity included, so it falls through to NULL.
         above = f"{x} <= CAST('Infinity' AS DOUBLE)"
     text = f"CASE WHEN {x} >= {lo} AND {x} <= {hi} THEN {t} WHEN {x} < {lo} THEN {least} WHEN {above} THEN {most} END"
@@ -271,7 +272,7 @@ def row_items(measure: Measure, name: str, dialect: Dialect) -> list[tuple[str, 
     if measure.argument is None:
         return []
     if measure.distinct:
-        return [(name, spell(measure.argument, dialect))]
+        return [(name, spell(canonical(measure.argument), dialect))]
     if measure.degree == 0:
         return [(name, f"CASE WHEN {spell(measure.argument, dialect)} IS NOT NULL THEN 1 END")]
     return [(name, scaled_sql(measure, dialect))]

@@ -50,7 +50,7 @@ def leaf_sql(argument: Expression, grid: Grid, dialect: Dialect) -> str:
     if dialect.underflow_raises and grid.step > 1:
         least = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
         place = f"CASE WHEN abs({x} - {lo_sql}) < {least} THEN 0 ELSE {place} END"
-    leaf = f"CAST(floor({place}) AS BIGINT)"
+    leaf = dialect.whole.format(f"floor({place})")
     # NaN compares as greater than every number, infinity included, so it falls through to NULL.
     text = (
         f"CASE WHEN {x} >= {lo_sql} AND {x} <= {hi_sql} THEN LEAST({leaf}, {last}) WHEN {x} < {lo_sql} THEN 0 "
