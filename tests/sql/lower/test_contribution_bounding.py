@@ -27,6 +27,7 @@ from scipy import stats
 from tests import servers
 
 import discreet as dp
+from discreet.engines.clickhouse import ClickHouseEngine
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import UNIT
@@ -116,6 +117,12 @@ def asking(dialect: str, pattern: Sequence[Pair]) -> Iterator[Ask]:
         with servers.connect(servers.postgres()) as connection:
             connection.execute("SET search_path TO fair_choice")
             yield lambda sql: connection.execute(sql).fetchall()
+    elif dialect == "clickhouse":
+        servers.load_clickhouse("fair_choice", {"fair": table})
+        engine = ClickHouseEngine.open_all([("fair_choice.fair", servers.clickhouse())])
+        yield lambda sql: list(
+            zip(*engine._run(sql.replace("FROM fair", "FROM `fair`"), {}).to_pydict().values(), strict=True)
+        )
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -125,10 +132,10 @@ def asking(dialect: str, pattern: Sequence[Pair]) -> Iterator[Ask]:
             yield lambda sql: servers.spark().sql(sql).collect()
 
 
-ENGINES = ("duckdb", "postgres", "spark")
+ENGINES = ("duckdb", "postgres", "spark", "clickhouse")
 PATHS = [("duckdb", "packed"), ("duckdb", "struct"), ("duckdb", "window"), ("duckdb", "sliced"),
          ("duckdb", "portable"), ("postgres", "window"), ("postgres", "portable"), ("spark", "window"),
-         ("spark", "portable")]  # fmt: skip
+         ("spark", "portable"), ("clickhouse", "window"), ("clickhouse", "portable")]  # fmt: skip
 
 
 def choose(
@@ -188,6 +195,8 @@ def combined(salt: int, columns: Sequence[str], dialect: str) -> str:
         ", ".join(one for one in columns if one != NUMBER),
         f"CAST({salt - 2**64} AS BIGINT)",
     )
+    if dialect == "clickhouse":  # NULL, where one of them is
+        return f"cityHash64({salt}, {listed})"
     if dialect == "postgres":
         return f"hash_record_extended(ROW({listed}), {signed})"
     return f"xxhash64({signed}, {listed})" if dialect == "spark" else f"hash({salt}::UBIGINT, {listed})"
@@ -197,7 +206,7 @@ def combined(salt: int, columns: Sequence[str], dialect: str) -> str:
     ("dialect", "path", "name"),
     [("duckdb", path, name) for path in ("struct", "window") for name in list(PATTERNS)[:2]]
     + [("postgres", "window", name) for name in list(PATTERNS)[:2]]
-    + [("spark", "window", "nothing and something")],
+    + [(engine, "window", "nothing and something") for engine in ("spark", "clickhouse")],
 )
 def test_a_combined_hash_is_caught(
     dialect: str, path: str, name: str, monkeypatch: pytest.MonkeyPatch

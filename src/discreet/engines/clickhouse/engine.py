@@ -155,7 +155,7 @@ class ClickHouseEngine:
 
     def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
-        text = self._text(f"EXPLAIN PLAN {sql}", tables)
+        text = f"EXPLAIN PLAN {self._text(sql, tables)}"
         with self._lock:
             return not self._closed and _quietly(self._line, text) is not None
 
@@ -197,10 +197,9 @@ class ClickHouseEngine:
             called = set(re.findall(re.escape(quote(name)), sql, re.IGNORECASE))
             views += [f"{one} AS ({table.view})" for one in sorted(called)]
         views += [f"{quote(name)} AS ({listed(table)})" for name, table in tables.items()]
-        if not views:
-            return sql
-        explain, sql = ("EXPLAIN PLAN ", sql[13:]) if sql.startswith("EXPLAIN PLAN ") else ("", sql)
-        return f"{explain}WITH {', '.join(views)} {sql}"
+        before = f"WITH {', '.join(views)} " if views else ""
+        # In brackets nothing but a SELECT is one.
+        return f"{before}SELECT * FROM ({sql}) AS o"
 
 
 def _base(source: object) -> object:

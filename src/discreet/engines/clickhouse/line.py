@@ -12,6 +12,9 @@ from discreet.errors import SourceError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+WHOLE = {"wait_end_of_query": "1"}
+"""The server answers once the result is whole, so that a failure is never taken for a short result."""
+
 
 class Line(Protocol):
     """A way to one ClickHouse.
@@ -44,7 +47,9 @@ class Server:
     def ask(self, sql: str) -> pa.Table:
         """The result of a query, as Arrow."""
         self._query = f"discreet-{secrets.token_hex(16)}"
-        found = self._client.raw_query(sql, fmt="ArrowStream", settings={**PARSER, "query_id": self._query})
+        found = self._client.raw_query(
+            sql, fmt="ArrowStream", settings={**PARSER, **WHOLE, "query_id": self._query}
+        )
         return _table(found)
 
     def interrupt(self) -> None:
@@ -69,7 +74,12 @@ class Embedded:
             session.query(f"SET {name} = {value}")
 
     def ask(self, sql: str) -> pa.Table:
-        """The result of a query, as Arrow."""
+        """The result of a query, as Arrow.
+
+        After a query that failed, whoever asked it, the next one has no rows, whatever it is: so one is asked that does
+        not matter.
+        """
+        self._session.query("SELECT 1")
         return _table(self._session.query(sql, "ArrowStream").bytes())
 
     def interrupt(self) -> None:

@@ -432,6 +432,7 @@ CLICKHOUSE = Dialect(
         "concat_ws": lambda call: f"arrayStringConcat([{', '.join(f'{{{at}}}' for at in range(1, len(call.args)))}], {{0}})",
         "strftime": format_template(_FORMATS, _text),
     }),
+    furthest=2_000_000_000,
     aggregate=_aggregate,
 )  # fmt: skip
 """ClickHouse 26, which holds the dates of the years 1 to 9999."""

@@ -94,6 +94,7 @@ class Dialect:
         fence: what keeps a planner from writing the columns of a sub-query out again wherever they are used.
         named_arguments: whether a long argument that is written twice would be computed twice.
         underflow_raises: whether a product that is too small for a double raises.
+        furthest: the largest number of rows in the frame of a window; a larger one is written as this.
         windows_need_order: whether a window without ORDER BY is refused.
         functions: the spelling of functions, where the standard one does not do: by name, the letters of the arguments
             or nothing for all lines of the name, the SQL.
@@ -122,6 +123,7 @@ class Dialect:
     named_arguments: bool = False
     underflow_raises: bool = False
     windows_need_order: bool = False
+    furthest: int = 2**63 - 1
     functions: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     writers: Mapping[str, Template] = field(default_factory=lambda: MappingProxyType({}))
     aggregate: Callable[[str], str] = str

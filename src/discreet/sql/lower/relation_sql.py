@@ -5,6 +5,7 @@ Each column of a relation is canonical: values that compare as equal are alike, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -177,7 +178,7 @@ def _windowed(relation: rel.Windowed, needed: set[str], dialect: Dialect) -> str
         if order:
             over += f" ORDER BY {', '.join(order)}"
         if window.frame:
-            over += f" {window.frame}"
+            over += " " + re.sub(r"\d+", lambda n: str(min(int(n[0]), dialect.furthest)), window.frame)
         args = [spell(canonical(e), dialect) for e in window.args]
         summed = dialect.summed.format(args[0]) if args else ""
         sql = aggregated(window.spelling, dialect).format(*args, over=f"OVER ({over})", summed=summed)
