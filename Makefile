@@ -49,7 +49,7 @@ bench: $(VENV)/bench  ## speed and accuracy, each as a ratio against a reference
 bench-peers: $(VENV)/dev  ## speed and error beside other libraries, each in an environment of its own; about ten minutes
 	$(BIN)/python -m benchmarks.peers
 
-docs: $(VENV)/dev  ## the SQL reference and the pictures, from the function table and the formulas
+docs: $(VENV)/dev  ## the SQL reference and the pictures, from the tables of functions and aggregates and the formulas
 	$(BIN)/python docs/reference.py > docs/sql.md.new && mv docs/sql.md.new docs/sql.md
 	$(BIN)/python docs/figures/choosing.py bounds > docs/figures/bounds.svg
 	$(BIN)/python docs/figures/choosing.py max_rows > docs/figures/max_rows.svg

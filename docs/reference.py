@@ -1,4 +1,4 @@
-"""Writes docs/sql.md: docs/sql.in.md with the function table and the words of each refusal filled in.
+"""Writes docs/sql.md: docs/sql.in.md with the tables of functions and aggregates and the words of refusals filled in.
 
 python docs/reference.py > docs/sql.md
 """
@@ -21,6 +21,7 @@ from discreet.session import Session
 from discreet.sql import functions as fn
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.expressions.span import Span, Value, point
+from discreet.sql.functions import aggregates
 from discreet.sql.inspect.mock import invent
 from discreet.sql.inspect.wording import ends
 
@@ -38,7 +39,7 @@ SPANS = {
     Type.DATE: [(20_089, 20_453)] * 4,
     Type.TIMESTAMP: [(20_089 * 86_400_000_000, 20_454 * 86_400_000_000 - 1)] * 4,
 }
-"""What the arguments of an example lie in, by type and place; the year 2025 in days and in microseconds."""
+"""The ranges of the arguments of an example, by type and place; the year 2025 in days and in microseconds."""
 TYPES = {
     Type.BOOLEAN: "boolean", Type.INTEGER: "whole number", Type.FLOAT: "number", Type.TEXT: "text",
     Type.DATE: "date", Type.TIMESTAMP: "time stamp", Type.OTHER: "",
@@ -111,8 +112,23 @@ def page(template: str) -> str:
             raise AssertionError(f"This is not refused any more:\n{sql}")
 
         text = BLOCK.sub(filled, template)
-    head = "<!-- Made by `make docs` from sql.in.md and the function table; edit those. -->\n"
+    head = "<!-- Made by `make docs` from sql.in.md and the tables of functions and aggregates; edit those. -->\n"
+    text = text.replace("<!-- aggregates -->", "\n".join(_aggregates()))
     return head + text.replace("<!-- functions -->", "\n".join(_tables()).strip())
+
+
+# The table of aggregates -------------------------------------------------------------------------------------
+
+
+def _aggregates() -> Iterator[str]:
+    yield "| aggregate | bounds of | measured | estimated as | error | free beside it |\n|---|---|---|---|---|---|"
+    for line in aggregates.TABLE:
+        usages = ", ".join(f"`{_cell(usage)}`" for usage in line.usages)
+        beside = (other.usages[0].partition("(")[0] for other in aggregates.TABLE if line.beside(other))
+        free = ", ".join(f"`{name}`" for name in dict.fromkeys(beside) if name not in line.usages[0])
+        yield (
+            f"| {usages} | {line.bounded} | {line.measured} | {_cell(line.estimated)} | {_cell(line.error)} | {free} |"
+        )
 
 
 # The function table ------------------------------------------------------------------------------------------
@@ -131,7 +147,7 @@ def _tables() -> Iterator[str]:
     for title, mine in sections.items():
         yield from _table(title, mine)
     yield "### Of any number of arguments\n"
-    yield "| write | bounds, by example | what it means |\n|---|---|---|"
+    yield "| write | bounds, by example | meaning |\n|---|---|---|"
     spans = [_span(Type.INTEGER, at) for at in range(3)]
     for several in fn.VARIADIC.values():
         shown = _shown(several.bounds(spans), Type.INTEGER)
@@ -163,7 +179,7 @@ def _table(title: str, lines: Sequence[fn.Function]) -> Iterator[str]:
         key = usage if PARTS.search(alike[0].usage) else f"{usage}\0{meaning}"
         shown.setdefault(key, []).extend(alike)
     yield f"### {title}\n"
-    yield "| write | of | bounds, by example | what it means |\n|---|---|---|---|"
+    yield "| write | of | bounds, by example | meaning |\n|---|---|---|---|"
     for alike in shown.values():
         first = alike[0]
         usage, meaning = first.usage, _meaning(first)
@@ -181,7 +197,7 @@ def _table(title: str, lines: Sequence[fn.Function]) -> Iterator[str]:
 
 
 def _types(alike: Sequence[fn.Function]) -> str:
-    """What is taken and given; "number" stands for a whole number, too, where both are."""
+    """The types taken and given; "number" stands for a whole number, too, where both are."""
     found = dict.fromkeys((tuple(TYPES[t] for t in line.takes), TYPES[line.gives]) for line in alike)
     return "; ".join(f"{' and '.join(takes)} → {gives}" for takes, gives in found)
 

@@ -1,4 +1,4 @@
-"""Draws what a bound, and what max_rows, does to the error of an answer.
+"""Draws the effect of a bound, and of max_rows, on the error of an answer.
 
     python docs/figures/choosing.py bounds > docs/figures/bounds.svg
     python docs/figures/choosing.py max_rows > docs/figures/max_rows.svg
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 MU, SIGMA = 7.0, 1.0
 """The invented costs: lognormal, with a median of 1,097 and a mean of 1,808."""
 PEOPLE, EPSILON = 500, 0.5
-"""How many people the average is over, and what it may cost."""
+"""The number of people in the average, and its epsilon."""
 LEAVE = 1 / 3
 """The chance that a visit is somebody's last: visits are geometric, three each in the mean."""
 UNITS, COUNT_EPSILON = 1000, 0.1
@@ -58,16 +58,16 @@ class Picture:
     """A bias that falls and a noise that grows.
 
     Attributes:
-        title: what is asked.
-        across: what the horizontal axis shows.
-        up: what the vertical axis shows.
+        title: the question.
+        across: the title of the horizontal axis.
+        up: the title of the vertical axis.
         places: where the curves are computed.
         marks: labels of the horizontal axis.
         log: whether that axis is logarithmic.
         top: the end of the vertical axis.
-        bias: what is lost, by place.
+        bias: the loss by the limit, by place.
         noise: the standard deviation of the noise, by place.
-        lost: what the bias is called.
+        lost: the name of the bias.
     """
 
     title: str
@@ -94,7 +94,7 @@ PICTURES = {
     "bounds": Picture(
         f"Average cost of {PEOPLE} people, epsilon {EPSILON}, bounds [0, h]", "upper bound h", "error of the average",
         [10 ** (2.7 + at / 100) for at in range(231)], [500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000], True,
-        600.0, clamping, noise, "clamping: what lies above h counts as h",
+        600.0, clamping, noise, "clamping: values above h count as h",
     ),
     "max_rows": Picture(
         f"Number of visits of {UNITS:,} people, epsilon {COUNT_EPSILON}", "max_rows", "error of the count",

@@ -29,7 +29,7 @@ def column(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa
         missing: bool array (n,): which are null; of floats, NaN is null unless this is given.
 
     Raises:
-        TypeError, KeyError: the values are something else.
+        TypeError, KeyError: the values are of another kind.
 
     Example:
         >>> column(np.array([1.5, np.nan])).to_pylist()
@@ -38,7 +38,7 @@ def column(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa
     import pyarrow as pa
 
     if type(values) is not np.ndarray or values.ndim != 1:
-        raise TypeError("These are no plain numbers.")  # an array with a mask would lose it
+        raise TypeError("The values are no plain array of numbers.")  # an array with a mask would lose it
     kind = {np.dtype(dtype): kind for kind, dtype in _dtypes().items()}[values.dtype]
     if missing is None and values.dtype.kind == "f":
         missing = np.isnan(values)
@@ -160,7 +160,7 @@ def _chunk(chunk: pa.Array, dtype: Any) -> NDArray[Any]:
 
 
 def _valid(missing: NDArray[np.bool_] | None) -> pa.Buffer | None:
-    """The bitmap of what is there; None when everything is."""
+    """The bitmap of the values that are there; None when all are."""
     import pyarrow as pa
 
     if missing is None or not missing.any():

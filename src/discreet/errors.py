@@ -1,9 +1,9 @@
 """Every error a user can meet.
 
 All derive from `DiscreetError`. A message names the cause and the fix, one sentence each, and never
-holds a value of the data: what is raised may depend on the question and the policy only.
+holds a value of the data: an error may depend on the question and the policy only.
 
-What a question cost is part of its error: `charged` is the exact loss that stays charged, or None, and it is printed.
+The cost of a question is part of its error: `charged` is the exact loss that stays charged, or None, and it is printed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOTHING = "Nothing was charged."
 
 
 def charged_words(spent: Spent | None) -> str:
-    """Say what stays charged.
+    """Name the loss that stays charged.
 
     Example:
         >>> charged_words(None)
@@ -39,7 +39,7 @@ def charged_words(spent: Spent | None) -> str:
 
 
 def tell(error: BaseException, spent: Spent | None) -> None:
-    """Put on an error, of ours or of any other kind, what its question cost; the first who knows it is believed."""
+    """Put the cost of its question on an error, ours or any other; the first call counts."""
     if getattr(error, "told", False):
         return
     error.told, error.charged = True, spent  # type: ignore[attr-defined]
@@ -51,10 +51,10 @@ class DiscreetError(Exception):
     """The root of every error that discreet raises on purpose.
 
     Attributes:
-        cause: what is wrong, in one sentence.
-        fix: what to do about it, in one sentence; may be empty.
+        cause: the fault, in one sentence.
+        fix: the remedy, in one sentence; may be empty.
         charged: the loss that stays charged for the question that failed; None when nothing was charged.
-        told: whether it comes from a question, so that the text says what was charged.
+        told: whether it comes from a question, so that the text names the charge.
 
     Example:
         >>> str(DiscreetError("The budget is not a number.", "Write budget = 3."))
@@ -71,19 +71,19 @@ class DiscreetError(Exception):
 
     @property
     def text(self) -> str:
-        """Cause and fix, without what it cost."""
+        """Cause and fix, without the cost."""
         return str(self.args[0])
 
     def __str__(self) -> str:
-        """Cause, fix and, of a question, what it cost."""
+        """Cause, fix and, of a question, the cost."""
         return f"{self.text} {charged_words(self.charged)}" if self.told else self.text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes with everything that is known, whatever the arguments of the constructor are."""
+        """Travel between processes with everything that is known, for a constructor with any arguments."""
         return _again, (type(self), self.args, self.__dict__)
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows instead of a traceback: the words of the error and its notes."""
+        """The text that a notebook shows instead of a traceback: the words of the error and its notes."""
         said = [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
         return prose("\n".join(said)).split("\n")
 
@@ -131,7 +131,7 @@ class QueryRefused(DiscreetError, ValueError):
     """The query cannot be answered with a privacy guarantee. It cost nothing and read no private data.
 
     Attributes:
-        reason: the cause, which is that of every error here.
+        reason: the cause, under a second name.
         place: the part of the query that is at fault; may be empty.
         line: 1-based line of the place; 0 when unknown.
         column: 1-based column of the place; 0 when unknown.
@@ -185,7 +185,7 @@ class BudgetExceeded(DiscreetError):
     Attributes:
         account: which budget refused, such as `data set` or `analyst ana`.
         asked: the loss that was asked for, as text.
-        left: what is left in that account, as text.
+        left: the loss that is left in that account, as text.
     """
 
     def __init__(self, account: str, asked: str, left: str, fix: str = "") -> None:

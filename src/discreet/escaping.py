@@ -2,7 +2,7 @@ r"""How text that others wrote is shown, one function for each place where it en
 
 A key that was found in the data, an alias or a file name may hold anything: control characters that a terminal obeys,
 marks that turn the direction of writing, characters that nobody sees, line ends that forge a line of a table, markup, a
-formula. Whatever is shown goes through the function of its sink:
+formula. All text that is shown goes through the function of its sink:
 
 | sink | function |
 |---|---|
@@ -34,7 +34,7 @@ _UNSEEN = re.compile(
 )
 """Characters without a shape of their own, some of which Python counts as printable (Unicode, Default_Ignorable)."""
 FORMULA = "^'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
-"""What text begins with that a spreadsheet runs, as a pattern for Python and for RE2."""
+"""The beginnings of text that a spreadsheet runs, as a pattern for Python and for RE2."""
 
 
 def _is_odd(text: str) -> bool:
@@ -125,14 +125,14 @@ def row(kind: str, cells: Sequence[str], sides: Sequence[str]) -> str:
 
 
 def table(lines: Iterable[Sequence[str]], title: str = "") -> str:
-    """Names and what is said of each, as a table of HTML."""
+    """Names with a description of each, as a table of HTML."""
     above = f"<caption style='text-align:left'>{markup(title)}</caption>" if title else ""
     body = "".join(row("td", line, ["left"] * len(line)) for line in lines)
     return f"<table>{above}<tbody>{body}</tbody></table>"
 
 
 def picture(text: str) -> str:
-    r"""Words in a picture, on one line: what draws it fails at control characters, and half a character is no text.
+    r"""Words in a picture, on one line: the renderer fails at control characters, and half a character is no text.
 
     Vega reads a backslash in a title as the beginning of an escape, so another sign stands for it.
 
@@ -152,7 +152,7 @@ def pictured(text: str, lines: bool = True) -> str:
 
 
 def json_text(document: str) -> str:
-    r"""JSON for whoever prints it: odd characters are written as JSON writes them, so it reads as the same document.
+    r"""JSON that is safe to print: odd characters are written as JSON writes them, so it reads as the same document.
 
     Example:
         >>> print(json_text('{\n "a": "\u202e"}'))
@@ -203,9 +203,9 @@ def script(document: str) -> str:
 
 
 def formula(text: str) -> str:
-    """A cell of a CSV file, with an apostrophe before what a spreadsheet would run as a formula.
+    """A cell of a CSV file, with an apostrophe before text that a spreadsheet would run as a formula.
 
-    Text that begins with apostrophes and then such a sign gets one more, so that one can always be taken off again.
+    Text that begins with apostrophes and then the sign of a formula gets one more, so that one can always be taken off.
 
     Example:
         >>> formula("=1+1"), formula("Kent"), formula("'=1")

@@ -23,7 +23,7 @@ INFINITE_DAY, INFINITE_MOMENT = 2**31 - 1, 2**63 - 1
 
 @dataclass(frozen=True, order=True)
 class Far:
-    """A date, or a time stamp, beyond what Python can hold.
+    """A date, or a time stamp, beyond the range of Python's.
 
     Attributes:
         at: days or microseconds since 1970.
@@ -44,7 +44,7 @@ class Far:
         return f"{date}{' (BC)' if before else ''}{time}"  # as DuckDB writes it
 
     def isoformat(self) -> str:
-        """The same as text, for where a date is asked for its own."""
+        """The date as text, by the name of the method that Python's dates have."""
         return str(self)
 
     def sql(self) -> str:
@@ -80,7 +80,7 @@ def _civil(days: int) -> tuple[int, int, int]:
 
 
 def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """The values of a column; what Python cannot hold is `Far`.
+    """The values of a column; a date that Python cannot hold is `Far`.
 
     Example:
         >>> import pyarrow as pa
@@ -113,7 +113,7 @@ def is_far(column: pa.Array | pa.ChunkedArray) -> bool:
 
 
 def shown(table: pa.Table) -> pa.Table:
-    """The table with text in place of the columns that hold what Python cannot."""
+    """The table with text in place of the columns that hold a date beyond Python's range."""
     import pyarrow as pa
 
     for at, name in enumerate(table.column_names):

@@ -13,7 +13,7 @@ from types import ModuleType
 def loading() -> Iterator[None]:
     """Import without looking for garbage.
 
-    Modules make hundreds of thousands of objects that live on; to look for garbage among them again and again takes
+    Modules make hundreds of thousands of objects that live on. To look for garbage among them again and again takes
     an eighth of the time.
     """
     collecting = gc.isenabled()

@@ -1,8 +1,8 @@
 """Numbers that privacy depends on are exact rationals; this module reads them.
 
-Two readings of a float exist and must not be mixed up. Of a scale of noise, `exact` takes the binary
-value as it is. Of an epsilon that a person wrote, `decimal` takes the shortest decimal that prints the
-same, so that 0.1 means 1/10 and three times 0.1 fits into 0.3.
+Two readings of a float exist and must not be mixed up. Of a scale of noise, `exact` takes the binary value. Of an
+epsilon that a person wrote, `decimal` takes the shortest decimal that prints the same, so that 0.1 means 1/10 and
+three times 0.1 fits into 0.3.
 
 No number here is nearer to zero than 2^-1074 or as far from it as 2^1024 - 2^970: those are the ends of doubles, so
 that everything that was read can be written and compared as one. A text and a Decimal are held to that before
@@ -21,10 +21,10 @@ from typing import Final, TypeAlias
 from discreet.errors import InvalidParameter
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
-"""What the public API accepts wherever an exact number is wanted; NumPy scalars are read too."""
+"""The types that the public API accepts wherever an exact number is wanted; NumPy scalars are read too."""
 
 LARGEST: Final = Fraction((1 << 1024) - (1 << 970))
-"""Numbers lie nearer to zero than this, from where on a number rounds to no double."""
+"""Numbers lie nearer to zero than this: from here on a number rounds to no double."""
 SMALLEST: Final = Fraction(1, 1 << 1074)
 """Numbers other than zero lie at least this far from it."""
 
@@ -44,7 +44,7 @@ def exact(value: object, name: str = "value") -> Fraction:
     Args:
         value: int, Fraction, Decimal, float or NumPy scalar; a string such as "1/3" or "0.1" is read as
             the rational that it writes.
-        name: what the number is called in an error.
+        name: the name of the number in an error.
 
     Raises:
         InvalidParameter: not a number, a boolean, NaN, infinite, or outside the range of doubles.
@@ -55,7 +55,7 @@ def exact(value: object, name: str = "value") -> Fraction:
         >>> exact(0.1) == Fraction(1, 10)
         False
     """
-    if type(value) is Fraction:  # most are, and the questions below take longer than all else
+    if type(value) is Fraction:  # most values are Fractions, and the tests below take longer than all else
         return _within(value, name)
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         raise InvalidParameter(f"{name} is a boolean.", "Give a number.")
@@ -80,7 +80,7 @@ def exact(value: object, name: str = "value") -> Fraction:
 
 
 def decimal(value: object, name: str = "value") -> Fraction:
-    """Read a finite number as it is written: a float is its shortest decimal, so 0.1 is 1/10.
+    """Read a finite number as people write it: a float is its shortest decimal, so 0.1 is 1/10.
 
     Args and errors are those of `exact`.
 

@@ -246,7 +246,7 @@ def test_each_mistake_names_its_key_and_the_fix(
         (
             TOML.replace("max_rows", "max_row"),
             "tables.visits.max_row",
-            ["tables.visits.max_row: There is no such key"],
+            ["tables.visits.max_row: The policy has no key of this name"],
         ),
         (TOML.replace("epsilon", "epsilom"), "budget.epsilon", ["Did you mean epsilon?"]),
         (
@@ -257,7 +257,7 @@ def test_each_mistake_names_its_key_and_the_fix(
         (
             TOML.replace("[budget]", "[budgets]"),
             "budget",
-            ["budgets: There is no such key. Did you mean budget?"],
+            ["budgets: The policy has no key of this name. Did you mean budget?"],
         ),
         (TOML.replace('url = "parquet', 'path = "parquet'), "source.path", ["The only key here is url"]),
         (TOML.replace("public = true", 'public = "yes"'), "tables.counties.public", ["true or false"]),
@@ -395,7 +395,7 @@ def test_a_policy_that_fits() -> None:
         (
             {"public": ["counties", "countries"]},
             "tables.countries",
-            ["no such table", "Did you mean counties?"],
+            ["no table of this name", "Did you mean counties?"],
         ),
     ],
 )

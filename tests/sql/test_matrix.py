@@ -26,14 +26,14 @@ from discreet.engines.duckdb.copies import Copies
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import from_clause, private_select, scopes, unit_scope
+from discreet.sql.analyze import joins, private_select, scopes, unit_aggregates
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.dialects import duckdb as of_duckdb
 from discreet.sql.dialects import packed_rows
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
 from discreet.sql.lower import relation_sql
-from discreet.sql.plan.plan import Discovery, ReleasePlan
+from discreet.sql.plan.plan import Discovery, ScopePlan
 
 DEEP = bool(os.environ.get("DISCREET_DEEP"))
 SCALE = int(os.environ.get("DISCREET_EXAMPLES", "1120")) / 1120
@@ -91,7 +91,7 @@ def narrow() -> Any:
 
 def largest() -> Any:
     """Numbers are summed that are so large that two of them overflow."""
-    return mock.patch.object(unit_scope, "LARGEST", unit_scope.LARGEST * 2)
+    return mock.patch.object(unit_aggregates, "LARGEST", unit_aggregates.LARGEST * 2)
 
 
 def as_met() -> Any:
@@ -113,7 +113,7 @@ def hashed() -> Any:
 def once() -> Any:
     """A row that UNION ALL doubles is thought to count once in a group that is found."""
 
-    def mechanism(discovery: Discovery, release: ReleasePlan) -> ThresholdedCounts:
+    def mechanism(discovery: Discovery, release: ScopePlan) -> ThresholdedCounts:
         return ThresholdedCounts(discovery.share, discovery.delta, discovery.part.cap)
 
     return mock.patch.object(Discovery, "mechanism", mechanism)
@@ -122,7 +122,7 @@ def once() -> Any:
 def unseen() -> Any:
     """Units of two types are compared."""
     stack = ExitStack()
-    for module in (from_clause, private_select, scopes):
+    for module in (joins, private_select, scopes):
         stack.enter_context(mock.patch.object(module, "see_same_units", return_value=None))
     return stack
 

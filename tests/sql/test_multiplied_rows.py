@@ -17,10 +17,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.sql.analyze import from_clause
+from discreet.sql.analyze import join_multiplicity, joins
 from discreet.sql.inspect import misleading, warnings
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.plan import ReleasePlan
+from discreet.sql.plan.plan import ScopePlan
 from discreet.sql.plan.planner import Limits, plan
 
 RNG = np.random.default_rng(11)
@@ -96,7 +96,7 @@ def plain() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def release_of(session: dp.Session, sql: str, **limits: int) -> ReleasePlan:
+def release_of(session: dp.Session, sql: str, **limits: int) -> ScopePlan:
     (release,) = plan(sql, session._catalog, Fraction(1), Limits(**limits)).releases
     return release
 
@@ -186,9 +186,9 @@ def test_rows_that_are_cut_in_silence_are_caught(
 
     sql = f"SELECT COUNT(*) AS n FROM {next(iter(FOLLOWS))}"
     with monkeypatch.context() as patched:
-        patched.setattr(from_clause, "_pairs", largest)
+        patched.setattr(joins, "pairs_of", largest)
         assert counted(session, sql) < truth(plain, sql)
-        patched.setattr(from_clause, "_most_partners", lambda *_: 1)
+        patched.setattr(join_multiplicity, "_most_partners", lambda *_: 1)
         sql = "SELECT COUNT(*) AS n FROM v CROSS JOIN pub"
         assert counted(session, sql) < truth(plain, sql)
     for module in (warnings, misleading):

@@ -14,7 +14,7 @@ from tests.sql import units
 
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import QueryRefused
-from discreet.sql.analyze import from_clause as frame
+from discreet.sql.analyze import join_multiplicity, joins
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import plan
 
@@ -76,8 +76,8 @@ def counted(opened: Any) -> int:
 
 def test_uniqueness_by_bytes_is_found_to_count_a_row_twice() -> None:
     with (
-        mock.patch.object(frame, "spelled", lambda data: data),
-        mock.patch.object(frame, "_most_partners", return_value=1),
+        mock.patch.object(joins, "spelled", lambda data: data),
+        mock.patch.object(join_multiplicity, "_most_partners", return_value=1),
     ):
         opened = session(TWICE["zeros"], pa.array([0.0]))
         assert counted(opened) == 2 > cap(opened, SQL)

@@ -19,7 +19,7 @@ from tests.sql import harness
 
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra.relation import UNIT
-from discreet.sql.analyze import from_clause
+from discreet.sql.analyze import join_multiplicity
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import quote, spell
 from discreet.sql.lower import compile as compiling
@@ -138,7 +138,7 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (compiling, "_numbering", _numbered_by_the_data, harness.violations),
     (ThresholdedCounts, "release", _every_group, harness.violations),
     (alternatives, "exclude", _always_disjoint, harness.violations),
-    (from_clause, "_most_partners", _one_partner, harness.violations),
+    (join_multiplicity, "_most_partners", _one_partner, harness.violations),
 ]
 
 

@@ -20,8 +20,7 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import EngineError, PolicyError, QueryRefused, SourceError
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.analyze import from_clause as frame
-from discreet.sql.analyze import private_select, scopes
+from discreet.sql.analyze import joins, private_select, scopes
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import plan
 
@@ -141,7 +140,7 @@ def test_without_that_check_an_error_tells_of_one_person() -> None:
 
     said = []
     with (
-        mock.patch.object(frame, "see_same_units", unseen),
+        mock.patch.object(joins, "see_same_units", unseen),
         mock.patch.object(scopes, "see_same_units", unseen),
         mock.patch.object(private_select, "see_same_units", unseen),
     ):

@@ -18,7 +18,7 @@ from discreet.errors import EngineError
 from discreet.policy import Policy
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.public_data import arrow_kind, spelled
-from discreet.sql.analyze import from_clause as frame
+from discreet.sql.analyze import joins
 from discreet.sql.functions import apply
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import plan
@@ -80,7 +80,7 @@ def test_public_columns_are_widened_before_they_are_joined(sql: str) -> None:
 
 def test_a_public_column_in_its_own_type_is_found() -> None:
     """It fails when the chosen person is there, and is answered when not."""
-    with mock.patch.object(frame, "spelled", lambda data: data.drop_columns("h")):
+    with mock.patch.object(joins, "spelled", lambda data: data.drop_columns("h")):
         assert not runs(JOINED[0])
         assert runs(JOINED[0].replace("id = 1", "id = 9"))
 

@@ -1,7 +1,7 @@
-"""Privacy loss: what a release costs, what releases cost together, and who keeps count.
+"""Privacy loss: the cost of a release, the cost of several together, and the accountants that keep count.
 
 A loss is a value: `Loss` (epsilon and delta, exact; pure when delta is 0), `ZCDP`, or a `LossDistribution`. An event
-says what was released, an accountant what it costs. Every rounding is toward more loss.
+describes a release, and an accountant prices it. Every rounding is toward more loss.
 
 The ledger needs losses and their sums; everything else loads on first use.
 """

@@ -88,7 +88,7 @@ class Accountant:
         """The loss of all that was added, as an (epsilon, delta) with at most this delta, rounded up.
 
         Raises:
-            InvalidParameter: delta is outside its range, or less than what was spent of it.
+            InvalidParameter: delta is outside its range, or less than the delta already spent.
         """
         raise NotImplementedError
 
@@ -100,7 +100,7 @@ class Accountant:
         if event.neighbours != self.neighbours:
             raise UnsupportedEvent(
                 f"The event is for {event.neighbours}, the accountant for {self.neighbours}.",
-                "Turn an event for add_remove with ReplaceOne.",
+                "Convert an event for add_remove with ReplaceOne.",
             )
 
     def _price(self, event: Event) -> object:
@@ -137,7 +137,7 @@ class PureAccountant(Accountant):
         """The sum. A delta is compared only: it must not be below the sum of deltas, unless it is 0."""
         level = fraction_of_one(delta, "delta")
         if 0 < level < self.total.delta:
-            raise InvalidParameter("More delta than this was spent.", "Give a larger delta.")
+            raise InvalidParameter("More delta than this is spent already.", "Give a larger delta.")
         return self.total
 
     def _price(self, event: Event) -> Loss:
@@ -212,7 +212,7 @@ class ZCDPAccountant(Accountant):
         return other
 
     def loss(self, delta: Number = 0) -> Loss:
-        """The conversion at a delta, which must be above 0 and above the deltas that were spent."""
+        """The conversion at a delta, which must be above 0 and above the deltas already spent."""
         return self.total.loss(delta)
 
     def _price(self, event: Event) -> ZCDP:

@@ -1,4 +1,4 @@
-"""What a loss distribution is made of: an event taken apart into the few kinds whose distribution is known."""
+"""The atoms of a loss distribution: an event taken apart into the few kinds whose distribution is known."""
 
 from __future__ import annotations
 

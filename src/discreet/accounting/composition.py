@@ -1,4 +1,4 @@
-"""What several losses are together, with nothing known but the losses."""
+"""The composition of several losses, with nothing known but the losses."""
 
 from __future__ import annotations
 

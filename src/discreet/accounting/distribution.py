@@ -5,10 +5,10 @@ the ratio of the two, as a random variable. Those of several releases add, so th
 delta(epsilon) = E[(1 - e^(epsilon - L))+] (Meiser and Mohammadi 2018; Koskela, Jalko and Honkela 2020). The loss is put
 on a grid in a way that makes no delta smaller (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).
 
-Rounding. The grid and the cut tails are against the analyst. What is left is the error of Fourier transforms in floats,
-which no proof bounds. It grows with the number of releases: 2e-12 was seen at 100,000 of them, beside a closed form.
-1e-12 + 1e-16 times that number is added to every delta, and a delta below LEAST_DELTA, or twice what is added, is
-refused.
+Rounding. The grid and the cut tails are against the analyst. The remaining error is that of Fourier transforms in
+floats, which no proof bounds. It grows with the number of releases: 2e-12 was seen at 100,000 of them, beside a
+closed form. 1e-12 + 1e-16 times that number is added to every delta, and a delta below LEAST_DELTA, or twice this
+margin, is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from discreet.errors import InvalidParameter, UnsupportedEvent
 from discreet.rational import Number, decimal
 
 ROUNDING, ROUNDING_EACH = 1e-12, 1e-16
-"""What is added to every delta for the rounding of floats: in all, and for each release."""
+"""The margin added to every delta for the rounding of floats: in all, and for each release."""
 
 LEAST_DELTA = Fraction(1, 10**10)
 """Below this, rounding would decide."""
@@ -112,7 +112,7 @@ class LossDistribution:
             delta: at least LEAST_DELTA and below 1.
 
         Raises:
-            InvalidParameter: a delta outside its range, or below what the events spend of it.
+            InvalidParameter: a delta outside its range, or below the delta that the events spend.
         """
         level = fraction_of_one(delta, "delta", one=False)
         basic = self._basic if self._basic and self._basic.delta <= level else None

@@ -1,4 +1,4 @@
-"""Events: what was released, apart from what it costs. Accountants price them.
+"""Events: descriptions of releases, apart from their cost. Accountants price them.
 
 An event is a frozen value; two equal events are the same release. Its meaning never changes in a later version: a new
 kind of release is a new class. Every event says for which neighbouring data sets its numbers hold: a sensitivity or an
@@ -29,7 +29,7 @@ def neighbours_of(value: object) -> Neighbours:
         InvalidParameter: it is neither add_remove nor replace_one.
     """
     if value not in ("add_remove", "replace_one"):
-        raise InvalidParameter("There are no such neighbours.", 'Write "add_remove" or "replace_one".')
+        raise InvalidParameter('neighbours is neither "add_remove" nor "replace_one".', "Choose one of them.")
     return value
 
 
@@ -166,7 +166,7 @@ class Sampled(Event):
     """An event of a secret random sample; see `discreet.accounting.sampling`.
 
     Attributes:
-        event: what was released of the sample.
+        event: the release from the sample.
         rate: the probability that a unit is in it.
         how: `poisson`, a coin for each unit, for add_remove; `fixed_size`, without replacement, for replace_one.
 
@@ -188,7 +188,7 @@ class Sampled(Event):
     def __init__(self, event: Event, rate: Number, how: Literal["poisson", "fixed_size"]) -> None:
         matching = {"poisson": "add_remove", "fixed_size": "replace_one"}
         if how not in matching:
-            raise InvalidParameter("There is no such way of sampling.", 'Write "poisson" or "fixed_size".')
+            raise InvalidParameter('how is neither "poisson" nor "fixed_size".', "Choose one of them.")
         if event.neighbours != matching[how]:
             raise InvalidParameter(
                 f"Amplification by {how} sampling is proven for {matching[how]}, not for {event.neighbours}.",
@@ -266,6 +266,29 @@ class Parallel(Event):
 
 
 @dataclass(frozen=True, init=False, eq=False)
+class Alternatives(Event):
+    """Events of which a neighbour moves one, or several in part: they cost as much as the dearest.
+
+    Whoever states it answers for the premise: over all events, the parts of each sensitivity that a neighbour step
+    moves add up to at most one. So it is where each row counts in one of several sums, and a neighbour changes no more
+    rows than each sensitivity allows for. The parts a_i of pure losses epsilon_i give a sum of a_i epsilon_i, which is
+    at most the largest of them.
+
+    Example:
+        >>> from discreet.accounting import loss_of
+        >>> young, old = (LaplaceNoise(scale, neighbours="add_remove") for scale in (2, 4))
+        >>> str(loss_of(Alternatives([young, old])))
+        'epsilon 0.5'
+    """
+
+    events: tuple[Event, ...]
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        found = tuple(events)
+        _set(self, neighbours=_common(found), events=found)
+
+
+@dataclass(frozen=True, init=False, eq=False)
 class Grouped(Event):
     """An event as it concerns a group of units that act as one.
 
@@ -297,7 +320,7 @@ class ReplaceOne(Event):
 
     def __init__(self, event: Event) -> None:
         if event.neighbours != "add_remove":
-            raise InvalidParameter("The event is for replace_one already.", "Use it as it is.")
+            raise InvalidParameter("The event is for replace_one already.", "Use it without ReplaceOne.")
         _set(self, neighbours="replace_one", event=event)
 
 
@@ -306,7 +329,7 @@ def _common(events: tuple[Event, ...]) -> Neighbours:
         raise InvalidParameter("There is no event.", "Give at least one.")
     if len({event.neighbours for event in events}) > 1:
         raise InvalidParameter(
-            "The events speak of different neighbours.", "Turn those for add_remove with ReplaceOne."
+            "The events speak of different neighbours.", "Convert those for add_remove with ReplaceOne."
         )
     return events[0].neighbours
 

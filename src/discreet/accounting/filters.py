@@ -1,4 +1,4 @@
-"""A filter refuses before a budget is overspent; an odometer says what was spent."""
+"""A filter refuses before a budget is overspent; an odometer gives the loss spent."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ _RATIO = Fraction(99, 70)
 
 
 class Filter:
-    """Lets events pass as long as their loss together is within a limit, and refuses the first that is not.
+    """Lets events pass as long as their loss together is within a limit, and refuses the first that would pass it.
 
-    Privacy: what passed is private with the limit, also when each event and its epsilon were chosen after seeing the
-    answers before (`pure`: Rogers, Roth, Ullman and Vadhan 2016; `zcdp`: Feldman and Zrnic 2021; Whitehouse, Ramdas,
-    Rogers and Wu 2023). For accountants that fix epsilons beforehand, that has to be promised with adaptive=False.
+    Privacy: the events that passed are private with the limit together, also when each event and its epsilon were
+    chosen after seeing the answers before (`pure`: Rogers, Roth, Ullman and Vadhan 2016; `zcdp`: Feldman and Zrnic
+    2021; Whitehouse, Ramdas, Rogers and Wu 2023). For accountants that fix epsilons beforehand, that has to be
+    promised with adaptive=False.
 
     Args:
         limit: the most that may be spent.
         accountant: a fresh one; the filter keeps a copy.
-        own: of the limit's delta, the part that is kept for deltas of the events themselves, under `zcdp`.
+        own: the part of the limit's delta that is kept for deltas of the events themselves, under `zcdp`.
         adaptive: False promises that the events, or at least their losses, are fixed before the first answer.
 
     Raises:
@@ -75,7 +76,7 @@ class Filter:
 
     @property
     def left(self) -> Loss:
-        """The limit less what was spent; nothing is below zero."""
+        """The limit less the loss spent; no coordinate is below zero."""
         return self.spent.left_of(self.limit)
 
     def allows(self, event: Event, count: int = 1) -> bool:
@@ -136,9 +137,9 @@ class Filter:
 
 
 class Odometer:
-    """Says what was spent at any time, without a limit.
+    """Gives the loss spent at any time, without a limit.
 
-    Privacy: whoever looks may stop because of what it shows, so its reading must hold at a time that the answers chose.
+    Privacy: an analyst may stop because of a reading, so a reading must hold at a time that the answers chose.
     The sum of `pure` does (Rogers, Roth, Ullman and Vadhan 2016). For `zcdp` rho is rounded up to a rung of a ladder
     that is fixed beforehand, and rung j has its own share delta/((j + 1)(j + 2)) of delta, so that it is a filter for
     each rung (Lecuyer 2021). Other accountants are read once, at a time fixed beforehand: use `accountant.loss`.
@@ -165,7 +166,7 @@ class Odometer:
             self._accountant.add(event, count)
 
     def spent(self, delta: Number = 0) -> Loss:
-        """What was spent so far; `zcdp` needs a delta, the same at every reading.
+        """The loss spent so far; `zcdp` needs a delta, the same at every reading.
 
         Raises:
             InvalidParameter: no delta for `zcdp`, or events of it that have deltas of their own.

@@ -2,8 +2,8 @@
 
 The worst of k releases of epsilon e is randomised response k times: the loss is (k - 2J) e with J binomial of k trials
 and probability 1/(1 + e^e), so delta(x) = sum over j of P(J = j) (1 - e^(x - (k - 2j) e))+ (Kairouz, Oh and Viswanath
-2015, theorem 3.3: no tighter bound holds for all such releases). What is released may be chosen after seeing earlier
-answers; e may not, nor the largest k. Stopping earlier is allowed.
+2015, theorem 3.3: no tighter bound holds for all releases of pure loss e). Each release may be chosen after seeing
+earlier answers; e may not, nor the largest k. Stopping earlier is allowed.
 
 Rounding. The terms are positive, and their relative error is that of lgamma, below 1e-6 for k up to MOST_RELEASES;
 every delta is raised by that. Terms further than 7 sqrt(k) from the mean have, by Hoeffding, a mass below 2 e^-98,

@@ -13,8 +13,8 @@ from discreet.rational import Number, decimal
 UNIT = math.lcm(10**18, 2**60, *range(1, 65))
 """Losses in a ledger are multiples of 1/UNIT, so that a sum of a million of them is still a short number.
 
-Every decimal of up to 18 places, every binary fraction down to 2^-60 and every p/q with q up to 64 is such
-a multiple, and so is any sum of them. UNIT has 55 decimal digits.
+Every decimal of up to 18 places, every binary fraction down to 2^-60 and every p/q with q up to 64 is a multiple of
+1/UNIT, and so is any sum of them. UNIT has 55 decimal digits.
 """
 
 LARGEST = 10**18
@@ -77,7 +77,7 @@ class Loss:
         return self.epsilon <= limit.epsilon and self.delta <= limit.delta
 
     def left_of(self, limit: Loss) -> Loss:
-        """Return what is left of the limit when this much is spent; nothing is below zero."""
+        """Return the rest of the limit when this loss is spent; no coordinate is below zero."""
         return Loss(
             max(limit.epsilon - self.epsilon, Fraction(0)), max(limit.delta - self.delta, Fraction(0))
         )

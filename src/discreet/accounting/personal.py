@@ -101,7 +101,7 @@ class PersonalGroup:
 
     Attributes:
         people: how many.
-        epsilon: what each allows.
+        epsilon: the loss that each allows.
         share: the share of them that a count counts.
 
     Example:

@@ -1,4 +1,4 @@
-"""What one event costs as an (epsilon, delta) loss and in zCDP: a function for each, by the kind of the event."""
+"""The price of one event as an (epsilon, delta) loss and in zCDP: a function for each, by the kind of the event."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def loss_of(event: ev.Event) -> Loss:
     """The (epsilon, delta) loss of an event, exact or rounded up.
 
     Raises:
-        UnsupportedEvent: no such loss is known without a choice of delta, as for Gaussian noise.
+        UnsupportedEvent: no loss is known without a choice of delta, as for Gaussian noise.
 
     Example:
         >>> one = ev.Released(0.1, neighbours="add_remove")
@@ -45,7 +45,7 @@ def zcdp_of(event: ev.Event) -> ZCDP:
 
 
 def unsupported(event: ev.Event, accountant: str) -> UnsupportedEvent:
-    """The error that names the event and what can price it."""
+    """The error that names the event and the way to a price."""
     return UnsupportedEvent(
         f"{type(event).__name__} has no price in {accountant}.",
         "Ask supports(), and choose another accountant.",
@@ -89,6 +89,11 @@ def _(event: ev.Parallel) -> Loss:
 
 
 @_loss.register
+def _(event: ev.Alternatives) -> Loss:
+    return parallel(map(loss_of, event.events))
+
+
+@_loss.register
 def _(event: ev.Grouped) -> Loss:
     return group(loss_of(event.event), event.size)
 
@@ -100,7 +105,7 @@ def _(event: ev.ReplaceOne) -> Loss:
 
 @singledispatch
 def _zcdp(event: ev.Event) -> ZCDP:
-    return ZCDP.of(loss_of(event))  # Released, LaplaceNoise and whatever else has a loss
+    return ZCDP.of(loss_of(event))  # Released, LaplaceNoise and every other event with a loss
 
 
 @_zcdp.register

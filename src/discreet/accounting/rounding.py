@@ -1,8 +1,8 @@
-"""Which way a number is rounded when its formula is not rational.
+"""The direction in which a number is rounded when its formula is not rational.
 
 A formula with exp or log is evaluated in floats, and the result is moved by 2^-40 of itself: up where it is a
 loss, down where it is a permission. The formulas here are written so that they lose less than 2^-45 of
-themselves (expm1 and log1p instead of differences), so what is returned is on the safe side of the truth.
+themselves (expm1 and log1p instead of differences), so the returned number is on the safe side of the truth.
 Rational formulas are not rounded at all.
 """
 
@@ -18,7 +18,7 @@ MARGIN = Fraction(1, 2**40)
 
 
 def up(value: float) -> Fraction:
-    """A rational that is not below what the float stands for, by 2^-40 of itself.
+    """A rational that is not below the number that the float stands for, by 2^-40 of itself.
 
     Raises:
         InvalidParameter: the loss is infinite.
@@ -31,7 +31,7 @@ def up(value: float) -> Fraction:
 
 
 def down(value: float) -> Fraction:
-    """A rational that is not above what the float stands for, by 2^-40 of itself; not below zero.
+    """A rational that is not above the number that the float stands for, by 2^-40 of itself; not below zero.
 
     Example:
         >>> Fraction(49, 100) < down(0.5) < Fraction(1, 2)
@@ -56,7 +56,7 @@ def whole(value: object, name: str) -> int:
     """Read a positive whole number.
 
     Raises:
-        InvalidParameter: it is none.
+        InvalidParameter: it is another value.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidParameter(f"{name} is not a positive whole number.", f"Give {name}=10, say.")

@@ -21,7 +21,7 @@ def amplified(loss: Loss, rate: Number) -> Loss:
     """The loss of a release from a sample: (ln(1 + q (e^eps - 1)), q delta), rounded up, never above the loss.
 
     Args:
-        loss: that of the release if it were of everybody.
+        loss: the loss of the release, if it were from the whole data.
         rate: q, the probability that a unit is in the sample: 0 to 1, exact.
 
     Raises:
@@ -41,12 +41,12 @@ def amplified(loss: Loss, rate: Number) -> Loss:
 
 
 def before_sampling(loss: Loss, rate: Number) -> Loss:
-    """The largest loss that a release may have if from a sample it shall lose at most this; rounded down.
+    """The largest loss of a release that loses at most this when it is made from a sample; rounded down.
 
     The inverse of `amplified`: (ln(1 + (e^eps - 1)/q), delta/q), delta at most 1.
 
     Args:
-        loss: what the release from the sample may lose.
+        loss: the loss that the release from the sample may have.
         rate: q, above 0 and at most 1, exact.
 
     Raises:

@@ -1,8 +1,8 @@
-"""What a durable budget keeps of its past, and what that past costs under the rule that the policy names.
+"""The past that a durable budget keeps, and its cost under the rule that the policy names.
 
 An analyst sees answers before choosing the next question and its epsilon, so the rule must hold when epsilons are
 chosen adaptively. Most composition theorems do not: they fix the epsilons beforehand. The rules here are stopping
-conditions set beforehand, of which each path of questions ends in one:
+conditions set beforehand, and each path of questions ends in one of them:
 
 - (a) the sum of epsilons is at most the limit (basic composition as a filter: Rogers, Roth, Ullman and Vadhan 2016);
 - (b) sum epsilon^2/2 is at most a rho fixed beforehand, which converts to the limit (the Renyi filter of Feldman
@@ -10,11 +10,12 @@ conditions set beforehand, of which each path of questions ends in one:
 - (c) all epsilons are equal and so many that `Homogeneous` stays in the limit. The first fixes the rest; a path that
   leaves it is under (a) or (b) from the start.
 
-`pure` allows (a). `zcdp` allows (a) and (b), `pld` all three. That they may be mixed: follow the questions until the
-first that no rule allowed with what came before; the paths that end under rule r are those of a mechanism that stops as
-soon as r fails, which satisfies its theorem, since each rule, once failed, stays so. So P(S) <= e^epsilon Q(S) + the
-sum of the deltas of the rules. Hence delta is shared out beforehand: half for deltas of the questions themselves (taken
-out first, as failures: Kairouz, Oh and Viswanath 2015), the rest for (b), or for (b) and (c) equally; (a) needs none.
+`pure` allows (a). `zcdp` allows (a) and (b), `pld` all three. Proof that they may be mixed: follow the questions
+until the first that no rule allowed after those before it; the paths that end under rule r are those of a mechanism
+that stops as soon as r fails, which satisfies its theorem, since each rule, once failed, stays so. So P(S) <=
+e^epsilon Q(S) + the sum of the deltas of the rules. Hence delta is shared out beforehand: half for deltas of the
+questions themselves (taken out first, as failures: Kairouz, Oh and Viswanath 2015), the rest for (b), or for (b) and
+(c) equally; (a) needs none.
 """
 
 from __future__ import annotations
@@ -71,25 +72,26 @@ def rule_of(value: object) -> Rule:
     """Read the name of a rule.
 
     Raises:
-        InvalidParameter: there is no such rule.
+        InvalidParameter: no rule has this name.
 
     Example:
         >>> rule_of("zcdp")
         'zcdp'
     """
     if value not in RULES:
-        raise InvalidParameter("There is no such accountant.", 'Write "pure", "zcdp" or "pld".')
+        raise InvalidParameter("No accountant has this name.", 'Write "pure", "zcdp" or "pld".')
     return value
 
 
 def price(rule: Rule, tally: Tally, delta: Fraction) -> Loss:
-    """What was spent, under a rule and a limit of this delta.
+    """The loss spent, under a rule and a limit of this delta.
 
     Epsilon is the least that a rule gives, rounded up, to a multiple of 10^-12 where it is no sum. Delta is the sum
-    of the questions' own, and unless the rule is pure what is set aside for (b) and (c), from the first question on: so
-    that the limit less this is what questions may still spend.
+    of the questions' own and, unless the rule is pure, the share set aside for (b) and (c), from the first question
+    on: so the limit less this loss is the rest that questions may still spend.
 
-    Privacy: what was released is private with this loss if the limit of epsilon was fixed beforehand and is not below.
+    Privacy: all answers together are private with this loss if the limit of epsilon was fixed beforehand and is not
+    below it.
 
     Example:
         >>> past = Tally(Loss(20), Fraction(2), 200)  # 200 questions of 1/10
@@ -100,7 +102,7 @@ def price(rule: Rule, tally: Tally, delta: Fraction) -> Loss:
         return tally.loss
     share = _SHARE[rule] * delta
     rho, best = tally.squares / 2, tally.loss.epsilon
-    if 0 < rho < best:  # else nothing is won, and a huge rho has no conversion that could be written down
+    if 0 < rho < best:  # else (b) gains nothing, and a huge rho has no conversion that could be written down
         best = ZCDP(rho).loss(share).epsilon
     if rule == "pld" and tally.equal and 0 < tally.count <= MOST_RELEASES and tally.loss.epsilon:
         best = min(best, Homogeneous(tally.loss.epsilon / tally.count, tally.count).loss(share).epsilon)
@@ -109,13 +111,14 @@ def price(rule: Rule, tally: Tally, delta: Fraction) -> Loss:
 
 
 def admits(rule: Rule, tally: Tally, limit: Loss, slack: Fraction = Fraction(0)) -> bool:
-    """Say whether what was spent is within a limit.
+    """Say whether the loss spent is within a limit.
 
     Args:
-        rule: how it is priced.
+        rule: the rule that prices the charges.
         tally: all that was charged.
         limit: of the account.
-        slack: by how much of itself epsilon may pass, to check again on another machine what floats decided here.
+        slack: the share of the limit by which epsilon may pass it, for a check on another machine, whose floats may
+            differ.
 
     Example:
         >>> past = Tally(Loss(3), Fraction(3, 20), 60)  # 60 questions of 1/20

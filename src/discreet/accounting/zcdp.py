@@ -100,7 +100,7 @@ class ZCDP:
         """The loss of a group of k units: k^2 rho, exact (Bun and Steinke 2016, proposition 1.9).
 
         Raises:
-            InvalidParameter: delta is not zero, for which there is no such simple rule.
+            InvalidParameter: delta is not zero, and then the rule k^2 rho does not hold.
         """
         if self.delta:
             raise InvalidParameter(

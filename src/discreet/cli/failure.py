@@ -63,7 +63,7 @@ def styled(error: BaseException, console: Console) -> None:
 
 
 def words(error: BaseException) -> list[tuple[str, str]]:
-    """What is to be said of an error, each with its label.
+    """The words of an error, each with its label.
 
     Example:
         >>> words(QueryRefused("SUM needs bounds.", "Declare them."))

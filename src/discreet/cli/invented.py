@@ -44,7 +44,7 @@ department = {{ keys = [
 CLAMPED = """\
 SELECT patient_id, county, department, least(greatest(age, 0), 104) AS age, least(greatest(cost, 0), 20000) AS cost,
   least(greatest(nights, 0), 30) AS nights, date"""
-"""What the policy's bounds make of the columns."""
+"""The columns as the policy's bounds leave them."""
 
 
 def visits(patients: int = PATIENTS) -> pa.Table:

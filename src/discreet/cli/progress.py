@@ -1,4 +1,4 @@
-"""What is going on, on a terminal and only when it takes long enough to wonder."""
+"""Progress on a terminal, shown only when it takes long enough to wonder."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ FIX = (
 
 
 class Unwritable(InvalidParameter):
-    """What was to be printed cannot be printed."""
+    """The output cannot be printed."""
 
 
 class Guarded:

@@ -1,4 +1,4 @@
-"""What a draft of a policy proposes for a column, from its name and type alone; no value is ever looked at.
+"""The proposal of a draft policy for a column, from its name and type alone; no value is ever looked at.
 
 A proposal is a line that loads as it stands, with the words beside it. The steward decides.
 """
@@ -76,7 +76,7 @@ def units(columns: list[tuple[str, str]]) -> list[str]:
 
 
 def suggest(name: str, kind: str) -> tuple[str, str] | None:
-    """What to declare about a column, and why, where its name or type says something; None otherwise.
+    """The declaration to propose for a column, and why, where its name or type says something; None otherwise.
 
     Args:
         name: of the column.

@@ -1,4 +1,4 @@
-"""What an engine is able to do, decided once: one value for each engine, with a table of its types.
+"""The capabilities of an engine, decided once: one value for each engine, with a table of its types.
 
 A logical type but OTHER can do everything: it is compared, ordered, hashed, grouped by and counted apart. Of OTHER,
 which is opaque, only presence is read: COUNT(x), x IS NULL. PostgreSQL has no hash of money, no order of json and no
@@ -20,7 +20,7 @@ from discreet.engines.schema import ColumnSchema, Type
 
 
 class Ability(enum.Flag):
-    """What can be done with the values of a column."""
+    """The abilities of the values of a column."""
 
     PRESENCE = enum.auto()
     """Told from NULL, and counted."""
@@ -65,7 +65,7 @@ class Physical:
 
     @property
     def abilities(self) -> Ability:
-        """What can be done with it."""
+        """The abilities that its type gives it."""
         return ABILITIES[self.type]
 
 
@@ -97,7 +97,7 @@ def opaque(**instead: str) -> dict[str, Physical]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What an engine is able to do.
+    """The capabilities of one engine.
 
     Attributes:
         dialect: the name of the SQL that it reads.
@@ -124,7 +124,7 @@ class Capabilities:
         return self.types.get(kind, UNKNOWN)
 
     def column(self, name: str, kind: str) -> ColumnSchema:
-        """What is known of a column.
+        """The schema of a column.
 
         Args:
             name: of the column.

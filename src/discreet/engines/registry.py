@@ -38,7 +38,7 @@ BUILT_IN = {
 
 
 class Opener(Protocol):
-    """What opens sources of one kind."""
+    """An opener of sources of one kind."""
 
     def open_all(self, sources: Iterable[tuple[str | None, object]]) -> Engine:
         """Open (name, source) each; None instead of a name takes every table that there is.
@@ -49,7 +49,7 @@ class Opener(Protocol):
 
 
 def opener(source: object) -> Opener | None:
-    """What opens a source, or None when DuckDB does."""
+    """The opener of a source, or None when DuckDB opens it."""
     name = _name(source)
     if name is None:
         return None

@@ -1,4 +1,4 @@
-"""What is known of a table without reading it: the names and logical types of its columns."""
+"""The facts known of a table without reading it: the names and logical types of its columns."""
 
 from __future__ import annotations
 

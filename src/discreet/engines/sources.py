@@ -1,4 +1,4 @@
-"""What may be protected, and how it is opened."""
+"""The sources that may be protected, and their opening."""
 
 from __future__ import annotations
 

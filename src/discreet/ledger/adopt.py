@@ -30,7 +30,7 @@ TIMEOUT = 30.0
 
 @dataclass(frozen=True)
 class Adopted:
-    """What taking over a ledger did.
+    """The result of taking over a ledger.
 
     Attributes:
         head: the last entry now.

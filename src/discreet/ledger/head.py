@@ -35,7 +35,7 @@ SLOT = 4096
 
 @dataclass(frozen=True)
 class Noted:
-    """What a head file says.
+    """The content of a head file.
 
     Attributes:
         identity: of the ledger that it belongs to.
@@ -106,7 +106,7 @@ class HeadFile:
         return os.fstat(self._fd).st_size == 0
 
     def read(self) -> Noted:
-        """What it says now. The caller holds the lock.
+        """The content now. The caller holds the lock.
 
         Raises:
             LedgerError: no slot is readable.

@@ -201,7 +201,7 @@ class SqliteStore:
         return self._agreed(head.read())
 
     def _agreed(self, noted: Noted) -> Book:
-        """What the second place names, once it is known to be ours and no older than what was seen here."""
+        """The content of the second place, once it is known to be ours and no older than what was seen here."""
         known = self._known
         if noted.identity != self._identity:
             raise LedgerCorrupt(

@@ -18,14 +18,14 @@ PIECE = 1 << 20
 
 
 def pieces(file: BinaryIO) -> Iterator[bytes]:
-    """What a file holds, from its start."""
+    """The content of a file, from its start."""
     file.seek(0)
     while piece := file.read(PIECE):
         yield piece
 
 
 class Charged(NamedTuple):
-    """What is needed of a charge to settle it."""
+    """The part of a charge that settling it needs."""
 
     hash: str
     question: str
@@ -45,7 +45,7 @@ class Rows(Protocol):
         """The latest posting to the account, which was compared with the book."""
 
     def charged(self, number: int) -> Charged | None:
-        """What is needed of a charge to settle it."""
+        """The part of a charge that settling it needs."""
 
     def first_settlement(self, question: str) -> Entry | None:
         """The earliest settlement of a question."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,12 @@ from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, Query
 from discreet.local.messages import STEPS, Access, Choices, Declaration, Node, Offer, Report
 from discreet.local.node import LocalNode
 from discreet.mechanisms import Frequencies, RandomizedResponse
-from discreet.mechanisms.laplace_sum.scales import half_width
+from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.rational import Number, decimal, epsilon_of, show
 
 Progress = Callable[[int, int], None]
+Measure: TypeAlias = Literal["mean", "sum", "count"]
+"""A number that can be estimated from noisy sums."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,9 @@ class Estimate:
         low: the lower end of the interval.
         high: the upper end.
         confidence: of the interval.
-        epsilon: what each value paid: that of one answer, as a value is in one node.
+        epsilon: the loss of each value: that of one answer, as a value is in one node.
         nodes: how many nodes answered.
-        notes: what the interval does not cover.
+        notes: the errors that the interval does not cover.
 
     Example:
         >>> print(Estimate(41.25, 40.0, 42.5, 0.95, Fraction(1, 4), 3, ()))
@@ -63,9 +65,9 @@ class Estimate:
 
 
 class Federation:
-    """Nodes that are asked together. Whoever holds it sees noisy answers only.
+    """Nodes that are asked together. The holder of a federation sees noisy answers only.
 
-    A node is believed in what it measures, and in nothing that can be seen: an answer for another epsilon than was
+    A node is believed in its measurement, and in nothing that can be checked: an answer for another epsilon than was
     asked, or under another declaration or name than was offered, is refused. So no node can make an interval narrow by
     a claim; one that lies about its values shifts the estimate, as any participant can.
 
@@ -73,7 +75,7 @@ class Federation:
         nodes: anything with `describe` and `ask`, here or remote, at least one.
 
     Raises:
-        InvalidParameter: there is no node, or one is none.
+        InvalidParameter: there is no node, or an item is not a node.
 
     Example:
         >>> Federation([LocalNode("north", [31, 47]), LocalNode("south", [62])])
@@ -112,10 +114,10 @@ class Federation:
         skip_closed: bool = False,
         progress: Progress | None = None,
     ) -> list[Report]:
-        """Ask every node once. All are looked at first, so that none is charged for an answer that cannot be.
+        """Ask every node once. All are looked at first, so that none is charged for an answer that cannot be given.
 
         Args:
-            epsilon: what each node is charged.
+            epsilon: the charge to each node.
             of: the kind of declaration that every node must have; by default any.
             skip_closed: whether nodes that are closed are left out.
             progress: called with the nodes done and the nodes there are.
@@ -123,7 +125,7 @@ class Federation:
         Raises:
             QueryRefused: a node is closed, or all of them are, or one has declared something else. Nothing was charged.
             BudgetExceeded: a node has too little left. Nothing was charged, unless somebody else asked meanwhile.
-            EngineError: a node answered something else than it was asked. The nodes asked so far were charged.
+            EngineError: a node answered another question than the one asked. The nodes asked so far were charged.
         """
         loss = epsilon_of(epsilon)
         offers = [(node, node.describe()) for node in self._nodes]
@@ -134,9 +136,7 @@ class Federation:
                 "Two nodes have declared different categories.", "Let their owners agree on them."
             )
         if not open_nodes:
-            raise QueryRefused(
-                "Every node is closed.", "The owners declare what may be asked, with open(...)."
-            )
+            raise QueryRefused("Every node is closed.", "Their owners open them, with open(...).")
         reports = []
         for done, (node, offer) in enumerate(open_nodes, 1):
             reports.append(_as_asked(node.ask(loss), offer, loss))
@@ -155,7 +155,7 @@ class Federation:
         if of is not None and not isinstance(offer.access, of):
             asked = "categories" if of is Choices else "numbers"
             raise QueryRefused(
-                f"The node {offer.name} has not declared {asked}.", "Ask for what it has declared."
+                f"The node {offer.name} has not declared {asked}.", "Ask for its declared measures."
             )
         if offer.left is not None and offer.left < loss:
             raise BudgetExceeded(f"the node {offer.name}", at_least(loss), at_most(offer.left))
@@ -172,12 +172,12 @@ class Federation:
         """Estimate the mean of all values of the nodes.
 
         Args:
-            epsilon: what each node is charged.
+            epsilon: the charge to each node.
             confidence: of the interval, strictly between 0 and 1.
             skip_closed: as for `ask`.
             progress: as for `ask`.
 
-        Raises, besides what `ask` raises:
+        Raises, besides the errors of `ask`:
             InvalidParameter: confidence is out of range. Nothing was charged.
 
         Example:
@@ -218,7 +218,7 @@ class Federation:
         """Estimate how many values have each category, where the nodes have declared the same `Choices`.
 
         Args:
-            epsilon: what each value is charged.
+            epsilon: the charge to each value.
             skip_closed: as for `ask`.
             progress: as for `ask`.
 
@@ -243,12 +243,17 @@ class Federation:
         return Frequencies(access.categories, people, support, coins.truth, coins.lie)
 
     def _estimate(
-        self, what: str, epsilon: Number, confidence: Number, skip_closed: bool, progress: Progress | None
+        self,
+        measure: Measure,
+        epsilon: Number,
+        confidence: Number,
+        skip_closed: bool,
+        progress: Progress | None,
     ) -> Estimate:
         level = decimal(confidence, "confidence")
         half_width([1.0], level)  # so that a bad confidence shows before anything is charged
         reports = self.ask(epsilon, of=Access, skip_closed=skip_closed, progress=progress)
-        return estimate(what, reports, level)
+        return estimate(measure, reports, level)
 
 
 def _as_asked(report: Report, offer: Offer, loss: Fraction) -> Report:
@@ -258,16 +263,16 @@ def _as_asked(report: Report, offer: Offer, loss: Fraction) -> Report:
         ("another declaration", report.access == offer.access),
         ("another name", report.name == offer.name),
     )
-    for what, holds in claims:
+    for claim, holds in claims:
         if not holds:
             raise EngineError(
-                f"The node {offer.name} answered with {what} than was asked for or offered.",
+                f"The node {offer.name} answered with {claim} than was asked for or offered.",
                 "Its charge stays; ask its owner, or leave it out.",
             )
     return report
 
 
-def estimate(what: str, reports: Sequence[Report], confidence: Number = 0.95) -> Estimate:
+def estimate(measure: Measure, reports: Sequence[Report], confidence: Number = 0.95) -> Estimate:
     """Estimate the `mean`, `sum` or `count` behind reports; it is post-processing and costs nothing.
 
     The interval is that of the noise. It is exact for sums and counts; for a mean of an unknown number of
@@ -279,7 +284,7 @@ def estimate(what: str, reports: Sequence[Report], confidence: Number = 0.95) ->
     bounds: list[tuple[float, float]] = []
     for report in reports:
         if not isinstance(report.access, Access):
-            raise InvalidParameter("A report is of categories, not of numbers.", "Ask for frequencies.")
+            raise InvalidParameter("A report counts categories, and has no numbers.", "Ask for frequencies.")
         low, step = float(report.access.bounds[0]), float(report.access.width) / STEPS
         bounds.append((low, float(report.access.bounds[1])))
         scale = float(report.scale)
@@ -292,16 +297,16 @@ def estimate(what: str, reports: Sequence[Report], confidence: Number = 0.95) ->
             total += low * here + step * report.sums[0]
             number += here
             parts += [(scale, low / STEPS + step, 1 / STEPS), (scale, low / STEPS, 1 / STEPS)]
-    notes = () if what == "count" else ("values outside their bounds, which are clamped",)
-    if what == "mean":
+    notes = () if measure == "count" else ("values outside their bounds, which are clamped",)
+    if measure == "mean":
         at_least_one = max(number, 1.0)
         value = total / at_least_one
         inside = min(max(value, min(b[0] for b in bounds)), max(b[1] for b in bounds))
         spread = [scale * abs(a - inside * b) / at_least_one for scale, a, b in parts]
         value = inside
     else:
-        value = total if what == "sum" else number
-        spread = [scale * abs(a if what == "sum" else b) for scale, a, b in parts]
+        value = total if measure == "sum" else number
+        spread = [scale * abs(a if measure == "sum" else b) for scale, a, b in parts]
     error = half_width(spread, confidence)
     loss = max(report.epsilon for report in reports)
     return Estimate(
@@ -312,12 +317,12 @@ def estimate(what: str, reports: Sequence[Report], confidence: Number = 0.95) ->
 def federate(
     values: npt.ArrayLike, nodes: int | Sequence[str], access: Declaration | None = None, **options: Any
 ) -> Federation:
-    """Spread values over nodes, evenly and in order, as an exercise or a trial of what real nodes would do.
+    """Spread values over nodes, evenly and in order, as an exercise or a trial before real nodes.
 
     Args:
         values: finite numbers or texts, array-like (n,).
         nodes: how many nodes, or their names; from one to n.
-        access: what every node declares; without it they are closed.
+        access: the declaration of every node; without it they are closed.
         options: as for `LocalNode`.
 
     Raises:
@@ -339,7 +344,7 @@ def federate(
     names = [f"node {at}" for at in range(1, nodes + 1)] if isinstance(nodes, int) else list(nodes)
     if array.ndim != 1 or not 1 <= len(names) <= len(array) or len(set(names)) < len(names):
         raise InvalidParameter(
-            "The nodes are none, more than the values, or two have one name.",
+            "There is no node, there are more nodes than values, or two nodes have one name.",
             "Give from one node to one a value.",
         )
     edges = [len(array) * at // len(names) for at in range(len(names) + 1)]

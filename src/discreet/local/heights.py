@@ -41,7 +41,7 @@ class Point:
         epsilon: of one report.
         scale: b = sensitivity/epsilon, in cm.
         error: the mean of |estimate - mean of the people| over the rounds, in cm.
-        expected: what the formula says, 2 b/sqrt(pi n), in cm.
+        expected: the error by the formula, 2 b/sqrt(pi n), in cm.
 
     Example:
         >>> height_experiment(epsilons=[1], sensitivities=[10], rounds=1).points[0].scale
@@ -57,7 +57,7 @@ class Point:
 
 @dataclass(frozen=True)
 class HeightExperiment:
-    """What was run, and what came out.
+    """A run and its results.
 
     Attributes:
         people: how many people reported.
@@ -98,7 +98,7 @@ def height_experiment(
         rounds: how often, at least 1; the mean error of 100 rounds is off by about 8 %.
         epsilons: of a report; by default 25 from .001 to 3, evenly on a logarithmic axis.
         sensitivities: in the unit of the population.
-        population: where the people come from.
+        population: the source of the people.
         progress: called with the points done and the points wanted.
 
     Raises:

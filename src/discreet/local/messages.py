@@ -1,4 +1,4 @@
-"""What passes between a node and whoever asks it: values that are public, and plain enough for any wire."""
+"""The messages between a node and an analyst: values that are public, and plain enough for any wire."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WIDEST: Final = Fraction(1 << 500)
 
 @dataclass(frozen=True)
 class Access:
-    """What the owner of a node declares: without it the node answers nothing.
+    """The declarations of the owner of a node: without them the node answers nothing.
 
     Args:
-        bounds: (least, greatest) value; what lies outside is clamped. Public: not taken from the data.
+        bounds: (least, greatest) value; a value outside is clamped. Public: not taken from the data.
         budget: the epsilon that the node may ever spend, a positive rational.
-        neighbours: "replace_one" makes the number of values public and protects what they are; "add_remove"
-            also hides whether there is a value.
+        neighbours: "replace_one" makes the number of values public and protects the values; "add_remove" also hides
+            whether there is a value.
 
     Raises:
         InvalidParameter: a number is out of range.
@@ -76,7 +76,7 @@ class Access:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote.
+        """Read a message that `to_dict` wrote.
 
         Raises:
             InvalidParameter: it is no access.
@@ -90,14 +90,14 @@ class Access:
 
 @dataclass(frozen=True)
 class Choices:
-    """What the owner declares of values that are categories: each is randomised by itself, then they are counted.
+    """The owner's declarations of values that are categories: each is randomised by itself, then they are counted.
 
     Args:
         categories: at least two texts or whole numbers, all different. Public: not taken from the data.
         budget: the epsilon that each value of the node may ever spend, a positive rational.
 
     Raises:
-        InvalidParameter: the categories are not so, or the budget is out of range.
+        InvalidParameter: the categories break one of these rules, or the budget is out of range.
 
     Example:
         >>> Choices(["bus", "bicycle", "car"], budget=2).neighbours
@@ -119,7 +119,7 @@ class Choices:
 
     @property
     def neighbours(self) -> Neighbours:
-        """The number of values is public; what they are is protected."""
+        """The number of values is public; the values are protected."""
         return "replace_one"
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,10 +131,10 @@ Declaration: TypeAlias = Access | Choices
 
 
 def read_declaration(given: Mapping[str, Any]) -> Declaration:
-    """Read what the `to_dict` of a declaration wrote.
+    """Read a declaration that its `to_dict` wrote.
 
     Raises:
-        InvalidParameter: it is none.
+        InvalidParameter: it is no declaration.
     """
     try:
         if "categories" in given:
@@ -146,11 +146,11 @@ def read_declaration(given: Mapping[str, Any]) -> Declaration:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a node says of itself, for nothing.
+    """The description that a node gives of itself, for nothing.
 
     Attributes:
         name: the name of the node.
-        access: what was declared; None while the node is closed.
+        access: the declaration; None while the node is closed.
         left: the epsilon that it has left; None while it is closed.
         records: how many values it holds, where the declaration makes that public; else None.
 
@@ -172,7 +172,7 @@ class Offer:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote.
+        """Read a message that `to_dict` wrote.
 
         Raises:
             InvalidParameter: it is no offer.
@@ -201,8 +201,8 @@ class Report:
 
     Attributes:
         name: the name of the node.
-        access: under which declaration it answered.
-        epsilon: what the answer cost the node.
+        access: the declaration that it answered under.
+        epsilon: the cost of the answer to the node.
         sums: the noisy sums, one under replace_one and two under add_remove; each has discrete Laplace noise
             of scale STEPS/epsilon. Of categories, one count for each.
         records: how many values the node holds, under replace_one; else None.
@@ -236,7 +236,7 @@ class Report:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote.
+        """Read a message that `to_dict` wrote.
 
         Raises:
             InvalidParameter: it is no report.
@@ -258,7 +258,7 @@ class Report:
 
 @runtime_checkable
 class Node(Protocol):
-    """Whatever can be asked: a node in this process, or one behind any wire (`RemoteNode`).
+    """A node that can be asked: in this process, or behind any wire (`RemoteNode`).
 
     Example:
         >>> from discreet.local import LocalNode, RemoteNode
@@ -267,7 +267,7 @@ class Node(Protocol):
     """
 
     def describe(self) -> Offer:
-        """Say what may be asked. It is free and touches no value."""
+        """Describe the declaration and the budget left. It is free and touches no value."""
         ...
 
     def ask(self, epsilon: Number) -> Report:

@@ -51,19 +51,19 @@ class LocalNode:
     itself (randomised response; Warner 1965). If a person has values in several nodes, their losses add up.
 
     Args:
-        name: what the node is called; public.
+        name: the name of the node; public.
         values: finite numbers, or texts for `Choices`, array-like (n,); they are copied and never leave the node.
         ledger: a file for the budget; by default it is kept in memory and ends with the process.
 
     Raises:
-        InvalidParameter: a value is not a finite number or a text. The owner sees this, nobody who asks.
+        InvalidParameter: a value is not a finite number or a text. The owner sees this error, and no analyst does.
         LedgerError: the ledger cannot be opened.
 
     Example:
         >>> ward = LocalNode("ward 3", [171.5, 168.0, 180.2])
         >>> ward.ask(0.1)
         Traceback (most recent call last):
-        discreet.errors.QueryRefused: The node ward 3 is closed. Its owner declares what may be asked, with open(...).
+        discreet.errors.QueryRefused: The node ward 3 is closed. Its owner opens it, with open(...).
         >>> ward.open(Access((140, 210), budget=1))
         >>> ward.ask(0.25).records, str(ward.describe().left)
         (3, '3/4')
@@ -79,7 +79,7 @@ class LocalNode:
         array = np.array(values)
         if array.ndim != 1 or not (array.dtype.kind == "U" or _finite(array)):
             raise InvalidParameter(
-                "The values are not a row of finite numbers or texts.", "Drop the others first."
+                "The values are not a row of finite numbers or texts.", "Drop all other values first."
             )
         assert len(array) < MOST_VALUES
         self.name = name
@@ -88,10 +88,11 @@ class LocalNode:
         self._access: Declaration | None = None
 
     def open(self, access: Declaration) -> None:
-        """Declare what may be asked from now on. What was spent stays spent, whatever the new budget.
+        """Declare the measures that may be asked from now on. Spent epsilon stays spent under the new budget.
 
         Raises:
-            InvalidParameter: the values are not of the kind that is declared. The owner sees this, nobody who asks.
+            InvalidParameter: the values are not of the kind that is declared. The owner sees this error, and no
+                analyst does.
         """
         if isinstance(access, Choices):
             if not set(self._values.tolist()) <= set(access.categories):
@@ -99,7 +100,9 @@ class LocalNode:
                     "A value is not among the categories.", "Declare a category for the rest."
                 )
         elif not isinstance(access, Access):
-            raise InvalidParameter("This is no declaration.", "Write Access(bounds=(0, 100), budget=1).")
+            raise InvalidParameter(
+                "The declaration is of another type.", "Write Access(bounds=(0, 100), budget=1)."
+            )
         elif not _finite(self._values):
             raise InvalidParameter("The values are no numbers.", "Declare Choices.")
         self._access = access
@@ -109,7 +112,7 @@ class LocalNode:
         self._access = None
 
     def describe(self) -> Offer:
-        """Say what may be asked, and what is left. It is free and touches no value."""
+        """Describe the declaration and the budget left. It is free and touches no value."""
         if self._access is None:
             return Offer(self.name)
         records = len(self._values) if self._access.neighbours == "replace_one" else None
@@ -129,11 +132,9 @@ class LocalNode:
         """
         access = self._access
         if access is None:
-            raise QueryRefused(
-                f"The node {self.name} is closed.", "Its owner declares what may be asked, with open(...)."
-            )
+            raise QueryRefused(f"The node {self.name} is closed.", "Its owner opens it, with open(...).")
         loss = epsilon_of(epsilon)
-        use, compute = self._way(access, loss)  # raises here when there is no such noise, before the charge
+        use, compute = self._way(access, loss)  # raises before the charge, when this noise cannot be drawn
 
         def report(noisy: npt.NDArray[np.int64]) -> tuple[Report, bytes]:
             records = len(self._values) if access.neighbours == "replace_one" else None
@@ -154,7 +155,7 @@ class LocalNode:
     def _way(
         self, access: Declaration, loss: Fraction
     ) -> tuple[Use, Callable[[Draw], npt.NDArray[np.int64]]]:
-        """The mechanism, and what computes the answer; all that can be refused is refused before that is called."""
+        """The mechanism, and the function that computes the answer; every refusal comes before its call."""
         if isinstance(access, Choices):
             response = RandomizedResponse(loss, access.categories)
             use = Use(response, access.neighbours, len(self._values))
@@ -173,7 +174,7 @@ class LocalNode:
         low, width = float(access.bounds[0]), float(access.width)
         with np.errstate(over="ignore", invalid="ignore"):
             places = np.floor((self._values.astype(np.float64) - low) / width * STEPS + 0.5)
-        # Clamped after the division: whatever rounding did, a place is in 0..STEPS, and of its own value alone.
+        # Clamped after the division: despite rounding, a place is in 0..STEPS, and of its own value alone.
         total = _inside(places).astype(np.int64).sum()
         if access.neighbours == "replace_one":
             return np.array([total], np.int64)

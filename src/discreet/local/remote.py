@@ -18,9 +18,9 @@ _KINDS: Final[dict[str, type[DiscreetError]]] = {
 
 
 def serve(node: Node) -> Callable[[object], dict[str, Any]]:
-    """Make the function that answers messages for a node: what an HTTP handler calls with the decoded body.
+    """Make the function that answers messages for a node: an HTTP handler calls it with the decoded body.
 
-    It never raises, whatever the message holds. What was not meant for whoever asks is withheld.
+    It never raises, for any message. The text of an error that was not meant for the analyst is withheld.
 
     Example:
         >>> from discreet.local import Access, LocalNode
@@ -28,13 +28,13 @@ def serve(node: Node) -> Callable[[object], dict[str, Any]]:
         >>> serve(node)({"do": "describe"})
         {'name': 'ward 3', 'access': None, 'left': None, 'records': None}
         >>> serve(node)({"do": "dump"})["error"]["cause"]
-        'There is no such message.'
+        'No message has this form.'
     """
 
     def handle(message: object) -> dict[str, Any]:
         try:
             if not isinstance(message, Mapping) or message.get("do") not in ("describe", "ask"):
-                raise InvalidParameter("There is no such message.", 'Send {"do": "describe"}.')
+                raise InvalidParameter("No message has this form.", 'Send {"do": "describe"}.')
             if message["do"] == "describe":
                 return node.describe().to_dict()
             return node.ask(epsilon_of(message.get("epsilon"))).to_dict()
@@ -54,10 +54,10 @@ class RemoteNode:
     """A node somewhere else.
 
     Args:
-        send: takes a message and returns the reply, both plain for JSON: an HTTP POST, say. What it raises
-            goes through.
+        send: takes a message and returns the reply, both plain for JSON: an HTTP POST, say. An error of it goes
+            through.
 
-    Raises, in `describe` and `ask`, what the node raises, and InvalidParameter for a reply that is garbled.
+    Raises, in `describe` and `ask`, the errors of the node, and InvalidParameter for a reply that is garbled.
 
     Example:
         >>> import json
@@ -74,14 +74,14 @@ class RemoteNode:
         self._send = send
 
     def describe(self) -> Offer:
-        """Ask the node what may be asked."""
+        """Ask the node for its description."""
         return Offer.from_dict(self._reply({"do": "describe"}))
 
     def ask(self, epsilon: Number) -> Report:
         """Ask the node for a noisy answer; epsilon travels exactly.
 
         Raises:
-            EngineError: it claims another epsilon than it was asked for.
+            EngineError: it claims another epsilon than the one asked for.
         """
         loss = epsilon_of(epsilon)
         report = Report.from_dict(self._reply({"do": "ask", "epsilon": str(loss)}))

@@ -75,9 +75,8 @@ def bernoulli_exp(x: Number | Many, size: Size = None, *, scale: Number = 1) -> 
     """Toss exact coins: True with probability e^(-x/scale).
 
     Each coin is a product of coins whose probabilities are compared digit by digit, as far as needed, so
-    none is rounded: see the module's text. Arrays of integers are fast (millions of lanes a second); put
-    what divides them into `scale`. For integers the work depends on `scale` and the number of lanes, not
-    on x.
+    none is rounded: see the module's text. Arrays of integers are fast (millions of lanes a second); put their common
+    divisor into `scale`. For integers the work depends on `scale` and the number of lanes, not on x.
 
     Args:
         x: rational >= 0 (a float at its exact value), or an array or sequence of them.

@@ -1,11 +1,11 @@
 """Choose one of many: uniformly, by the exponential mechanism's law, or by permute-and-flip.
 
 Uniform. The low k bits of a random word, with 2^k >= n, are uniform on [0, 2^k); those below n are kept and
-the others drawn again. What is kept is uniform on [0, n), and how often was drawn says nothing about it.
+the others drawn again. The kept one is uniform on [0, n), and the number of draws says nothing about it.
 
-Exponential. Take a candidate uniformly and accept it with probability e^(-gap/s), else begin again: what is
-accepted has probability proportional to e^(-gap/s). The best candidate has gap 0 and is always accepted, so
-n attempts are expected at most, and they are made by the block. How many are made depends on the gaps.
+Exponential. Take a candidate uniformly and accept it with probability e^(-gap/s), else begin again: a candidate is
+returned with probability proportional to e^(-gap/s). The best candidate has gap 0 and is always accepted, so n
+attempts are expected at most, and they are made by the block. How many are made depends on the gaps.
 
 Permute-and-flip. Walk through the candidates in a random order and stop at the first whose coin, True with
 probability e^(-gap/s), is True (McKenna and Sheldon 2020). Coins and order are independent, so the first True

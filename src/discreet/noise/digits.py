@@ -21,7 +21,7 @@ _GUARD: Final = 16
 class Digits:
     """The binary digits of one probability in [0, 1), extended on demand and kept.
 
-    Safe under threads: what is known is replaced as a whole, and by a longer prefix of the same number.
+    Safe under threads: the known digits are replaced as a whole, and by a longer prefix of the same number.
 
     Example:
         >>> bin(of_rational(Fraction(1, 3)).word(0, 8))
@@ -90,10 +90,10 @@ def of_odds(x: Fraction, weight: Fraction) -> Digits:
 def enclose_exp(x: Fraction, count: int) -> tuple[int, int]:
     """Return integers lo <= e^-x 2^count <= hi for rational x > 0.
 
-    With y = x/2^r <= 1/2, the terms y^j/j! fall and alternate in sign, so what a partial sum leaves out is
-    at most its last term (Leibniz). Each term is held between a floor and a ceiling in units of 2^-work,
-    and e^-x = (e^-y)^(2^r) by r squarings, rounded outward. A squaring doubles the width, so 2r spare
-    digits keep the result tight; tightness matters for speed only, containment for exactness.
+    With y = x/2^r <= 1/2, the terms y^j/j! fall and alternate in sign, so the error of a partial sum is at most its
+    last term (Leibniz). Each term is held between a floor and a ceiling in units of 2^-work, and e^-x = (e^-y)^(2^r)
+    by r squarings, rounded outward. A squaring doubles the width, so 2r spare digits keep the result tight; tightness
+    matters for speed only, containment for exactness.
     """
     if x >= count:
         return 0, 1  # e^-x < 2^-x <= 2^-count

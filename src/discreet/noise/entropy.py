@@ -1,13 +1,13 @@
-"""Where random bits come from: AES-256 in counter mode, keyed by the operating system.
+"""The source of random bits: AES-256 in counter mode, keyed by the operating system.
 
 Each thread has a generator of its own, so no lock is taken and no two threads share a stream. A generator
 is thrown away, and a new one keyed by the operating system takes its place, in the child of a fork and
 after `VOLUME` bytes. Nothing is kept between two requests: a word is made when it is asked for.
 
-A fork may fall into the middle of a draw, where a signal handler forks and its child goes on after it. What was
-drawn so far, and the stream itself, are then in both processes. So every request looks at its end whether it is
-still in the process that it began in, and so does every public function around all of its requests
-(`undivided`): the child begins again, with a key of its own.
+A fork may fall into the middle of a draw, where a signal handler forks and its child goes on after it. The words
+drawn so far, and the stream itself, are then in both processes. So every request looks at its end whether it is still
+in the process that it began in, and so does every public function around all of its requests (`undivided`): the child
+begins again, with a key of its own.
 
 Under the usual assumption that AES-256 is a pseudorandom permutation, the words cannot be told from
 independent uniform ones (NIST SP 800-38A, CTR mode; 2^22 blocks under one key are far below its birthday
@@ -74,7 +74,7 @@ class _Aes:
 
 
 class _System:
-    """The generator of whichever thread asks."""
+    """The generator of the thread that asks."""
 
     def __init__(self) -> None:
         self._local = threading.local()

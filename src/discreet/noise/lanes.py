@@ -2,8 +2,8 @@
 
 A uniform u in [0, 1) is below p with probability p. u is drawn a word at a time, most significant first,
 and compared with the same digits of p: a word below decides 1, a word above decides 0, an equal word
-decides nothing and the next word is drawn for that lane. So a lane is 1 with probability exactly p; what
-is undecided after n digits is the event that u shares its first n digits with p, and it goes on.
+decides nothing and the next word is drawn for that lane. So a lane is 1 with probability exactly p; a lane is
+undecided after n digits if u shares its first n digits with p, and then it goes on.
 
 A row of lanes has one column for each p ("plane"). Many rows compare bytes, which spends the fewest random
 bits; few rows compare 64-bit words, which hardly ever tie. How many words are drawn depends on ties alone:
@@ -26,7 +26,8 @@ FEW: Final = 512
 """Up to so many rows, 64-bit words are compared; beyond it, bytes."""
 
 BLOCK: Final = 1 << 20
-"""Bytes of random words in a block: four such arrays stay in cache, and calls of NumPy cost little beside them."""
+"""Bytes of random words in a block: four arrays of this size stay in cache, and calls of NumPy cost little beside
+them."""
 
 _SIGNED: Final[dict[int, type[np.signedinteger]]] = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
@@ -71,7 +72,7 @@ def draw(
     """Return independent bits (rows, planes), those of plane j being 1 with probability p_j.
 
     Args:
-        source: where the words come from.
+        source: the source of the words.
         thresholds: the probabilities.
         rows: how many rows.
         tile: `thresholds.tile(rows)`, when the caller has it already.

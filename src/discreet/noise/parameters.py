@@ -10,7 +10,7 @@ from discreet.errors import InvalidParameter
 from discreet.rational import exact
 
 Size: TypeAlias = int | tuple[int, ...] | None
-"""The shape of what is drawn; None for a single value."""
+"""The shape of the draws; None for a single value."""
 
 SMALLEST: Final = Fraction(1, 1 << 10)
 LARGEST: Final = Fraction(1 << 56)

@@ -14,8 +14,8 @@ def saturating_add(values: npt.NDArray[np.int64], noise: npt.NDArray[np.int64]) 
     """Add two int64 arrays; a sum beyond +-(2^63 - 1) stays at that end.
 
     For fixed noise the result moves by at most as much as the value does, and it is a function of the
-    exact sum, so saturation is post-processing: it changes neither sensitivity nor privacy. The same
-    operations run whatever the values are.
+    exact sum, so saturation is post-processing: it changes neither sensitivity nor privacy. The same operations run
+    for all values.
 
     Args:
         values: int64 array of any shape.

@@ -7,7 +7,7 @@ With q = e^-epsilon, a width w and 1 <= r <= w,
 
 Draw |k|: j is geometric; the outer part of its block is taken with odds q (w - r)/r; the place in the part is uniform.
 That gives |k| = i >= 0 with probability proportional to the formula. A fair sign follows; the pair (minus, 0) is drawn
-again, since 0 would count twice. How often that happens says nothing about what is kept.
+again, since 0 would count twice. The number of repetitions says nothing about the kept pair.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Go on where a draw stopped at the end of int64.
+"""Draws that go on beyond the end of int64.
 
 `laplace` and `geometric` stop at +-(2^63 - 1). A mechanism that compares noisy numbers needs the number itself,
-for a comparison of two that stopped is not the comparison of what they were; and so does a sum: -5 and a draw that
-stopped make 2^63 - 6, which an answer of 0 hardly ever gives. Both tails have no memory: given
-that Z >= L, Z - L is geometric with the same scale; given that Z <= -L, -L - Z is.
+for a comparison of two draws that stopped is not that of the draws themselves. So does a sum: -5 and a draw that
+stopped make 2^63 - 6, which an answer of 0 hardly ever gives. Both tails have no memory: given that Z >= L, Z - L is
+geometric with the same scale; given that Z <= -L, -L - Z is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def continued(drawn: npt.NDArray[np.int64], scale: Fraction) -> list[int]:
 def add_laplace(values: npt.NDArray[np.int64], scale: Fraction) -> npt.NDArray[np.int64]:
     """Return values plus discrete Laplace noise; a sum beyond +-(2^63 - 1) stays at that end.
 
-    What is returned is a function of the exact sum alone, so that it is post-processing of it.
+    The result is a function of the exact sum alone, so it is post-processing of that sum.
 
     Args:
         values: int64 array of any shape.

@@ -1,8 +1,8 @@
 """Planning: from an error to an epsilon to a number of people, and back, before any data is read.
 
-The formulas are those of the textbook, for noise with a density, in floats: a plan, not a guarantee. Noise on counts is
-drawn in whole numbers, and what such a number is within is `WholeError`. `discreet.Session.preview` says what a query
-will do exactly.
+The formulas are those of the textbook, for noise with a density, in floats: a plan, not a guarantee. Noise on counts
+is drawn in whole numbers, and `WholeError` has their error. `discreet.Session.preview` gives the exact cost and error
+of a query.
 """
 
 from discreet.planning.constraints import Verdict, demands

@@ -4,9 +4,9 @@ A standard deviation of at most s allows scales b <= s/sqrt(2); P(|Z| > T) <= be
 bound b from above and so epsilon = sensitivity/b from below; the ceiling of the steward bounds it from above. Large
 noise is no leak: it is never the ceiling that asks for less noise.
 
-Those are the bounds of a density. Noise on a whole number is drawn in whole numbers, and its tail is sometimes
+These bounds are those of a density. Noise on a whole number is drawn in whole numbers, and its tail is sometimes
 heavier (`whole`). Where the sensitivity is a whole number, the number may be one too: then epsilon is the least that
-meets the demands under both laws, and so is what a ceiling would need.
+meets the demands under both laws, and the demands proposed at a ceiling hold under both too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from discreet.rational import Number, decimal, show
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the demands need, and whether the ceiling allows it.
+    """The epsilon that the demands need, and whether the ceiling allows it.
 
     Attributes:
         scale: the largest b that meets the demands under both laws.
@@ -33,7 +33,7 @@ class Verdict:
         binding: `sd` or `tail`, the demand that decides.
         ceiling: the largest epsilon that the steward allows, or None.
         feasible: whether epsilon is at most the ceiling.
-        relax: what would do at the ceiling, a sentence for each demand that is too strict; empty when feasible.
+        relax: demands that the ceiling allows, a sentence for each demand that is too strict; empty when feasible.
 
     Example:
         >>> demands(sd=1, ceiling=1).feasible
@@ -56,7 +56,7 @@ def demands(
     ceiling: Number | None = None,
     sensitivity: Number = 1,
 ) -> Verdict:
-    """Find the least epsilon that meets the demands, and what to relax when the ceiling is below it.
+    """Find the least epsilon that meets the demands, and the demands to relax when the ceiling is below it.
 
     Args:
         sd: the largest standard deviation, in the unit of the number.

@@ -1,8 +1,8 @@
 """The error of Laplace noise of scale b, and the scale or epsilon for an error.
 
-E|Z| = b, rms sqrt(2) b, P(|Z| > t) = e^(-t/b). Noise on a whole number is drawn in whole numbers: its expectations are
-a little less, but what it is within may be more than the radius here (`whole` has the exact law). Other numbers are
-drawn on a fine grid, and differ from this by less than a millionth.
+E|Z| = b, rms sqrt(2) b, P(|Z| > t) = e^(-t/b). Noise on a whole number is drawn in whole numbers: its expectations
+are a little less, but its radius may be more than the one here (`whole` has the exact law). Other numbers are drawn
+on a fine grid, and differ from this by less than a millionth.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from discreet.rational import Number
 
 @dataclass(frozen=True)
 class LaplaceError:
-    """What noise of a scale does to one number, in the unit of the number.
+    """The effect of noise of a scale on one number, in the unit of the number.
 
     Attributes:
         scale: b.
@@ -99,7 +99,7 @@ def epsilon_for_rms(rms: Number, sensitivity: Number = 1) -> float:
 
 
 def privacy_loss(output: float, here: float, there: float, scale: Number) -> float:
-    """What one output says for one data set against its neighbour: ln(p(y|D)/p(y|D')) = (|y-f'| - |y-f|)/b.
+    """The evidence of one output for one data set against its neighbour: ln(p(y|D)/p(y|D')) = (|y-f'| - |y-f|)/b.
 
     Args:
         output: y.

@@ -3,7 +3,7 @@
 Public n, neighbours that replace one person: the mean moves by R/n, so b = R/(n epsilon). Private n, neighbours that
 add or remove one: `discreet` releases the sums of t and R - t (t = value - lo) as one vector of sensitivity R. The
 rms of their ratio is sqrt(m^2 + (1 - m)^2) times the one here, m being where in [0, 1] the mean lies: 0.71 to 1
-times, to first order in the noise. What clamping moves is a bias that no formula here covers.
+times, to first order in the noise. Clamping adds a bias that no formula here covers.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Curator: a proportion of n people moves by 1/n when one is replaced, so rms = sqrt(2)/(n epsilon). Randomised response:
 each tells the truth with probability e^eps/(1 + e^eps); the unbiased estimate has the variance
-e^eps/(n (e^eps - 1)^2) of the coins alone, whatever the answers. The error of drawing the n people from a larger
+e^eps/(n (e^eps - 1)^2) of the coins alone, for any answers. The error of drawing the n people from a larger
 population, at most 1/(2 sqrt(n)), comes on top of both and is not counted here.
 """
 

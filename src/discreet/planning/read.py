@@ -1,4 +1,4 @@
-"""Reads what a planner is given: positive numbers, probabilities, numbers of people."""
+"""Reads the parameters of a plan: positive numbers, probabilities, numbers of people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal, epsilon_of, positive
 
 SENSITIVITY = {"add_remove": 1, "replace_one": 2}
-"""L1 sensitivity of a histogram, or of counts in disjoint groups, whatever their number, when a unit has one row."""
+"""L1 sensitivity of a histogram, or of counts in any number of disjoint groups, when a unit has one row."""
 
 
 LARGEST = 1e30
@@ -57,7 +57,7 @@ def people(value: object, name: str = "n") -> int:
     """A positive whole number.
 
     Raises:
-        InvalidParameter: it is none.
+        InvalidParameter: it is another value.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidParameter(f"{name} is not a positive whole number.", f"Give {name}=1000, say.")
@@ -68,10 +68,10 @@ def sensitivity_of(neighbours: str) -> int:
     """The L1 sensitivity of counts in disjoint groups: 1 when a unit is added or removed, 2 when it is replaced.
 
     Raises:
-        InvalidParameter: there are no such neighbours.
+        InvalidParameter: it is neither add_remove nor replace_one.
     """
     if neighbours not in SENSITIVITY:
-        raise InvalidParameter("There are no such neighbours.", 'Write "add_remove" or "replace_one".')
+        raise InvalidParameter('neighbours is neither "add_remove" nor "replace_one".', "Choose one of them.")
     return SENSITIVITY[neighbours]
 
 

@@ -1,4 +1,4 @@
-"""What becomes of the error as the data grows, when epsilon is lowered with it.
+"""The error as the data grows, when epsilon is lowered with it.
 
 With sensitivity c n^-a and epsilon d n^-e, the scale is b = (c/d) n^-(a - e): the answer becomes exact while the loss
 goes to nothing if and only if 0 < e < a. Its standard deviation is sqrt(2) b, not b.

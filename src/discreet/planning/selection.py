@@ -2,7 +2,7 @@
 
 Pr(y) proportional to e^(epsilon u(y)/(2 du)) is epsilon-private, and with probability at least 1 - e^-t the chosen
 candidate's utility is within (2 du/epsilon)(ln |Y| + t) of the best (McSherry and Talwar 2007; Dwork and Roth 2014,
-corollary 3.12). The ln |Y| belongs there.
+corollary 3.12). The term ln |Y| is part of the bound.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from discreet.rational import Number
 def selection_loss(
     candidates: int, epsilon: Number, confidence: Number = 0.95, sensitivity: Number = 1
 ) -> float:
-    """The loss of utility that is not passed with a confidence: (2 du/eps)(ln |Y| + ln(1/(1 - confidence))).
+    """The loss of utility that the choice stays within with a confidence: (2 du/eps)(ln |Y| + ln(1/(1 - confidence))).
 
     Args:
         candidates: |Y|.
@@ -40,7 +40,7 @@ def selection_loss(
 def epsilon_for_selection(
     loss: Number, candidates: int, confidence: Number = 0.95, sensitivity: Number = 1
 ) -> float:
-    """The least epsilon for which that loss is not passed with a confidence.
+    """The least epsilon that keeps the choice within a loss of utility with a confidence.
 
     Example:
         >>> round(epsilon_for_selection(8.76, 4), 2)

@@ -18,7 +18,7 @@ _EULER = 0.57721566490153286
 
 @dataclass(frozen=True)
 class VectorError:
-    """What noise of a scale does to d numbers.
+    """The effect of noise of a scale on d numbers.
 
     Attributes:
         scale: b, the same for each.
@@ -84,7 +84,7 @@ class VectorError:
         return 1.0 if tail == 1 else -math.expm1(self.d * math.log1p(-tail))
 
     def max_radius(self, confidence: Number = 0.95) -> float:
-        """What all |Z_i| are within, with a confidence: -b ln(1 - confidence^(1/d))."""
+        """The bound that all |Z_i| keep, with a confidence: -b ln(1 - confidence^(1/d))."""
         level = read.probability(confidence, "confidence")
         return -self.scale * math.log(-math.expm1(math.log(level) / self.d))
 
@@ -109,5 +109,5 @@ def harmonic(d: int) -> float:
     n = read.people(d, "d")
     if n <= 1000:
         return math.fsum(1 / k for k in range(1, n + 1))
-    # Euler and Maclaurin; what is left out is below 1/(120 n^4) < 1e-14
+    # Euler and Maclaurin; the remainder is below 1/(120 n^4) < 1e-14
     return math.log(n) + _EULER + 1 / (2 * n) - 1 / (12 * n * n)

@@ -2,8 +2,8 @@
 
 With q = e^(-1/b): E|Z| = 1/sinh(1/b), rms = 1/(sqrt(2) sinh(1/(2b))), P(|Z| > t) = 2 q^(floor(t) + 1)/(1 + q). The
 first two are a little below b and sqrt(2) b of a density with the same scale. The third is not: at b = 1 the density
-is beyond 2.996 with probability 5 %, and whole numbers with 7.3 %, as 3 is among them. So what a whole number is
-within is asked of this law and of no other.
+is beyond 2.996 with probability 5 %, and whole numbers with 7.3 %, as 3 is among them. So the radius of a whole
+number is taken from this law and from no other.
 
 Numbers that are not whole are drawn on a grid of at most 2^-19 of the scale. Tails of the density differ from theirs
 by less than a millionth of themselves.
@@ -26,7 +26,7 @@ _ROUNDED = 1 + 1e-12
 
 @dataclass(frozen=True)
 class WholeError:
-    """What discrete noise does to d whole numbers that are released together.
+    """The effect of discrete noise on d whole numbers that are released together.
 
     Attributes:
         epsilon: of all of them together.
@@ -51,7 +51,7 @@ class WholeError:
         """The error of d whole numbers whose L1 sensitivity, all together, is `sensitivity`."""
         moves = positive(decimal(sensitivity, "sensitivity"), "sensitivity")
         found = cls(epsilon_of(epsilon), moves, read.people(d, "d"))
-        assert found.noise.loss == found.epsilon  # and there is such noise
+        assert found.noise.loss == found.epsilon  # and noise of this scale can be drawn
         return found
 
     @property

@@ -1,4 +1,4 @@
-"""Pictures of epsilon: what it bounds, and how a budget is spent."""
+"""Pictures of epsilon: the bound that it sets, and the spending of a budget."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def composition(
     delta: Number = 1e-6,
     size: str | Size = "slide",
 ) -> Picture:
-    """What k releases of epsilon each cost together, by bounds of textbooks and by the accountants here.
+    """The loss of k releases of epsilon each, by bounds of textbooks and by the accountants here.
 
     Sequentially k epsilon; by advanced composition (Dwork, Rothblum and Vadhan 2010, theorem III.3) with a delta,
     sqrt(2 k ln(1/delta)) epsilon + k epsilon (e^epsilon - 1); in parallel, over disjoint data, epsilon. The line of the
-    accountant `zcdp` is drawn beside them, and what each accountant says of all releases is written above.
+    accountant `zcdp` is drawn beside them, and the loss of all releases by each accountant is written above.
 
     Args:
         epsilon: of each release.
@@ -155,7 +155,7 @@ def accounted(releases: int, epsilon: Fraction, delta: Number) -> list[tuple[str
     found = [("bound of 2010", float(advanced(np.array([releases]), float(epsilon), small)[0]))]
     event = Released(epsilon, neighbours="add_remove")
     for name in ("advanced", "zcdp", "pld"):
-        # pld needs an extra, a delta of 1e-10 and more, and is left out where it cannot say.
+        # pld needs an extra, a delta of 1e-10 and more, and is left out where it has no price.
         with contextlib.suppress(DiscreetError, ImportError):
             found.append((name, float(ACCOUNTANTS[name]("add_remove").add(event, releases).epsilon(delta))))
     return found

@@ -21,15 +21,15 @@ Numbers: TypeAlias = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture and what belongs to it.
+    """A picture and its texts.
 
     Attributes:
-        name: by which it is drawn.
-        title: what it shows.
+        name: its key among `FIGURES`.
+        title: the subject, in a few words.
         formula: in HTML.
-        says: what to see in it, in a sentence or two.
+        says: its lesson, in a sentence or two.
         code: Python that draws it as `chart`.
-        numbers: computes what can be read from it, as pairs of words and value.
+        numbers: computes the numbers that can be read from it, as pairs of words and value.
         draw: draws it at a size.
 
     Example:
@@ -54,7 +54,7 @@ def draw(name: str, size: str | Size = "slide") -> Any:
         size: "slide", "column" or a `Size`.
 
     Raises:
-        InvalidParameter: there is no such picture or size.
+        InvalidParameter: no picture or no size has this name.
         MissingExtra: the libraries that draw are not installed.
 
     Example:
@@ -184,7 +184,7 @@ _ALL: Final = (
            _code("functions(scale=1, draws=2000)"), _functions, lambda size: laplace.functions(size=size)),
     Figure("neighbours", "Two neighbouring data sets",
            "e<sup>−ε</sup> ≤ p(y | D) / p(y | D′) ≤ e<sup>ε</sup>, with b = S/ε",
-           "Whatever comes out, it is at most e<sup>ε</sup> times as likely with one data set as with the other.",
+           "Every output is at most e<sup>ε</sup> times as likely with one data set as with the other.",
            _code("neighbours(epsilon=1, answers=(0, 1), output=1.3)"), _neighbours,
            lambda size: laplace.neighbours(size=size)),
     Figure("memorylessness", "Why the ratio is the same everywhere", "P(X &gt; x | X &gt; t) = P(X &gt; x − t)",
@@ -215,7 +215,7 @@ _ALL: Final = (
            "Each person counts for a capped number of sightings, so the noise of a cell does not grow with the grid.",
            _code("release(sightings())", "from discreet.plots.examples import sightings"), _grid,
            lambda size: releases.release(examples.sightings(), "Sightings of a bird", size=size)),
-    Figure("randomised-response", "What it costs to trust nobody",
+    Figure("randomised-response", "The cost of trusting nobody",
            "n = √2/(α ε) against n = e<sup>ε</sup>/(α<sup>2</sup>(e<sup>ε</sup> − 1)<sup>2</sup>)",
            "With a trusted curator hundreds are enough where the local model needs a million.",
            _code("randomized_response(error=0.01)"), _sizes, lambda size: precision.randomized_response(size=size)),

@@ -1,4 +1,4 @@
-"""Releases that nobody asked for, to show what pictures of them look like: invented truths, real noise."""
+"""Examples of releases, to show their pictures: invented truths, real noise."""
 
 from __future__ import annotations
 

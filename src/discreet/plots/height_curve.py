@@ -10,7 +10,7 @@ def heights(run: HeightExperiment | None = None, size: str | Size = "slide") -> 
     """Draw the error of the mean height against epsilon: measured as points, by the formula as lines.
 
     Args:
-        run: what `height_experiment` returned; run anew by default.
+        run: the result of `height_experiment`; run anew by default.
         size: "slide" or "column".
 
     Example:

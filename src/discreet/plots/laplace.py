@@ -1,4 +1,4 @@
-"""Pictures of the Laplace distribution and of what it hides."""
+"""Pictures of the Laplace distribution and of the difference that it hides."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def neighbours(
     Args:
         epsilon: a positive rational; the scale is |difference of the answers|/epsilon.
         answers: the true answers on the two data sets; different.
-        output: where the ratio is marked.
+        output: the output at which the ratio is marked.
         size: "slide" or "column".
 
     Example:

@@ -74,7 +74,7 @@ class Releases:
 
     @property
     def band(self) -> str:
-        """What the radius is, in words."""
+        """The meaning of the radius, in words."""
         if self.private:
             return f"{100 * (1 - self.alpha):g} % of a noisy share"
         return f"b ln {1 / self.alpha:.4g}"
@@ -94,10 +94,10 @@ def mean_releases(
     """Release the mean of the first n values, for each n and epsilon, `rounds` times.
 
     With a public n, a record may be replaced, so the clamped sum has sensitivity greatest - least, and the mean
-    that divided by n. With a private one, a record may be added or removed, and what is released is a noisy pair:
+    that divided by n. With a private one, a record may be added or removed, and the release is a noisy pair:
     with u in [0, 1] the place of a value between the bounds, the sums of u and of 1 - u, which together move by 1.
-    Their share is the mean, and its radius follows from the law of that pair (`_ratio_radius`), whatever n and epsilon.
-    The errors are those of the noise alone.
+    Their share is the mean, and its radius follows from the law of that pair (`_ratio_radius`), for every n and
+    epsilon. The errors are those of the noise alone.
 
     Args:
         values: at least as many as the largest n; by default invented levels of education.
@@ -164,7 +164,7 @@ def _ratio_radius(mean: float, n: int, loss: float, alpha: float) -> float:
 
     With F and S the noise of the sums of u and of 1 - u, the released (n m + F)/(n + F + S) is above m + r exactly when
     (1 - m - r) F - (m + r) S > r n, and below m - r exactly when (m - r) S - (1 - m + r) F > r n, as long as the
-    divisor is above 1; that it is not counts as passed. An error cannot be more than the distance to an end.
+    divisor is above 1; a divisor of 1 or less counts as passed. An error cannot be more than the distance to an end.
     """
     few = _tail(1 / loss, 1 / loss, n - 1.0)
 
@@ -200,7 +200,7 @@ def mean_release(
     """Draw it: the errors against n with the band, and their sizes against epsilon.
 
     Args:
-        cases: what `mean_releases` returned; run anew by default.
+        cases: the result of `mean_releases`; run anew by default.
         shown: how many releases of each case are drawn.
         size: "slide" or "column".
 
@@ -227,7 +227,7 @@ def mean_release(
 
 
 def _captions(run: Sequence[Releases]) -> list[str]:
-    """What the picture rests on, read from the releases that are drawn."""
+    """The facts that the picture rests on, read from the releases that are drawn."""
     covered = np.mean([case.coverage for case in run])
     rounds = sum(len(case.errors) for case in run)
     (low, high), one = run[0].bounds, run[0]

@@ -18,8 +18,8 @@ def errors(epsilon: Number = 0.1, people: int = 1000, size: str | Size = "slide"
     95 % of noise is within b ln 20. Where the error is 1 or more the answer says nothing: at epsilon = 1/n.
 
     Args:
-        epsilon: where it does not vary.
-        people: the number of people, where it does not vary.
+        epsilon: its value where it does not vary.
+        people: the number of people where it does not vary.
         size: "slide" or "column".
 
     Example:
@@ -109,7 +109,7 @@ def randomized_response(error: Number = 0.01, size: str | Size = "slide") -> Pic
 
     Example:
         >>> randomized_response(error=0.05).title.text
-        'What it costs to trust nobody'
+        'The cost of trusting nobody'
     """
     fit = size_of(size)
     alpha = float(positive(decimal(error, "error"), "error"))
@@ -134,7 +134,7 @@ def randomized_response(error: Number = 0.01, size: str | Size = "slide") -> Pic
     )
     return finish(
         chart.properties(width=fit.width, height=fit.height),
-        "What it costs to trust nobody",
+        "The cost of trusting nobody",
         fit,
         "Halving the error needs 2 times the people with Laplace noise, 4 times with randomised response.",
     )

@@ -1,6 +1,6 @@
 """A release as a picture, with its intervals: bars, points over an ordered key, or a grid.
 
-A release is taken by its shape, not by its class: `Shown` says what is needed of it.
+A release is taken by its shape, not by its class: `Shown` lists the attributes that it needs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NONE: Final = f"{CROSS} no answer"
 
 
 class Shown(Protocol):
-    """What a release must have to be drawn; `discreet.Release` has it."""
+    """The attributes that a release must have to be drawn; `discreet.Release` has them."""
 
     @property
     def columns(self) -> list[str]:
@@ -58,28 +58,28 @@ class Shown(Protocol):
 
     @property
     def epsilon(self) -> Fraction:
-        """What it cost."""
+        """The loss that it cost."""
         ...
 
 
 def release(shown: Shown, title: str = "", measure: str | None = None, size: str | Size = "slide") -> Picture:
-    """Draw a release, as fits its keys.
+    """Draw a release in the form that fits its keys.
 
     The columns with intervals are the measures, the others the keys, unless they hold floats. No key or one of
     text: bars with their intervals. One ordered key (a number, a date) with more than ten groups: points and a
     band. Two keys of many groups: a grid, darker for more. A group without an answer (NULL, or a cell that is not
     there) is marked with a cross; a pale bar or a hollow point has an interval that holds 0, so that the noise alone
-    could have made it. On a grid such cells have a ring, or are grey where cells are small, and there the noise of all
+    could have made it. On a grid these cells have a ring, or are grey where cells are small, and the noise of all
     cells together is reckoned with: of a thousand cells without anybody, fifty would stand out at 95 % each.
 
     Args:
         shown: a `discreet.Release`, or anything of that shape.
-        title: what stands above; by default the measures.
+        title: the words above the picture; by default the measures.
         measure: which measure to draw; by default all of bars and points, the first of a grid.
         size: "slide" or "column".
 
     Raises:
-        InvalidParameter: there is no such measure, no measure at all, or no row.
+        InvalidParameter: no measure has this name, or there is no measure at all, or no row.
 
     Example:
         >>> from discreet.plots.examples import counts
@@ -157,7 +157,7 @@ def _rows(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[di
 
 
 def _is_float(shown: Shown, name: str) -> bool:
-    """Whether a column holds what was computed rather than a key: no group is named by a float."""
+    """Whether a column holds a computed number rather than a key: no group is named by a float."""
     import pyarrow as pa
 
     return bool(pa.types.is_floating(shown.values.schema.field(name).type))
@@ -221,7 +221,7 @@ def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, par
         while label in order:
             label += " "  # two groups of one name stay two
         order.append(label)
-        value, low, high = (row[f"{what} {name}"] for what in "vlh")
+        value, low, high = (row[f"{field} {name}"] for field in "vlh")
         sure = None in (low, high) or not low <= 0 <= high
         table.append({"key": label, "v": value, "l": low, "h": high, "sure": sure})
     y = alt.Y(
@@ -334,7 +334,7 @@ def _instant(when: dt.date) -> str:
 def _grid(
     rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit: Size, reach: float
 ) -> tuple[Picture, list[str]]:
-    """The grid, and what the marks on it mean."""
+    """The grid, and the meaning of the marks on it."""
     alt = altair()
     across, down = (_sorted({row[f"k {key}"] for row in rows}) for key in keys)
     cells = {(row[f"k {keys[0]}"], row[f"k {keys[1]}"]): row for row in rows}
@@ -403,7 +403,7 @@ def _reach(shown: Shown) -> float:
 
 def _explained(row: Mapping[str, Any], name: str, reach: float = 1.0) -> bool:
     """Whether the noise alone could have made a number of a map: zero lies within its reach."""
-    value, low, high = (row.get(f"{what} {name}") for what in "vlh")
+    value, low, high = (row.get(f"{field} {name}") for field in "vlh")
     if value is None or low is None or high is None:
         return False
     return bool(value - reach * (value - low) <= 0 <= value + reach * (high - value))

@@ -9,17 +9,17 @@ from typing import Any, Final
 
 from discreet import escaping
 from discreet.errors import InvalidParameter
-from discreet.plots.theme import altair
+from discreet.plots.library import altair
 
 KINDS: Final = (".svg", ".png", ".html", ".json")
 _VERSIONS: Final = ("vega_version", "vegalite_version", "vegaembed_version")
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:
-    """See that a picture can be written there.
+    """Check that a picture can be written to a path.
 
     Raises:
-        InvalidParameter: the name does not end in .svg, .png, .html or .json, or there is no such folder.
+        InvalidParameter: the name does not end in .svg, .png, .html or .json, or its folder is not there.
     """
     file = Path(path)
     if file.suffix.lower() not in KINDS:
@@ -35,7 +35,7 @@ def save(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) -> Pat
     """Write a picture; the ending of the name says the kind.
 
     Args:
-        chart: what a function of `discreet.plots` returned.
+        chart: the result of a function of `discreet.plots`.
         path: ends in .svg, .png, .html (whole, with its scripts) or .json (Vega-Lite).
         scale: pixels of a PNG for each of the SVG.
 
@@ -69,7 +69,7 @@ def svg(chart: Any) -> str:
 
 
 def _drawn(chart: Any, kind: str, **more: Any) -> Any:
-    """A picture as it is drawn: control characters in a text would abort the process, so none get that far."""
+    """A picture as the renderer gets it: control characters in a text would abort the process, so none get that far."""
     alt = altair()
     from altair.utils.mimebundle import spec_to_mimebundle
 

@@ -1,4 +1,4 @@
-"""How every picture looks: sizes, colours that differ in grey too, and the few shapes that all are made of.
+"""The looks of every picture: sizes, colours that differ in grey too, and the few shapes that all are made of.
 
 Lines differ in colour, in lightness and in their dashes, and carry their name beside them, so that nothing
 hangs on a colour alone.
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from discreet import escaping
-from discreet.errors import DiscreetError, InvalidParameter
+from discreet.errors import InvalidParameter
+from discreet.plots.library import MissingExtra as MissingExtra
+from discreet.plots.library import altair as altair
 
 Row: TypeAlias = Mapping[str, Any]
 Picture: TypeAlias = Any
@@ -26,7 +28,7 @@ FONT: Final = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
 
 @dataclass(frozen=True)
 class Size:
-    """How large a picture is and how large its words are, in pixels of SVG.
+    """The size of a picture and of its words, in pixels of SVG.
 
     Attributes:
         width: of all panels together.
@@ -53,30 +55,6 @@ SIZES: Final = {"slide": Size(800, 400, 16), "column": Size(330, 230, 11)}
 """For a projector, and for a column of print."""
 
 
-class MissingExtra(DiscreetError, ImportError):
-    """A library of an optional extra is not installed."""
-
-
-def altair() -> Any:
-    """The library that draws.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
-    try:
-        import altair as alt
-        import vl_convert  # noqa: F401
-    except ImportError:
-        found = None
-    else:
-        found = alt
-    if found is None:
-        raise MissingExtra(
-            "Pictures need altair and vl-convert-python.", 'Install them with pip install "discreet[plots]".'
-        )
-    return found
-
-
 def size_of(size: str | Size) -> Size:
     """Read a size: `slide`, `column`, or a `Size`.
 
@@ -95,7 +73,7 @@ def size_of(size: str | Size) -> Size:
 
 
 def data(rows: Iterable[Row]) -> Any:
-    """Rows as they are put into a picture, plain for JSON."""
+    """Rows for the data of a picture, plain for JSON."""
     return altair().Data(values=[{key: _plain(value) for key, value in row.items()} for row in rows])
 
 

@@ -12,7 +12,7 @@ from discreet.policy.problems import Problem, complain, instead
 from discreet.policy.values import KeyReference
 
 if TYPE_CHECKING:
-    from discreet.policy.model import ColumnPolicy, Policy, TablePolicy
+    from discreet.policy.declarations import ColumnPolicy, TablePolicy
 
 
 class SchemaColumn(Protocol):
@@ -30,15 +30,15 @@ class SchemaColumn(Protocol):
 RENAME = "Rename one of them in the source, for instance through a view."
 
 
-def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
+def check(tables: Mapping[str, TablePolicy], schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
     """Compare; see `Policy.check`."""
     problems: list[Problem] = []
-    for name, table in policy.tables.items():
+    for name, table in tables.items():
         place = f"tables.{name}"
         sources = meant(name, schemas)
         if len(sources) != 1:
             problems.append(
-                (place, *_none_or_many(name, sources, "The data has no such table.", list(schemas)))
+                (place, *_none_or_many(name, sources, "The data has no table of this name.", list(schemas)))
             )
             continue
         schema = schemas[sources[0]]
@@ -85,7 +85,7 @@ def _none_or_many(name: str, found: list[str], missing: str, names: list[str]) -
         return missing, instead(name, names)
     return (
         f"{name} may mean {' or '.join(found)}.",
-        "Write the one that is meant exactly as it is in the data.",
+        "Write the intended name with the case that it has in the data.",
     )
 
 
@@ -95,7 +95,7 @@ def _alike(names: list[str]) -> tuple[str, str]:
 
 
 def _found(name: str, schema: Mapping[str, SchemaColumn]) -> SchemaColumn | None:
-    """The column that a name means, when it is one."""
+    """The column that a name means, where it means only one."""
     found = meant(name, schema)
     return schema[found[0]] if len(found) == 1 else None
 
@@ -129,10 +129,10 @@ def _kind(column: SchemaColumn) -> str:
 def _unfit(
     place: str, kind: str, declared: ColumnPolicy, schemas: Mapping[str, Mapping[str, SchemaColumn]]
 ) -> list[Problem]:
-    """Say what of a column's bounds and keys does not fit its type."""
+    """List the declared bounds and keys of a column that do not fit its type."""
     problems: list[Problem] = []
     if declared.type is not None and declared.type.upper() != kind:
-        fix = "Remove it: it says how a column of a CSV file is read, and other sources have types of their own."
+        fix = "Remove it: only a CSV file needs it, as other sources have types of their own."
         problems.append((f"{place}.type", f"The column is of type {kind}.", fix))
     if declared.bounds is not None:
         wanted, given = _BOUND_KINDS.get(kind), _KINDS[type(declared.bounds[0])]

@@ -1,4 +1,4 @@
-"""What the steward declares about a data set: budget, privacy unit, bounds and keys.
+"""The steward's declarations about a data set: budget, privacy unit, bounds and keys.
 
 One model stands behind the keyword arguments of `protect` and the TOML file. Numbers are exact: a bound or
 an epsilon written as 0.1 is 1/10.
@@ -11,144 +11,20 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from discreet import escaping
 from discreet.accounting.events import Neighbours
-from discreet.accounting.tally import Rule
 from discreet.errors import PolicyError
 from discreet.policy import toml, values
 from discreet.policy.check import SchemaColumn, check
+from discreet.policy.declarations import Budget, ColumnPolicy, TablePolicy
 from discreet.policy.problems import Model, complain, wrong
-from discreet.policy.values import Bound, Key, KeyReference
+from discreet.policy.values import KeyReference
 from discreet.rational import show, small
-
-KEYS = 5
-"""How many keys of a column are shown."""
-
-
-class Budget(Model):
-    """The privacy loss that a data set may ever spend.
-
-    Attributes:
-        epsilon: above zero, exact; a float is read as its shortest decimal.
-        delta: at least 0 and below 1, exact; 0 for pure differential privacy.
-        accountant: how losses are composed: `pure` adds them up. `zcdp` and `pld` need a delta, half of which they
-            keep for questions that have one of their own, and count many small epsilons as less than their sum;
-            `pld` counts least when every question has the same epsilon. All hold for questions that depend on
-            earlier answers.
-
-    Raises:
-        PolicyError: a number is outside its range, or the accountant needs a delta that is not granted.
-
-    Example:
-        >>> Budget(epsilon=0.1)
-        Budget(epsilon=Fraction(1, 10), delta=Fraction(0, 1), accountant='pure')
-    """
-
-    epsilon: Annotated[Fraction, PlainValidator(values.epsilon)]
-    delta: Annotated[Fraction, PlainValidator(values.delta)] = Fraction(0)
-    accountant: Annotated[Rule, PlainValidator(values.accountant)] = "pure"
-
-    if TYPE_CHECKING:
-
-        def __init__(self, *, epsilon: object, delta: object = 0, accountant: str = "pure") -> None: ...
-
-    @model_validator(mode="after")
-    def _granted(self) -> Budget:
-        if self.accountant != "pure" and not self.delta:
-            raise wrong(
-                f"It needs a delta to compose by {self.accountant}.", "Write delta = 1e-9, say.", "delta"
-            )
-        return self
-
-
-class ColumnPolicy(Model):
-    """What is declared about one column.
-
-    Attributes:
-        bounds: least and greatest value that counts; what lies outside is clamped. Exact numbers, dates,
-            or date-times without zone, in UTC.
-        keys: the public set of values to group by, or the column of a public table that holds them; a row
-            with another value is dropped.
-        type: how the column of a CSV file is read: text, integer, float, boolean, date or timestamp. By default as
-            its keys or its bounds are written, and as a text where there are none. What does not fit is NULL.
-    """
-
-    bounds: Annotated[tuple[Bound, Bound] | None, PlainValidator(values.bounds)] = None
-    keys: Annotated[tuple[Key, ...] | KeyReference | None, PlainValidator(values.keys)] = None
-    type: Annotated[str | None, PlainValidator(values.column_type)] = None
-
-    if TYPE_CHECKING:
-
-        def __init__(self, *, bounds: object = None, keys: object = None, type: object = None) -> None: ...  # noqa: A002
-
-    def words(self) -> str:
-        """What is declared, in words.
-
-        Example:
-            >>> ColumnPolicy(bounds=(0, 120)).words(), ColumnPolicy(keys=["Kent", "Essex"]).words()
-            ('0 … 120', "2 keys: 'Kent', 'Essex'")
-        """
-        said = []
-        if self.bounds is not None:
-            said.append(" … ".join(str(end) for end in self.bounds))
-        if isinstance(self.keys, KeyReference):
-            said.append(f"keys from {self.keys.table}.{self.keys.column}")
-        elif self.keys is not None:
-            first = ", ".join(repr(key) if isinstance(key, str) else str(key) for key in self.keys[:KEYS])
-            more = ", …" if len(self.keys) > KEYS else ""
-            said.append(f"{len(self.keys):,} key{'s' * (len(self.keys) != 1)}: {first}{more}")
-        return "; ".join(said)
-
-
-class TablePolicy(Model):
-    """What is declared about one table.
-
-    Attributes:
-        privacy_unit: the column that names the unit a row belongs to, or "row" when each row is one unit.
-        max_rows: rows kept of a unit.
-        public: the table holds nothing private.
-        columns: what is declared about its columns, by name.
-        url: where the table is, when it is not in the source of the policy.
-    """
-
-    privacy_unit: str | None = None
-    max_rows: Annotated[int | None, PlainValidator(values.rows)] = None
-    public: Annotated[bool, Field(strict=True)] = False
-    columns: dict[str, ColumnPolicy] = Field(default_factory=dict)
-    url: Annotated[str | None, BeforeValidator(values.place)] = None
-
-    @model_validator(mode="after")
-    def _complete(self) -> TablePolicy:
-        if self.public:
-            if self.privacy_unit is not None or self.max_rows is not None:
-                raise wrong(
-                    "A public table has no privacy unit.", "Remove privacy_unit and max_rows, or public."
-                )
-        elif not self.privacy_unit:
-            raise wrong(
-                "It is missing.",
-                'Name the column that tells people apart, or write "row" when each row is one person; a table '
-                "that holds nothing private declares public = true.",
-                "privacy_unit",
-            )
-        elif self.privacy_unit == "row":
-            if self.max_rows not in (None, 1):
-                raise wrong('It is 1 when privacy_unit is "row".', "Remove it.", "max_rows")
-            object.__setattr__(self, "max_rows", 1)
-        elif self.max_rows is None:
-            raise wrong(
-                "It is missing.",
-                "Decide how many rows of one unit may count, such as max_rows = 3: fewer mean less noise, but the "
-                "rows beyond are left out.",
-                "max_rows",
-            )
-        return self
 
 
 def _budget(value: object) -> object:
@@ -160,7 +36,7 @@ def _url(value: object) -> object:
     if isinstance(value, Mapping):
         unknown = [str(key) for key in value if key != "url"]
         if unknown:
-            raise wrong("There is no such key.", "The only key here is url.", unknown[0])
+            raise wrong("The policy has no key of this name.", "The only key here is url.", unknown[0])
         return values.place(value.get("url"))
     return values.place(value)
 
@@ -171,7 +47,7 @@ class Policy(Model):
     Attributes:
         budget: the privacy loss it may ever spend; a bare number is its epsilon.
         source: the url of the data, or None when it is given otherwise.
-        tables: what is declared about each table, by name.
+        tables: the declarations about each table, by name.
         neighbours: whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
         ledger: the place of the ledger, or None for the default.
         random_dp: whether sampled sensitivities are allowed, whose guarantee is weaker than differential privacy.
@@ -227,7 +103,7 @@ class Policy(Model):
         return self
 
     def lines(self) -> list[tuple[str, str]]:
-        """What is declared, thing by thing in words, without the place of the data."""
+        """The declarations, one by one in words, without the place of the data."""
         step = "adding or removing one unit" if self.neighbours == "add_remove" else "replacing one unit"
         out = [("neighbours", step)]
         for name, table in self.tables.items():
@@ -310,12 +186,12 @@ class Policy(Model):
         """Read a policy file; relative paths in it start from its folder.
 
         Raises:
-            PolicyError: the file cannot be read, is no TOML, or declares something that is wrong.
+            PolicyError: the file cannot be read, is no TOML, or has a wrong declaration.
         """
         import tomllib
 
         try:
-            # Decimals are read as they are written, so that they are exact however long they are.
+            # Decimals are read from their text, so that they are exact at any length.
             declared = tomllib.loads(Path(path).read_text("utf-8-sig"), parse_float=Decimal)
             cause = ""
         except OSError:
@@ -349,9 +225,9 @@ class Policy(Model):
         return toml.write(self)
 
     def digest(self) -> str:
-        """Return the SHA-256, in hexadecimal, of all that matters to an answer.
+        """Return the SHA-256, in hexadecimal, of the declarations that an answer depends on.
 
-        Budget, places and the case of names do not: an answer stays what it was when the budget is raised.
+        No answer depends on the budget, on places or on the case of names: it stays the same when the budget is raised.
 
         Example:
             >>> one = Policy.for_table("t", privacy_unit="row", bounds={"Age": (0, 100)}, budget=1)
@@ -387,4 +263,4 @@ class Policy(Model):
         Raises:
             PolicyError: one error that names every key at fault, with its fix.
         """
-        check(self, schemas)
+        check(self.tables, schemas)

@@ -1,4 +1,4 @@
-"""Which column or table of the data a name means: the one written so, else the only one written so but for case."""
+"""The column or table of the data that a name means: the one written so, else the only one written so but for case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a policy says what is wrong with it: every fault at once, each with its key and its fix."""
+"""The faults of a policy: all in one error, each with its key and its fix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Problem: TypeAlias = tuple[str, str, str]
 
 
 def wrong(cause: str, fix: str, key: str = "") -> PydanticCustomError:
-    """Make the error that a validator raises; `key` is what to add to the place that pydantic knows."""
+    """Make the error that a validator raises; `key` is added to the place that pydantic knows."""
     return PydanticCustomError("policy", "{cause} {fix}", {"cause": cause, "fix": fix, "key": key})
 
 
@@ -80,7 +80,7 @@ _NATIVE = {
     "bool_type": ("It is neither true nor false.", "Write true or false."),
     "dict_type": ("It is not a set of keys and values.", "Write it as a table."),
     "model_type": ("It is not a set of keys and values.", "Write it as a table."),
-    "literal_error": ("It is no relation that is known.", 'Write "add_remove" or "replace_one".'),
+    "literal_error": ("It is not a known relation.", 'Write "add_remove" or "replace_one".'),
 }
 
 
@@ -93,7 +93,7 @@ def _problem(model: type[BaseModel], found: Mapping[str, Any]) -> Problem:
         fix = instead(str(place[-1]), options)
         if "tables" in options and not fix.startswith("Did"):
             fix += f" A table of the data is written [tables.{place[-1]}]."
-        return _dotted(place), "There is no such key.", fix
+        return _dotted(place), "The policy has no key of this name.", fix
     if kind == "policy":
         key = _dotted((*place, context["key"]) if context["key"] else place)
         return key, context["cause"], context["fix"]

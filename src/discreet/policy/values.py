@@ -1,4 +1,4 @@
-"""Reads what a steward writes: exact numbers, bounds and keys."""
+"""Reads the values that a steward writes: exact numbers, bounds and keys."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def accountant(value: object) -> Rule:
     """Read the name of a rule of composition."""
     if isinstance(value, str) and value in RULES:
         return value
-    raise wrong("There is no such accountant.", 'Write "pure", "zcdp" or "pld".')
+    raise wrong("No accountant has this name.", 'Write "pure", "zcdp" or "pld".')
 
 
 def place(value: object) -> object:
-    """Refuse a text that names no place; whatever else it is, is looked at elsewhere."""
+    """Refuse a text that names no place; the opening of the source checks the rest."""
     if isinstance(value, str):
         if not value.strip() or re.fullmatch(r"(parquet|csv|duckdb|spark|ibis):/*", value):
             raise wrong("It names no place.", 'Write for instance "parquet:visits.parquet".')
@@ -144,14 +144,14 @@ def column_type(value: object) -> str | None:
         return None
     name = str(getattr(value, "name", value)).lower()
     if name not in COLUMN_TYPES:
-        raise wrong("There is no such type.", f"Write one of {', '.join(COLUMN_TYPES)}.")
+        raise wrong("No type has this name.", f"Write one of {', '.join(COLUMN_TYPES)}.")
     return name
 
 
 def type_of_values(bounds: tuple[Bound, Bound] | None, keys: tuple[Key, ...] | None) -> str | None:
-    """How a column is read whose bounds or keys are declared, by the way they are written; None without both.
+    """The type of a column whose bounds or keys are declared, by their spelling; None without both.
 
-    Bounds of numbers say nothing of whole numbers: [0, 1] may be those of shares. So they make it a float.
+    Bounds do not tell whole numbers from others: [0, 1] may bound shares. So they make the column a float.
 
     Example:
         >>> type_of_values((Fraction(0), Fraction(104)), None), type_of_values(None, ("a", "b"))

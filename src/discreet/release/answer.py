@@ -25,7 +25,7 @@ _META = b"discreet"
 
 
 class Card(str):
-    """What a reader of an answer must know, as text; a notebook shows it as a table."""
+    """The notes for readers of an answer, as text; a notebook shows it as a table."""
 
     __slots__ = ("_lines",)
     _lines: tuple[tuple[str, str], ...]
@@ -134,7 +134,7 @@ class Release:
         return {name: far.values(table.column(name)) for name in table.column_names}
 
     def card(self) -> Card:
-        """What a reader of the numbers must know, as text: question, cost, confidence, and what is not covered."""
+        """The notes for readers of the numbers, as text: question, cost, confidence, limits of the intervals."""
         percent = f"{self.confidence:.4%}".rstrip("0%").rstrip(".") + " %"
         together = ", for all numbers together" if self.simultaneous else ""
         lines = [

@@ -1,4 +1,4 @@
-"""What one question has cost so far, so that its errors can say it."""
+"""The cost of one question so far, so that its errors can say it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECENT = 256
 
 
 class Bill:
-    """What one question has cost so far.
+    """The cost of one question so far.
 
     Attributes:
         loss: what was charged, exact; None before the charge.
@@ -47,7 +47,7 @@ class Bill:
         tell(error, self.loss)
 
     def _looked_up(self) -> Loss | None:
-        """What an interrupted charge has charged: the ledger knows it; where it cannot be read, it counts."""
+        """The loss that an interrupted charge has charged: the ledger knows it; where it cannot be read, it counts."""
         if self._unsure is None:
             return None
         ledger, question, loss, since = self._unsure

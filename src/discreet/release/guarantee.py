@@ -67,7 +67,7 @@ class Tables(Protocol):
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What an epsilon of a policy protects.
+    """The things that an epsilon of a policy protects.
 
     Attributes:
         neighbours: `add_remove` or `replace_one`.

@@ -1,4 +1,4 @@
-"""Reads a sensitivity that somebody hands over: a number that they vouch for, or a sampled one."""
+"""Reads a sensitivity that a caller gives: a number that the caller vouches for, or a sampled one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _WORDS = {"replace_one": "one record replaced", "add_remove": "one record more o
 def admit(
     sensitivity: Number | SampledSensitivity, random_dp: bool, neighbours: str | None = None
 ) -> tuple[Fraction, str]:
-    """Return the L1 sensitivity as an exact number, and what must be said of it.
+    """Return the L1 sensitivity as an exact number, and the note that must stand beside it.
 
     Args:
-        sensitivity: a positive number, or what `sample` returned.
+        sensitivity: a positive number, or the result of `sample`.
         random_dp: whether the policy allows random differential privacy.
         neighbours: those of the policy, for which a sampled sensitivity must have been sampled; None for any.
 

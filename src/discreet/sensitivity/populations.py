@@ -1,4 +1,4 @@
-"""Populations that records are sampled from, and what is known of them in closed form.
+"""Populations that records are sampled from, with the facts about them that have a closed form.
 
 A population is anything with `sample(size)`. These draws imitate people; they are not noise, nothing is
 hidden by them, and they come from NumPy's generator.
@@ -22,7 +22,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 @runtime_checkable
 class Population(Protocol):
-    """Where records come from.
+    """The source of records.
 
     Example:
         >>> class Dice:

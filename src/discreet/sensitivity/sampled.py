@@ -35,7 +35,7 @@ class SampledSensitivity:
     """A sensitivity that holds for a random pair of neighbours with probability 1 - gamma, and not for all.
 
     It is no number on purpose: mechanisms refuse it, and a `Session` does so unless the policy says
-    `random_dp = true`. Whoever wants to use it all the same writes `.value`, and reads this.
+    `random_dp = true`. A caller who wants to use it all the same writes `.value`, and reads this.
 
     Attributes:
         value: the k-th smallest of m sampled distances, in the unit of the query.
@@ -66,7 +66,7 @@ class SampledSensitivity:
 
     @property
     def warning(self) -> str:
-        """What a reader of any number made with it must know."""
+        """The note for readers of any number that is made with it."""
         return (
             f"the sensitivity {self.value:.6g} was sampled ({self.m:,} pairs): random differential privacy with "
             f"gamma {self.gamma:g}, which is weaker than differential privacy, as it may fail for a fraction "
@@ -190,5 +190,8 @@ def _flat(answer: npt.NDArray[Any], pairs: int) -> npt.NDArray[np.float64]:
         )
     flat = answer.astype(np.float64).reshape(pairs, math.prod(answer.shape[1:]))
     if not np.isfinite(flat).all():
-        raise InvalidParameter("The query gives a number that is not finite.", "Mend it for such data.")
+        raise InvalidParameter(
+            "The query gives a number that is not finite.",
+            "Let it give a finite number for data of the population.",
+        )
     return flat

@@ -29,7 +29,7 @@ class Found:
 
     Attributes:
         claimed: the sensitivity that was claimed.
-        largest: the largest distance of two answers that was found; infinite when an answer was no number.
+        largest: the largest distance of two answers that was found; infinite when an answer was not a number.
         pair: the two data sets, within the bounds; None when no pair had different answers.
         tries: how many pairs were looked at.
         norm: 1 or 2.
@@ -83,8 +83,8 @@ def search(
     Args:
         query: data set -> number or array of numbers. A data set is a float64 array (records,), or
             (records, columns) when bounds are given by column.
-        sensitivity: what is claimed, above zero.
-        bounds: (least, greatest), or one such pair for each column.
+        sensitivity: the claim, above zero.
+        bounds: (least, greatest), or a pair for each column.
         records: the number of records, at least 1; of the larger data set under add_remove.
         norm: 1 or 2.
         neighbours: "replace_one" or "add_remove".
@@ -92,7 +92,7 @@ def search(
         progress: called with the pairs done and the pairs wanted.
 
     Raises:
-        InvalidParameter: a parameter is out of range. What the query raises goes through.
+        InvalidParameter: a parameter is out of range. An error of the query goes through.
 
     Example:
         >>> found = search(np.sum, 10, bounds=(0, 10), records=5)

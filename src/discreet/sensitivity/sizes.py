@@ -1,4 +1,4 @@
-"""How many pairs a sampled sensitivity takes, and which order statistic of them it is.
+"""The number of pairs that a sampled sensitivity takes, and the order statistic of them that it is.
 
 Let G be the distance of the answers on a random pair of neighbours, G_1..G_m independent copies of it, and
 q the least number with P(G <= q) >= 1 - phi. If P(G_(k) < q) <= rho for the k-th smallest of them, then
@@ -35,8 +35,8 @@ _STEPS: Final = 400
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What has to be sampled for a given confidence.
+class SampleSize:
+    """The sample that a given confidence needs.
 
     Attributes:
         gamma: the probability with which privacy may fail, over the samples and a random pair; 0 < gamma < 1.
@@ -60,7 +60,7 @@ class Plan:
 
 def plan(
     gamma: Number, *, m: int | None = None, rho: Number | None = None, bound: Bound = "binomial"
-) -> Plan:
+) -> SampleSize:
     """Say how many pairs to sample for gamma, or which order statistic of m pairs to take.
 
     Args:
@@ -101,14 +101,14 @@ def plan(
         raise InvalidParameter(
             f"{m:,} samples are too few for this gamma.", f"Leave m out, or take at least {enough:,}."
         )
-    return Plan(whole, rhos[at], m, k, bound)
+    return SampleSize(whole, rhos[at], m, k, bound)
 
 
 def whole_number(value: object, name: str, least: int = 1, most: int = 1 << 40) -> int:
     """Read a whole number from `least` to `most`.
 
     Raises:
-        InvalidParameter: it is none.
+        InvalidParameter: it is another value.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         up = f"to {most:,}" if most < 1 << 40 else "up"

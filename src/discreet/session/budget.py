@@ -13,7 +13,7 @@ DATA_SET = "the data set"
 
 @dataclass(frozen=True)
 class BudgetState:
-    """What a data set may spend, has spent and has left, as exact rationals.
+    """The budget of a data set: total, spent and left, as exact rationals.
 
     Attributes:
         epsilon: what may be spent.
@@ -29,12 +29,12 @@ class BudgetState:
 
     @property
     def left(self) -> Fraction:
-        """What can still be asked for; never negative, even when the steward lowered the budget."""
+        """The epsilon that can still be asked for; never negative, even when the steward lowered the budget."""
         return max(Fraction(0), self.epsilon - self.spent)
 
     @property
     def delta_left(self) -> Fraction:
-        """What of the delta can still be asked for; never negative."""
+        """The delta that can still be asked for; never negative."""
         return max(Fraction(0), self.delta - self.delta_spent)
 
     def __repr__(self) -> str:

@@ -1,15 +1,15 @@
-"""What a reader of an answer must know beside its numbers."""
+"""The notes for readers of an answer, beside its numbers."""
 
 from __future__ import annotations
 
-from discreet.sql.measures.quantile_tree import EXTREME
-from discreet.sql.plan.plan import Plan
+from discreet.sql.functions.aggregates import EXTREME
+from discreet.sql.plan.plan import QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
 
 
-def notes_of(plan: Plan, without: tuple[str, ...], unit_factor: int) -> tuple[str, ...]:
-    """What an answer hides, and what its intervals leave out.
+def notes_of(plan: QueryPlan, without: tuple[str, ...], unit_factor: int) -> tuple[str, ...]:
+    """Notes of what an answer hides and its intervals leave out.
 
     Args:
         plan: of the question, with the groups that were found.

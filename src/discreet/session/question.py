@@ -1,4 +1,4 @@
-"""What may be asked of a session, read once: the text, the cost, and how the answer is to be."""
+"""A question to a session, read once: the text, the cost, and the form of the answer."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits
 
 ONE = Fraction(1)
+"""The epsilon that a question without one is planned for: it needs none where it reads nothing private."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Question:
         return replace(self, epsilon=epsilon)
 
     def loss(self, finds: bool) -> Loss:
-        """What it costs.
+        """The loss that it costs.
 
         Args:
             finds: whether it has groups that must be found, for which alone a delta is spent.

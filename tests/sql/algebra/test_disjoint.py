@@ -23,7 +23,7 @@ from tests.sql.extremes import connection
 from discreet.engines.schema import Type
 from discreet.sql.algebra import disjoint
 from discreet.sql.algebra.disjoint import exclude, holds, present
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.special_forms import expression_binder
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.dialects.postgres import POSTGRES
 from discreet.sql.expressions.expression import Column, Expression, spell
@@ -94,7 +94,7 @@ def bind(text: str) -> Expression:
         for name, (kind, _, _) in VALUES.items()
     }
     node = sqlglot.parse_one(query, read="duckdb").expressions[0]
-    return Binder(query, lambda column: columns[column.name]).bind(node)
+    return expression_binder(query, lambda column: columns[column.name]).bind(node)
 
 
 def rows() -> pa.Table:

@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from discreet.sql.analyze import unit_scope
+from discreet.sql.analyze import unit_aggregates
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import plan
 
@@ -63,7 +63,7 @@ def test_the_bounds_follow_and_are_kept(question: str) -> None:
 def test_bounds_that_are_only_believed_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     question = next(iter(QUESTIONS))
     before = moved(question)
-    monkeypatch.setattr(unit_scope, "of_sum", lambda span, step, rows: (Fraction(0), Fraction(1000)))
+    monkeypatch.setattr(unit_aggregates, "of_sum", lambda span, step, rows: (Fraction(0), Fraction(1000)))
     assert moved(question) != before
 
 

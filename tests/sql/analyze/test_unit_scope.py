@@ -21,7 +21,7 @@ from discreet.engines.engine import Engine
 from discreet.engines.postgres import PostgresEngine
 from discreet.engines.spark import SparkEngine
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.analyze import unit_scope
+from discreet.sql.analyze import unit_aggregates
 from discreet.sql.lower.run import Noisy, exact_integers
 from discreet.sql.plan.planner import plan
 
@@ -97,9 +97,11 @@ def test_the_sum_of_nothing_is_null(opened: Any) -> None:
 
 
 def test_a_cap_that_passes_over_null_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    most = unit_scope.SATURATE
+    most = unit_aggregates.SATURATE
     monkeypatch.setattr(
-        unit_scope, "capped", lambda total, _: f"CAST(GREATEST(LEAST({total}, {most}), -{most}) AS BIGINT)"
+        unit_aggregates,
+        "capped",
+        lambda total, _: f"CAST(GREATEST(LEAST({total}, {most}), -{most}) AS BIGINT)",
     )
     found = differing(_duckdb(), INNER)
     assert {INNER[0], INNER[4], INNER[6]} <= set(found)

@@ -22,7 +22,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.algebra.keys import public_values
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.special_forms import expression_binder
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Column, Expression, Literal, spell
 from discreet.sql.expressions.span import BOOLEANS, Span, number, of_values
@@ -65,7 +65,7 @@ COLUMNS = {
 def bind(text: str) -> Expression:
     query = f"SELECT {text} FROM rows"
     node = sqlglot.parse_one(query, read="duckdb").expressions[0]
-    return Binder(query, lambda column: COLUMNS[column.name]).bind(node)
+    return expression_binder(query, lambda column: COLUMNS[column.name]).bind(node)
 
 
 def run(sql: str) -> list[Any]:
@@ -213,7 +213,7 @@ def test_no_cut_moment_is_missed(text: str, first: dt.datetime, width: int, data
     ]
     column = Column("x", Type.TIMESTAMP, Span(lo, lo + width))
     node = sqlglot.parse_one(text, read="duckdb")
-    expression = Binder(text, lambda _: column).bind(node)
+    expression = expression_binder(text, lambda _: column).bind(node)
     connection().register("moments", pa.table({"x": pa.array(places, pa.timestamp("us"))}))
     sql = f"SELECT DISTINCT {spell(expression, DUCKDB)} AS v FROM moments"
     seen = connection().sql(sql).to_arrow_table().column("v").to_pylist()

@@ -13,7 +13,7 @@ import discreet as dp
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.session import Session
 from discreet.sql.inspect import information
-from discreet.sql.syntax.looking import looks_around
+from discreet.sql.syntax.parse import looks_around
 
 TABLES: dict[str, Any] = {
     "visits": {

@@ -16,11 +16,13 @@ import pytest
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
+from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys
-from discreet.sql.intervals import band_expressions, band_rewrite
-from discreet.sql.intervals.band_rewrite import Bands, NoBandsError
+from discreet.sql.intervals import band_expressions
+from discreet.sql.intervals.band_relations import BandScope, NoBandsError
+from discreet.sql.intervals.band_rewrite import Bands
+from discreet.sql.intervals.band_select import SelectBands
 from discreet.sql.intervals.row_identity import identified
-from discreet.sql.lower.run import CELL
 
 TRUTHS = 12
 VISITS = pa.table({"u": [1], "age": [31], "h": [1], "a": [1]})
@@ -71,7 +73,7 @@ def session() -> Iterator[dp.Session]:
 
 def broken(session: dp.Session, sql: str, seed: int) -> list[str]:
     """The numbers that lie outside their ends."""
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     public = {"pub": PUB}
     found = identified(plan.post, [one.name for one in plan.releases], {"pub": PUB.column_names})
     assert found is not None
@@ -124,10 +126,10 @@ def test_every_truth_in_the_bands_is_between_the_ends(session: dp.Session, sql: 
 
 
 @pytest.mark.parametrize(("sql", "where", "name", "fault"), [
-    (BENT[0], band_rewrite._Select, "_plainly", lambda self, make: _narrow(make())),
+    (BENT[0], BandScope, "plainly", lambda self, make: _narrow(make())),
     (BENT[5], band_expressions.Arithmetic, "_absolute",
      lambda self, one: band_expressions.Ends(f"ABS({one.low})", f"ABS({one.high})", True, True)),
-    (BENT[2], band_rewrite._Select, "_filtered", lambda self, truth: None),
+    (BENT[2], SelectBands, "_filtered", lambda self, truth: None),
 ])  # fmt: skip
 def test_ends_that_are_too_narrow_are_found(
     session: dp.Session, monkeypatch: pytest.MonkeyPatch, sql: str, where: type, name: str, fault: object
@@ -148,7 +150,7 @@ def _narrow(ends: object) -> object:
     f"SELECT n FROM {C} EXCEPT SELECT 1",
 ])  # fmt: skip
 def test_what_has_no_bands_says_so(session: dp.Session, sql: str) -> None:
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     noisy = {one.name: (len(one.keys), len(one.aggregates)) for one in plan.releases}
     with pytest.raises(NoBandsError):
         Bands(noisy, {}).statement(plan.post)

@@ -22,10 +22,11 @@ from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
+from discreet.sql.functions.aggregates import PAIR_DEGREES
 from discreet.sql.intervals.closed_form import direct
 from discreet.sql.lower.run import Noisy, exact_integers
 from discreet.sql.measures.measure import Grid, grid_of
-from discreet.sql.measures.moments import DEGREES, Joint
+from discreet.sql.measures.moments import Joint
 
 BOUNDS = [(Fraction(-5, 2), Fraction(4)), (Fraction(0), Fraction(1)), (Fraction(3), Fraction(3)),
           (Fraction(-(2**53)), Fraction(2**53)), (Fraction(1, 10**9), Fraction(1, 10**8))]  # fmt: skip
@@ -43,7 +44,7 @@ def joints(draw: st.DrawFn) -> Joint:
         columns.append(Column(name, kind, Span(lo, hi)))
     contribution = draw(st.sampled_from([Fraction(1, 1000), Fraction(10**6), Fraction(2**50)]))
     grids = [grid_of(column, 2, contribution) for column in columns]
-    degrees = draw(st.sampled_from(sorted(set(DEGREES.values()))))
+    degrees = draw(st.sampled_from(sorted(set(PAIR_DEGREES.values()))))
     return Joint(columns[0], columns[1], degrees, grids[0], grids[1], draw(st.booleans()))
 
 
@@ -145,7 +146,7 @@ def test_without_noise_they_are_what_duckdb_says(alone: bool) -> None:
     with dp.protect(table, privacy_unit="row", bounds=bounds, budget=1) as session:
         for names in [[name] for name in QUESTIONS] if alone else [[*QUESTIONS, "COUNT(*)"]]:
             sql = f"SELECT k, {', '.join(names)} FROM {{}} GROUP BY k ORDER BY k"
-            (release,) = session._plan(sql.format("data"), Fraction(1)).releases
+            (release,) = session._queries.plan(sql.format("data"), Fraction(1)).releases
             assert len(release.measures) == 1
             noisy = Noisy(release, exact_integers(release, session._engine, 7))
             true = connection().sql(sql.format("plain")).fetchall()
@@ -176,7 +177,7 @@ def test_intervals_cover_what_there_is_without_noise(name: str) -> None:
     with dp.protect(
         made(3000), privacy_unit="row", bounds={"x": (0, 100), "y": (-20, 60)}, budget=1
     ) as session:
-        (release,) = session._plan(f"SELECT {name} FROM data", Fraction(1, 2)).releases
+        (release,) = session._queries.plan(f"SELECT {name} FROM data", Fraction(1, 2)).releases
         exact = exact_integers(release, session._engine, 7)
     true = Noisy(release, exact).values(release.aggregates[0])[0]
     noisy = np.repeat(exact, 1500, axis=0)

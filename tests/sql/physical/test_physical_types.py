@@ -21,7 +21,7 @@ from discreet.engines.capabilities import Ability
 from discreet.engines.schema import Type
 from discreet.errors import PolicyError, QueryRefused
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import unit_scope
+from discreet.sql.analyze import unit_aggregates
 from discreet.sql.analyze.binder import Binder
 
 PROBES = dict(probes())
@@ -172,7 +172,7 @@ def test_a_measure_in_the_type_of_its_column_is_found(name: str) -> None:
 
 
 def test_a_sum_of_the_largest_numbers_is_found() -> None:
-    with mock.patch.object(unit_scope, "LARGEST", unit_scope.LARGEST * 2):
+    with mock.patch.object(unit_aggregates, "LARGEST", unit_aggregates.LARGEST * 2):
         assert faults(bench("postgres"), PROBES["per unit, huge"]) != []
 
 

@@ -1,4 +1,4 @@
-"""What ClickHouse is able to do."""
+"""The capabilities of ClickHouse."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def _parquet(connection: duckdb.DuckDBPyConnection, path: str) -> Origin:
 
 
 def parquet_relation(files: Sequence[str]) -> str:
-    """What to write after FROM for Parquet files that are one table."""
+    """The SQL after FROM for Parquet files that are one table."""
     return f"read_parquet([{', '.join(literal(escape(file)) for file in files)}])"
 
 

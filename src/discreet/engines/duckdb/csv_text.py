@@ -29,7 +29,7 @@ _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True)
 class Header:
-    """What the header line says.
+    """The content of the header line.
 
     Attributes:
         names: of the columns; what has no name is called by its number, and a name that is taken gets a number.

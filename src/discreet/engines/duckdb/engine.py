@@ -42,7 +42,7 @@ MOST_SLICES = 64
 PROBED = 1000
 """How many shapes of queries an engine remembers as sound."""
 ROW_BYTES = 300
-"""What DuckDB needs for a row while it looks for the rows that are kept of each unit; measured, and rounded up."""
+"""The bytes that DuckDB needs for a row while it looks for the kept rows of each unit; measured, and rounded up."""
 
 
 class DuckDBEngine:

@@ -17,7 +17,7 @@ _WIDER = {
     "UTINYINT": ("SMALLINT", "INTEGER", "BIGINT"), "USMALLINT": ("INTEGER", "BIGINT"), "UINTEGER": ("BIGINT",),
     "FLOAT": ("DOUBLE",),
 }  # fmt: skip
-"""What a column is read as without loss, where the first file has it in a wider type."""
+"""The type that a column is read as without loss, where the first file has it in a wider type."""
 
 
 def misfit(connection: duckdb.DuckDBPyConnection, files: Sequence[str]) -> str | None:

@@ -39,7 +39,7 @@ class Prepared:
         self._changes = -1
 
     def instead(self, sql: str, changes: int) -> str | None:
-        """What to run instead of a query that was asked before; None where it is to be run as it is.
+        """The statement to run in place of a query that was asked before; None where the query itself is to be run.
 
         It is asked for with the tables in place that stand beside the query. A query that cannot be prepared fails
         as it is, or does not, so nothing of it is said here.

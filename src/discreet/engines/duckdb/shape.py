@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Shape: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
 
 _QUOTED_OR_WHOLE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|CAST\(-?[0-9]{1,18} AS BIGINT\)""", re.ASCII)
-"""What is quoted is matched first, so that no integer within it is taken for one of the query."""
+"""Quoted text is matched first, so that no integer within it is taken for one of the query."""
 
 
 def shape_of(sql: str, tables: Mapping[str, pa.Table]) -> Shape:

@@ -1,4 +1,4 @@
-"""What PostgreSQL is able to do."""
+"""The capabilities of PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark is able to do."""
+"""The capabilities of Spark."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ MOST_NODES = 10_000
 
 
 NOTHING = Literal(None, Type.TEXT)
-"""What a column of a public table is where a row found no partner; read with the type that it is read as."""
+"""The value of a column of a public table where a row found no partner; read with the type that it is read as."""
 
 
 class NotTracedError(Exception):

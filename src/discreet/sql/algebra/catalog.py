@@ -1,4 +1,4 @@
-"""What a query may refer to: private tables with what the policy says of them, and public tables."""
+"""The tables that a query may refer to: private ones with the rules of the policy, and public ones."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class PrivateTable:
 
     @property
     def unit_kind(self) -> str:
-        """What units are told apart by; those of two tables may be compared where it is the same."""
+        """The identity of units; those of two tables may be compared where it is the same."""
         if self.unit is None:
             return ""
         return self.unit.type.name if self.unit.identity is None else self.unit.identity.kind

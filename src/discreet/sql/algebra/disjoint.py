@@ -56,7 +56,7 @@ KEEPS_ZERO = frozenset({Type.INTEGER, Type.FLOAT, Type.BOOLEAN})
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What holds of an expression.
+    """The truth of an expression, where it is known.
 
     Attributes:
         kind: `null`, `some` (not NULL), `in`, `ne`, `lt`, `le`, `gt` or `ge`.

@@ -1,4 +1,4 @@
-"""What a condition says of single columns: `age >= 65` leaves the values from 65 up, and no NULL.
+"""The limits that a condition sets to single columns: `age >= 65` leaves the values from 65 up, and no NULL.
 
 Only comparisons with literals are read here. They are read exactly, so that a condition that was read can be left out
 where the narrowed columns are looked at.

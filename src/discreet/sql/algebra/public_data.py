@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet import far
 from discreet.engines.duckdb.total import in_microseconds
 from discreet.engines.schema import Type
 from discreet.sql.algebra.keys import arrow_type
+from discreet.sql.expressions.expression import Column
+from discreet.sql.expressions.span import Span, number, of_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,3 +67,30 @@ def _cast(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     if pa.types.is_timestamp(values.type) and values.type.unit in ("s", "ms"):
         return in_microseconds(values).cast(wanted)
     return pc.cast(values, wanted, safe=False)
+
+
+FEW = 10_000
+"""A public column with no more values than this has a domain, so it can be grouped by."""
+
+
+def public_column(internal: str, values: pa.ChunkedArray) -> Column | None:
+    """A column of a public table, with the span of its values; None when its type cannot be read."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = arrow_kind(values.type)
+    if kind is None:
+        return None
+    if far.is_far(values):  # a date that Python cannot hold: nothing is known of its span
+        return Column(internal, kind, Span(nullable=True))
+    distinct = values.unique() if not pa.types.is_floating(values.type) else None
+    domain = None
+    span = Span(nullable=True)
+    if distinct is not None and len(distinct) <= FEW:
+        domain = tuple(v for v in distinct.to_pylist() if v is not None)
+        span = of_values(domain)
+    elif kind in (Type.INTEGER, Type.FLOAT, Type.DATE, Type.TIMESTAMP) and len(values):
+        ends = pc.min_max(values).as_py()
+        lo, hi = (None if ends[k] is None else number(ends[k]) for k in ("min", "max"))
+        span = Span(lo, hi, True)
+    return Column(internal, kind, span)

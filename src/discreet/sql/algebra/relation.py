@@ -286,7 +286,7 @@ def unit_of(relation: Relation) -> bool:
 
 
 def unit_kind(relation: Relation) -> str:
-    """What the units of a relation are told apart by; all its tables were seen to agree when they were put together."""
+    """The identity of the units of a relation; all its tables were seen to agree when they were put together."""
     return next((scan.table.unit_kind for scan in scans(relation)), "")
 
 

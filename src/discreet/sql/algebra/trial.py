@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.schema import Type
+from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, Joined
 from discreet.sql.algebra.keys import MAX_EVALUATED, arrow_type, column_values, public_values
 from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed, rebuilt
@@ -167,7 +168,7 @@ class Trial:
         return tuple(dt.datetime(1970, 1, 1) + MICROSECOND * at for at in sorted(places))
 
     def _weakened(self, condition: Expression) -> Expression | None:
-        """What follows from a condition of public values alone; None when nothing does."""
+        """The part of a condition that public values alone decide; None when they decide nothing."""
         if self._read(condition) is not None:
             return condition
         if isinstance(condition, Call) and condition.name in ("and", "or"):
@@ -250,7 +251,7 @@ class Trial:
                     + ("" if on is None else f" WHERE {spell(on, DUCKDB)}")
                     + ")"
                 )
-        listed = [f"{spell(key, DUCKDB)} AS k{at}" for at, key in enumerate(keys)]
+        listed = [f"{spell(key, DUCKDB)} AS {key_name(at)}" for at, key in enumerate(keys)]
         where += [f"{spell(key, DUCKDB)} IS NOT NULL" for key in keys]
         read_from = ", ".join(name for name in tables if name.startswith("source_")) or "(SELECT 1) AS one"
         with Sandbox(tables) as sandbox:

@@ -12,6 +12,7 @@ from discreet.sql import functions as fn
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.quantile_syntax import quantile_asked
 from discreet.sql.expressions.expression import Column, Expression, Literal, constant
+from discreet.sql.functions import aggregates as table
 from discreet.sql.functions.names import takes_a_number
 from discreet.sql.syntax import rewrites
 
@@ -21,8 +22,7 @@ class Request:
     """An aggregate that a query asks for.
 
     Attributes:
-        what: `rows`, `units`, `distinct`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop`, `stddev_samp`,
-            a quantile as `quantile_syntax` names it, or a quantity of a pair as `moments` names it.
+        what: a quantity as the table of aggregates names it, or a quantile as `quantile_syntax` does.
         argument: over the rows; None for `rows`, and for `units` unless only some rows are looked at.
         sql: the aggregate in canonical spelling.
         other: the second argument of a quantity of a pair, y, where `argument` is x.
@@ -34,18 +34,6 @@ class Request:
     sql: str
     other: Expression | None = None
     whole: bool | None = None
-
-
-NUMERIC: dict[type[exp.Expr], str] = {
-    exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "var_samp", exp.VariancePop: "var_pop", exp.Stddev: "stddev_samp",
-    exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop",
-}  # fmt: skip
-PAIRS: dict[type[exp.Expr], str] = {
-    exp.CovarPop: "covar_pop", exp.CovarSamp: "covar_samp", exp.Corr: "corr", exp.RegrSlope: "slope",
-    exp.RegrIntercept: "intercept", exp.RegrCount: "pairs", exp.RegrAvgx: "avgx", exp.RegrAvgy: "avgy",
-    exp.RegrR2: "r2",
-}  # fmt: skip
-"""Of two arguments, y before x."""
 
 
 def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Binder) -> Request:
@@ -67,13 +55,14 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
         node = node.this
     if isinstance(node.this, exp.Distinct):
         return _distinct(node, binder, units, condition, sql)
+    _counted_arguments(node, binder)
     what = quantile_asked(node, binder)
     if what is not None:
         return Request(what[0], filtered(_number(what[1], node, binder, within), condition), sql)
-    pair = PAIRS.get(type(node))
-    if pair is not None:
+    line = table.BY_NODE.get(type(node))
+    if line is not None and line.family == "pairs":
         y, x = (_number(node.args[key], node, binder, within) for key in ("this", "expression"))
-        return Request(pair, filtered(x, condition), sql, filtered(y, condition))
+        return Request(line.quantity, filtered(x, condition), sql, filtered(y, condition))
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
         raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
     if isinstance(node, exp.CountIf):
@@ -87,15 +76,25 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
         if constant(argument) or not argument.span.nullable:
             return Request("rows", None, sql) if condition is None else _counted(condition, sql)
         return Request("count", filtered(argument, condition), sql)
-    name = NUMERIC.get(type(node))
-    better = rewrites.of_aggregate(node) if name is None else None
-    if better is not None:
-        raise binder.refuse(node, *better)
-    if name is None:
-        raise binder.refuse(node, "This aggregate is not supported.",
-                            "Use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX, COVAR_POP, CORR "
-                            "or REGR_SLOPE.")  # fmt: skip
-    return Request(name, filtered(_number(node.this, node, binder, within), condition), sql)
+    if line is None:
+        raise binder.refuse(node, *(rewrites.of_aggregate(node) or table.not_supported()))
+    return Request(line.quantity, filtered(_number(node.this, node, binder, within), condition), sql)
+
+
+def _counted_arguments(node: exp.Expr, binder: Binder) -> None:
+    """Refuse an aggregate of bounded numbers that lacks one of them, or a pair with something beside it."""
+    line = table.BY_NODE.get(type(node))
+    if line is None or not line.bounded:
+        return
+    name = line.usages[0].partition("(")[0]
+    wanted = ("this", "expression") if line.family == "pairs" else ("this",)
+    lacking = any(node.args.get(key) is None for key in wanted)
+    beside = line.family == "pairs" and any(
+        isinstance(value, exp.Expr) for key, value in node.args.items() if key not in wanted
+    )
+    if lacking or beside:
+        number = "two arguments" if line.family == "pairs" else "one argument"
+        raise binder.refuse(node, f"{name} takes {number} here.", f"Write {line.usages[0]}.")
 
 
 def _number(node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder) -> Expression:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -14,7 +15,8 @@ from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.analyze.comparisons import COMPARISONS, of_two_types
 from discreet.sql.analyze.opaque_columns import about_opaque
-from discreet.sql.expressions.expression import Call, Column, Expression, Literal, is_null_literal, weight
+from discreet.sql.analyze.text_moments import text_moment
+from discreet.sql.expressions.expression import Column, Expression, Literal, is_null_literal, weight
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import BY_NAME, DIRECT, FLAGS, PLACES, TYPE_WORDS, unknown
 from discreet.sql.syntax.refusal import place, refuse
@@ -22,6 +24,9 @@ from discreet.sql.syntax.refusal import place, refuse
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
 MOST_WEIGHT = 2000
 """A clamp within a clamp is written 25 times, so what few characters ask for could keep an engine busy for ever."""
+
+
+Form: TypeAlias = Callable[["Binder", exp.Expr], Expression]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +37,15 @@ class Binder:
         text: the analyst's query, for pointing at places in it.
         column: what a column of the query stands for; raises QueryRefused when there is none.
         opaque: what to say of a column whose type can do no more than be present: why, and what to do.
+        forms: how SQL is read that is no plain call, by the class that the parser gives it; `special_forms` has them.
+        named_forms: the same by name, where the parser has no class.
     """
 
     text: str
     column: Callable[[exp.Column], Expression]
     opaque: Callable[[Expression, str], tuple[str, str]] = about_opaque
+    forms: Mapping[type[exp.Expr], Form] = field(default_factory=dict)
+    named_forms: Mapping[str, Form] = field(default_factory=dict)
 
     def refuse(self, node: exp.Expr, cause: str, fix: str) -> QueryRefused:
         """The refusal that points at a part of this query."""
@@ -82,9 +91,6 @@ class Binder:
         return bound
 
     def _read(self, node: exp.Expr) -> Expression:
-        # The forms import this module for its type, so they are looked up when they are needed.
-        from discreet.sql.analyze.special_forms import FORMS, FORMS_BY_NAME
-
         if isinstance(node, exp.Paren):
             return self.bind(node.this)
         if isinstance(node, exp.Column):
@@ -92,14 +98,14 @@ class Binder:
         if isinstance(node, exp.Literal | exp.Boolean | exp.Null):
             return self._literal(node)
         if isinstance(node, exp.Anonymous):
-            form = FORMS_BY_NAME.get(node.name.lower())
+            form = self.named_forms.get(node.name.lower())
             if form is not None:
                 return form(self, node)
             name = BY_NAME.get(node.name.lower())
             if name is None:
                 raise self.unknown(node)
             return self.call(node, name, node.expressions)
-        form = FORMS.get(type(node))
+        form = self.forms.get(type(node))
         if form is not None:
             return form(self, node)
         name = DIRECT.get(type(node))
@@ -235,9 +241,6 @@ class Binder:
         return self.unify(node, self.aligned([self.bind(n) for n in nodes], nodes))
 
 
-__all__ = ["Binder", "Call"]
-
-
 def _wants_moment(lines: Sequence[fn.Function], at: int, args: Sequence[Expression]) -> bool:
     """Whether the other arguments fit, and this one should be a date or a time stamp."""
     return any(
@@ -246,21 +249,3 @@ def _wants_moment(lines: Sequence[fn.Function], at: int, args: Sequence[Expressi
         and all(fn.widen(arg, line.takes[i]) is not None for i, arg in enumerate(args) if i != at)
         for line in lines
     )
-
-
-def text_moment(node: exp.Expr, argument: exp.Expr) -> str:
-    """The fix where a text stands for a date or a time stamp."""
-    x = argument.sql("duckdb")
-    whole = node.copy()
-    for one in list(whole.find_all(exp.Column)):
-        if one.sql("duckdb") == x:
-            one.replace(exp.cast(one.copy(), "TIMESTAMP"))
-    fix = f"Write {whole.sql('duckdb')} where the texts are like 2024-01-31 09:27:00"
-    if "hour" not in node.sql("duckdb").lower():
-        return f"{fix}; what is no date is NULL."
-    return f"{fix}; of texts like 9:27AM, write {clock_hour(x)}."
-
-
-def clock_hour(x: str) -> str:
-    """The hour of a text like 9:27AM, in SQL."""
-    return f"CAST(split_part({x}, ':', 1) AS BIGINT) % 12 + CASE WHEN {x} ILIKE '%PM' THEN 12 ELSE 0 END"

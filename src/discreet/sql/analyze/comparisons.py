@@ -1,4 +1,4 @@
-"""What to say of a comparison of two types, of which one side was most often only spelled otherwise."""
+"""The words for a comparison of two types, of which one side was most often only spelled otherwise."""
 
 from __future__ import annotations
 

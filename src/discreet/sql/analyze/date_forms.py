@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from fractions import Fraction
 
 from sqlglot import exp
 
 from discreet.engines.schema import Type
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.binder import Binder, Form
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.functions import calendar as cal
 from discreet.sql.functions.dates import CLOCK_PARTS, DAY_PARTS
@@ -205,11 +204,11 @@ def _added(binder: Binder, node: exp.Expr) -> Expression:
     return _add(binder, exp.Add(this=_plain(what).copy(), expression=by.copy()))
 
 
-FORMS: dict[type[exp.Expr], Callable[[Binder, exp.Expr], Expression]] = {
+FORMS: dict[type[exp.Expr], Form] = {
     exp.Extract: _extract, exp.TimestampTrunc: _trunc, exp.DateTrunc: _trunc, exp.DateDiff: _diff, exp.Add: _add,
     exp.Sub: _subtract, exp.DateAdd: _added, exp.DateBin: _bucket, exp.TimeToStr: _format, exp.AtTimeZone: _zone,
     exp.UnixToTime: _milliseconds,
 }  # fmt: skip
-FORMS_BY_NAME: dict[str, Callable[[Binder, exp.Expr], Expression]] = {
+FORMS_BY_NAME: dict[str, Form] = {
     "date_part": _date_part, "datepart": _date_part, "date_sub": _complete, "datesub": _complete,
 }  # fmt: skip

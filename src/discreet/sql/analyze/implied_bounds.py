@@ -51,7 +51,7 @@ def of_sum(span: Span, step: Fraction, rows: int) -> Bounds | None:
 
 
 def clamped(rows: Rows, column: Callable[[exp.Column], Expression]) -> Callable[[exp.Column], Expression]:
-    """What the columns of a query stand for, each that has bounds that follow clamped to them."""
+    """The meaning of a query's columns, each that has bounds that follow clamped to them."""
 
     def read(node: exp.Column) -> Expression:
         found = column(node)

@@ -1,4 +1,4 @@
-"""What to say of a column that can be counted and tested for NULL, and nothing else."""
+"""The words for a column that can be counted and tested for NULL, and nothing else."""
 
 from __future__ import annotations
 

@@ -12,19 +12,20 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
-from discreet.sql.analyze.from_clause import Frame, all_of, conjuncts
+from discreet.sql.analyze.from_clause import Frame, all_of, single
 from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
-from discreet.sql.analyze.unit_scope import UnitScope, windowed
+from discreet.sql.analyze.splitting import Env, Public, Scope, Splitting
+from discreet.sql.analyze.unit_scope import UnitScope
+from discreet.sql.analyze.unit_windows import windowed
 from discreet.sql.expressions.expression import Column, Expression
-from discreet.sql.syntax.nodes import has_aggregate, has_window, unaliased, with_queries
+from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, has_window, unaliased, with_queries
 from discreet.sql.syntax.parse import output_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from discreet.sql.analyze.scopes import Env, Scope, Splitter
 
 MOST_VALUES = 10_000
 """The most values that a public sub-query of IN may have."""
@@ -34,7 +35,7 @@ class PrivateSelect:
     """Reads one SELECT over one frame of private rows."""
 
     def __init__(
-        self, splitter: Splitter, node: exp.Select, env: Env, frame: Frame, conditions: list[exp.Expr]
+        self, splitter: Splitting, node: exp.Select, env: Env, frame: Frame, conditions: list[exp.Expr]
     ) -> None:
         self.splitter = splitter
         self.node = node
@@ -75,7 +76,7 @@ class PrivateSelect:
             nodes = self._group_nodes()
             if any(self._is_unit(n) for n in nodes):
                 return UnitScope(self.refuse, self.node, self.frame, self.binder, nodes).rows()
-            return self.splitter.released(ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes))
+            return Public(ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes).post())
         return self._rows()
 
     def _is_unit(self, node: exp.Expr) -> bool:
@@ -136,13 +137,11 @@ class PrivateSelect:
         if not isinstance(source, Rows) or query.args.get("joins") or query.args.get("group"):
             raise self.refuse(node, "This form of EXISTS is not supported.",
                               f"Write {self._unit} IN (SELECT {self._unit} FROM … WHERE …).")  # fmt: skip
-        from discreet.sql.analyze.from_clause import single
-
         name = query.args["from_"].this.alias_or_name.lower()
         inside = single(self.splitter.text, name, source)
         where = query.args.get("where")
         equal, rest = False, []
-        for condition in conjuncts(None if where is None else where.this):
+        for condition in conjunct_nodes(None if where is None else where.this):
             if isinstance(condition, exp.EQ) and self._links(condition, inside):
                 equal = True
             else:

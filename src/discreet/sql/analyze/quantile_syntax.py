@@ -9,9 +9,8 @@ from sqlglot import exp
 from discreet.errors import InvalidParameter
 from discreet.rational import exact
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.functions.aggregates import QUANTILE_NODES
 from discreet.sql.syntax import rewrites
-
-FUNCTIONS = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile)
 
 
 def quantile_asked(node: exp.Expr, binder: Binder) -> tuple[str, exp.Expr] | None:
@@ -32,9 +31,9 @@ def quantile_asked(node: exp.Expr, binder: Binder) -> tuple[str, exp.Expr] | Non
                                 f"Write {name}(x), or {'LEAST' if name == 'MIN' else 'GREATEST'}(x, y) for the "
                                 "values of one row.")  # fmt: skip
         return node.key, node.this
-    if isinstance(node, exp.WithinGroup) and isinstance(node.this, FUNCTIONS):
+    if isinstance(node, exp.WithinGroup) and isinstance(node.this, QUANTILE_NODES):
         return _ordered(node.this, node.this.this, node.expression, binder)
-    if isinstance(node, FUNCTIONS):
+    if isinstance(node, QUANTILE_NODES):
         if isinstance(node.this, exp.Order):  # QUANTILE_CONT(q ORDER BY x)
             return _ordered(node, node.this.this, node.this, binder)
         share = node.args.get("quantile") or node.args.get("expression")

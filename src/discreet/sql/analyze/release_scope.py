@@ -2,54 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.release.noisy_schema import key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates import Request, read_aggregate
+from discreet.sql.analyze.aggregates import read_aggregate
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.implied_bounds import clamped
+from discreet.sql.analyze.splitting import Draft, Env, Splitting
 from discreet.sql.expressions.canonical import distinct, see_spelling
-from discreet.sql.expressions.expression import Column, Expression, leaves
+from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
-
-if TYPE_CHECKING:
-    from discreet.sql.analyze.scopes import Env, Splitter
-
-
-@dataclass
-class Draft:
-    """A release before its measures are chosen and its epsilon is shared out."""
-
-    name: str
-    rows: Rows
-    keys: tuple[Key, ...]
-    place: exp.Expr
-    requests: list[Request] = field(default_factory=list)
-
-    @property
-    def unknown(self) -> bool:
-        """Whether its groups must be found."""
-        return not all(key.public for key in self.keys)
-
-    def column(self, request: Request) -> exp.Column:
-        """The column of the noisy table that answers a request."""
-        if request not in self.requests:
-            self.requests.append(request)
-        return exp.column(f"a{self.requests.index(request)}", table=self.name)
 
 
 class ReleaseScope:
     """Reads one SELECT that aggregates private rows."""
 
     def __init__(
-        self, splitter: Splitter, node: exp.Select, env: Env, frame: Frame, group_nodes: list[exp.Expr]
+        self, splitter: Splitting, node: exp.Select, env: Env, frame: Frame, group_nodes: list[exp.Expr]
     ) -> None:
         self.splitter = splitter
         self.node = node
@@ -64,7 +38,7 @@ class ReleaseScope:
             raise self.refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
                               "answered.", "Group by fewer or coarser keys.")  # fmt: skip
         place = node.args.get("group") or node
-        self.draft = Draft(f"__release_{len(splitter.drafts) + 1}", frame.rows, keys, place)
+        self.draft = Draft(table_name(len(splitter.drafts) + 1), frame.rows, keys, place)
         splitter.drafts.append(self.draft)
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
 
@@ -158,7 +132,7 @@ class ReleaseScope:
             return scope.node
         key = self._as_key(node)
         if key is not None:
-            return exp.column(f"k{key}", table=self.draft.name)
+            return exp.column(key_name(key), table=self.draft.name)
         if isinstance(node, exp.Column):
             alias = None if node.table else self.aliases.get(node.name.lower())
             if alias is not None and node.name.lower() not in self.frame.rows.columns:
@@ -198,6 +172,3 @@ class ReleaseScope:
         except QueryRefused:
             return None
         return next((at for at, key in enumerate(self.draft.keys) if key.expression == bound), None)
-
-
-__all__ = ["Column", "Draft", "ReleaseScope"]

@@ -11,8 +11,8 @@ What is left of the statement when all releases have been cut out is ordinary SQ
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Set
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -20,39 +20,30 @@ from sqlglot import exp
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.policy.naming import twins
+from discreet.release.noisy_schema import is_table
 from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze import from_clause as fr
-from discreet.sql.analyze.from_clause import Frame, conjuncts
-from discreet.sql.analyze.release_scope import Draft, ReleaseScope
+from discreet.sql.analyze.from_clause import Frame, prefixed, single
+from discreet.sql.analyze.joins import join_private, join_public, read_join
+from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.same_units import see_same_units
+from discreet.sql.analyze.splitting import Draft, Env, Public, Scope
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.looking import INFORMATION
+from discreet.sql.syntax.nodes import conjunct_nodes
 from discreet.sql.syntax.refusal import refuse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True)
-class Public:
-    """A scope without private rows: what is left in the statement."""
-
-    node: exp.Expr
-    definition: exp.Expr | None = None
-
-
-Scope = Rows | Public
-Env = Mapping[str, Scope]
-
-
 READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
-"""What is read of a source in FROM; anything else behind private rows is refused, so that nothing is passed over."""
+"""The parts of a source in FROM that are read; any other behind private rows is refused, so that none is missed."""
 
 
 def _make_limits_total(post: exp.Query) -> None:
@@ -224,8 +215,6 @@ class Splitter:
     # SELECT ------------------------------------------------------------------------------------------------
 
     def _select(self, node: exp.Select, env: Env) -> Scope:
-        from discreet.sql.analyze.private_select import PrivateSelect
-
         expanded = expand(node, self.text)
         if not isinstance(expanded, exp.Select):
             return self.query(expanded, env)
@@ -241,14 +230,10 @@ class Splitter:
             self.split_inner(node, env, skip={"from_", "with_"})
             return Public(node)
         where = node.args.get("where")
-        conditions = conjuncts(where.this if where is not None else None)
+        conditions = conjunct_nodes(where.this if where is not None else None)
         return PrivateSelect(
             self, node, env, self._frame(holders, scopes, conditions, env), conditions
         ).scope()
-
-    def released(self, scope: ReleaseScope) -> Public:
-        """Leave the noisy table in the place of a release."""
-        return Public(scope.post())
 
     def _frame(
         self, holders: list[exp.Expr], scopes: list[Scope], conditions: list[exp.Expr], env: Env
@@ -257,9 +242,9 @@ class Splitter:
         names = [holder.this.alias_or_name.lower() or f"from{at}" for at, holder in enumerate(holders)]
         if len(holders) == 1:
             assert isinstance(scopes[0], Rows)
-            return fr.single(self.text, names[0], scopes[0])
+            return single(self.text, names[0], scopes[0])
         clauses = [
-            fr.read_join(self.text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in holders
+            read_join(self.text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in holders
         ]
         order = list(range(len(holders)))
         first = next(at for at in order if isinstance(scopes[at], Rows))
@@ -273,15 +258,15 @@ class Splitter:
             order.insert(0, order.pop(first))
         start = scopes[order[0]]
         assert isinstance(start, Rows)
-        frame = fr.prefixed(self.text, names[order[0]], start)
+        frame = prefixed(self.text, names[order[0]], start)
         for at in order[1:]:
             scope, clause = scopes[at], clauses[at]
             if isinstance(scope, Rows):
-                frame = fr.join_private(frame, names[at], scope, clause, conditions)
+                frame = join_private(frame, names[at], scope, clause, conditions)
                 continue
             data = self.evaluate(scope.node, env)
             self.public_joins += 1
-            frame = fr.join_public(frame, names[at], data, self.public_joins, clause, conditions)
+            frame = join_public(frame, names[at], data, self.public_joins, clause, conditions)
         return frame
 
     def _union(self, node: exp.SetOperation, sides: list[Scope]) -> Rows:
@@ -341,7 +326,7 @@ class Splitter:
             if isinstance(scope, Public) and scope.definition is not None:
                 inner = inner.with_(scope.definition.alias, as_=scope.definition.this.copy())
         names = {table.name.lower() for table in inner.find_all(exp.Table)}
-        if any(name.startswith("__release") for name in names):
+        if any(is_table(name) for name in names):
             raise self.refuse(node, "Private rows cannot be compared with a released number in the same statement.",
                               "Ask for that number first, and write its value into the query.")  # fmt: skip
         tables = {name: table for name, table in self.catalog.public.items() if name in names}

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeAlias
 
 from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.analyze import date_forms
-from discreet.sql.analyze.binder import Binder, clock_hour
+from discreet.sql.analyze.binder import Binder, Form
+from discreet.sql.analyze.opaque_columns import about_opaque
+from discreet.sql.analyze.text_moments import clock_hour
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.functions.names import TYPE_WORDS
 from discreet.sql.functions.patterns import portable, problem
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
-Form: TypeAlias = Callable[[Binder, exp.Expr], Expression]
 
 
 def must(name: str, *args: Expression) -> Expression:
@@ -316,3 +316,12 @@ FORMS: dict[type[exp.Expr], Form] = {
 """By the class that the parser gives them."""
 FORMS_BY_NAME: dict[str, Form] = {"clamp": _clamp, **date_forms.FORMS_BY_NAME}
 """By name, where the parser has no class."""
+
+
+def expression_binder(
+    text: str,
+    column: Callable[[exp.Column], Expression],
+    opaque: Callable[[Expression, str], tuple[str, str]] = about_opaque,
+) -> Binder:
+    """A binder that reads these forms beside plain calls; its arguments are those of `Binder`."""
+    return Binder(text, column, opaque, FORMS, FORMS_BY_NAME)

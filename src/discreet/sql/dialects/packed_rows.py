@@ -1,4 +1,4 @@
-"""What a row carries, packed with its hash into one 64-bit integer, so that DuckDB keeps the least of a unit quickly.
+"""The values of a row, packed with its hash into one 64-bit integer, so that DuckDB keeps the least of a unit quickly.
 
 The least integers of a unit are the rows with the least hashes, and where hashes are alike, the values decide: which
 rows are kept still depends on the rows of that unit and on nothing else. Heaps of integers are several times faster

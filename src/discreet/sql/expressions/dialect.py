@@ -1,4 +1,4 @@
-"""What one engine's SQL is: the value that says it, and the words that are written with it.
+"""The SQL of one engine: the value that describes it, and the words that are written with it.
 
 Templates are written in DuckDB's words for types. Only templates are translated here, never what is filled into
 them, so that no text of the query can be mistaken for SQL. Each engine's value stands in a file of `sql/dialects/`.

@@ -1,4 +1,4 @@
-"""What values an expression can take: an interval, whether NULL occurs, and the finite list if there is one.
+"""The values that an expression can take: an interval, whether NULL occurs, and the finite list if there is one.
 
 Spans choose the scale of the noise and the public keys. They are not trusted for privacy: every measure is
 clamped into its span again where it is scaled to integers, so a span that is wrong costs accuracy, never

@@ -205,7 +205,7 @@ KEEPS_YEARS = frozenset(
         *(f"date_trunc_{unit}" for unit in (*cal.CLOCK, "week", "month", "quarter", "year")),
     }
 )
-"""What gives a moment within the years 1 to 9999."""
+"""Functions that give a moment within the years 1 to 9999."""
 GUARDED = frozenset(
     {*DAY_PARTS, *CLOCK_PARTS, "epoch", "epoch_ms", "dayname", "monthname", "days_between", "last_day", "add_days",
      "sub_days", "bucket_of_months", "bucket_of_micros", "add_months", "add_micros", "in_zone", "strftime",

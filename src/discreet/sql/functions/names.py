@@ -1,4 +1,4 @@
-"""What functions are called in SQL, and what to say of those that are not in the table."""
+"""The names of functions in SQL, and the words for those that are not in the table."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
+from discreet.sql.functions import aggregates
 from discreet.sql.syntax import rewrites
 
 TYPE_WORDS = {
@@ -35,7 +36,7 @@ DIRECT: dict[type[exp.Expr], str] = {
     exp.TimeToUnix: "epoch", exp.Dayname: "dayname", exp.Monthname: "monthname", exp.LastDay: "last_day",
     exp.DateFromParts: "make_date", exp.Date: "to_date",
 }  # fmt: skip
-"""What the parser knows by a class of its own and reads argument by argument."""
+"""Functions that the parser knows by a class of their own and reads argument by argument."""
 PLACES: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Substring: ("this", "start", "length"), exp.Replace: ("this", "expression", "replacement"),
     exp.StrPosition: ("this", "substr"), exp.SplitPart: ("this", "delimiter", "part_index"),
@@ -43,13 +44,13 @@ PLACES: dict[type[exp.Expr], tuple[str, ...]] = {
 }  # fmt: skip
 """Where the parser keeps the arguments, when that is not `this` and `expression`."""
 FLAGS = frozenset({"typed", "safe", "coalesce", "ignore_nulls"})
-"""What the parser notes of a node that changes nothing here."""
+"""Notes of the parser on a node that change nothing here."""
 BY_NAME = {
     "log2": "log2", "log10": "log10", "isodow": "isodow", "mod": "remainder", "fmod": "remainder",
     "weekday": "dayofweek", "weekofyear": "week", "isoyear": "isoyear", "decade": "decade", "century": "century",
     "even": "even", "btrim": "trim", "prefix": "starts_with", "suffix": "ends_with", "strlen": "strlen",
 }  # fmt: skip
-"""What the parser has no class for."""
+"""Functions that the parser has no class for."""
 
 _NOW = ("The moment of asking is not part of the question, so it would not mean the same tomorrow.",
         "Write the date as a literal, for instance DATE '2024-06-30'.")  # fmt: skip
@@ -124,9 +125,13 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
     better = rewrites.of_aggregate(node)
     if better is not None:
         return better
-    aggregates = (*rewrites.AGGREGATES, *rewrites.SYNONYMS) if isinstance(node, exp.Anonymous) else ()
-    near = difflib.get_close_matches(name, [*aggregates, *names(), *other_names()], n=1)
-    if near and near[0] in aggregates:
+    known = (
+        (*(each.lower() for each in aggregates.names()), *rewrites.SYNONYMS)
+        if isinstance(node, exp.Anonymous)
+        else ()
+    )
+    near = difflib.get_close_matches(name, [*known, *names(), *other_names()], n=1)
+    if near and near[0] in known:
         return f"There is no function {name}.", f"Did you mean {rewrites.aggregate(near[0], node)}?"
     return cause, f"Did you mean {near[0]}?" if near else f"Use one of: {', '.join(names())}."
 

@@ -12,7 +12,7 @@ from discreet.sql.functions.portable import exact_log2, remainder
 from discreet.sql.functions.table import Bounds, F, I, Rule, define, fixed, null, unknown, whole_between
 
 OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs", "integer_divide"})
-"""What can lead out of 64 bits; it is then computed in floating point."""
+"""Operators that can lead out of 64 bits; they are then computed in floating point."""
 for _t, _g in (("i", I), ("f", F)):
     define("add", "a + b", _t * 2, _g, sp.add, "({0} + {1})")
     define("subtract", "a - b", _t * 2, _g, sp.subtract, "({0} - {1})")
@@ -52,7 +52,7 @@ def _half_away(x: Fraction) -> int:
 
 for _name, _f in (("floor", math.floor), ("ceil", math.ceil), ("trunc", math.trunc), ("round", _half_away)):
     _says = "half away from zero" if _name == "round" else ""
-    define(_name, f"{_name}(a)", "i", I, lambda a: a.monotone(lambda x: x), "{0}", "an integer as it is")
+    define(_name, f"{_name}(a)", "i", I, lambda a: a.monotone(lambda x: x), "{0}", "an integer is unchanged")
     define(f"{_name}_whole", f"{_name}(a)", "f", I, _whole(_f), f"TRY_CAST({_name}({{0}}) AS BIGINT)",
            "an integer, where a is bounded well inside 64 bits")  # fmt: skip
     define(_name, f"{_name}(a)", "f", F, _whole(_f), f"{_name}({{0}})", _says)

@@ -101,7 +101,7 @@ def _bracket(pattern: str, at: int) -> tuple[str, int]:
 
 @lru_cache(maxsize=256)
 def problem(pattern: str) -> str:
-    """What is wrong with a pattern, or nothing: it is tried on an empty text in a database without data."""
+    """The fault of a pattern, or None: the pattern is tried on an empty text in a database without data."""
     from discreet.engines.duckdb.connection import literal
     from discreet.engines.sandbox import Sandbox
     from discreet.errors import PostProcessingError

@@ -1,4 +1,4 @@
-"""What engines would do each in its own way, defined once: texts that are numbers or dates, formats, letters."""
+"""Functions that each engine has in its own way, defined once: texts that are numbers or dates, formats, letters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a line of the function table is, and how it is written down."""
+"""A line of the function table, and its notation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INT64 = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an argument must be that has to be written out in the query.
+    """The kind of an argument that has to be written out in the query.
 
     Attributes:
         says: what is allowed, to follow "must be".

@@ -1,4 +1,4 @@
-"""What the policy says of the columns of private tables, in words."""
+"""The policy's rules for the columns of private tables, in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.sql.inspect.wording import ends, values
 
 
 def rule(table: PrivateTable, column: PrivateColumn, policy: Policy) -> str:
-    """What is known of a column before it is read, and why.
+    """The facts that are known of a column before it is read, and why.
 
     Example:
         >>> from discreet.engines.schema import ColumnSchema

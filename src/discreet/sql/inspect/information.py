@@ -1,4 +1,4 @@
-"""What analysts may know of the tables before they ask: the contents of information_schema, from the policy alone.
+"""Facts that analysts may know of tables before they ask: the content of information_schema, from the policy alone.
 
 Names and types of columns, and what the policy says of them, are public; they stand in every refusal and explanation,
 too. No row is read, and no number here is one of the data.
@@ -43,7 +43,7 @@ def with_information(catalog: Catalog, policy: Policy) -> Catalog:
     return replace(catalog, public={**_contents(catalog, policy), **catalog.public})
 
 
-def told(catalog: Catalog, policy: Policy) -> dict[str, pa.Table]:
+def described_tables(catalog: Catalog, policy: Policy) -> dict[str, pa.Table]:
     """The public tables whose contents are data of somebody, and not made of the policy."""
     own = {name.lower() for name in policy.tables}
     return {n: t for n, t in catalog.public.items() if n in own or n not in INFORMATION}

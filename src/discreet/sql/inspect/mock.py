@@ -24,7 +24,7 @@ PLAIN: Mapping[Type, tuple[int, int]] = {
     Type.DATE: (18_262, 18_627),  # the year 2020, in days
     Type.TIMESTAMP: (18_262 * 86_400_000_000, 18_628 * 86_400_000_000 - 1),
 }
-"""What is drawn from where the policy declares no bounds."""
+"""The range that is drawn from where the policy declares no bounds."""
 WORDS = tuple(f"text {number}" for number in range(1, 10))
 
 

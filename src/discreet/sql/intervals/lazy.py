@@ -1,4 +1,4 @@
-"""What is made when it is first looked at: the intervals of ten million groups take longer than their values."""
+"""Values made when they are first looked at: the intervals of ten million groups take longer than their values."""
 
 from __future__ import annotations
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from discreet.sql.lower.run import CELL
+from discreet.release.noisy_schema import CELL, key_number
 from discreet.sql.syntax.nodes import has_aggregate
 from discreet.sql.syntax.parse import output_name
 
 ID = "__row_of_"
-"""What the names of hidden columns begin with."""
+"""The prefix of the names of hidden columns."""
 
 
 _BENDING = (
@@ -28,7 +28,7 @@ _BENDING = (
     exp.Mode, exp.Distinct, exp.Having, exp.Qualify, exp.Case, exp.If, exp.Filter, exp.Except, exp.Intersect, exp.Sign,
     exp.Where, exp.Limit, exp.Predicate, exp.Anonymous, exp.AnonymousAggFunc, exp.Window,
 )  # fmt: skip
-"""What may select or fold. A window does where its order is noisy; one that is not understood is taken for one."""
+"""Nodes that may select or fold. A window does where its order is noisy; one that is not understood counts as one."""
 
 
 class Identified(NamedTuple):
@@ -52,7 +52,7 @@ class NoIdentityError(Exception):
 
 
 class _Columns(NamedTuple):
-    """What a relation shows: which columns no noise can change, its hidden ones, and whether noise chose its rows."""
+    """The face of a relation: columns that no noise can change, hidden ones, and whether noise chose its rows."""
 
     fixed: frozenset[str]
     ids: tuple[str, ...]
@@ -333,7 +333,7 @@ class _Identity:
 
 def re_key(name: str) -> bool:
     """Whether a column of a noisy table is a key."""
-    return name[:1] == "k" and name[1:].isdigit()
+    return key_number(name) is not None
 
 
 def _bare(node: exp.Expr) -> exp.Expr:

@@ -15,33 +15,19 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.sql.syntax.nodes import is_aggregate
+from discreet.sql.intervals.simulation_parts import (
+    DRAW,
+    DRAWS_TABLE,
+    CannotRewriteError,
+    Output,
+    Shape,
+    each_draw,
+    named,
+    number_limit,
+    numbered_side,
+)
+from discreet.sql.syntax.nodes import is_aggregate, with_queries
 from discreet.sql.syntax.parse import output_name
-
-DRAW = "__draw"
-DRAWS_TABLE = "__draws"
-EACH = "__each"
-
-
-class CannotRewriteError(Exception):
-    """This statement has a form that is not rewritten; its answer has no intervals from draws."""
-
-
-@dataclass(frozen=True)
-class Output:
-    """A column of a scope.
-
-    Attributes:
-        name: its name.
-        noisy: whether the noise can change it.
-    """
-
-    name: str
-    noisy: bool
-
-
-Shape = tuple[Output, ...]
-"""The columns of a scope, without `__draw`."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +114,8 @@ class _Scope:
                 node.set(part, None)
             for side, scope in sides.items():
                 # A draw number in front of the columns keeps both sides in step, as set operations go by place.
-                node.set(side, _numbered(scope))
-            wrapped = exp.select("*").from_(_named(node, "__u"))
+                node.set(side, numbered_side(scope.node, scope.outputs, scope.drawn))
+            wrapped = exp.select("*").from_(named(node, "__u"))
             clause = wrapped.find(exp.SetOperation)
             assert clause is not None
             if clause.args.get("with_") is not None:
@@ -181,7 +167,7 @@ class _Scope:
         outputs = self._outputs(node, noisy=True)
         self._limit(node, draw, alone)
         if alone:
-            self.node = _each_draw(node, outputs, draw)
+            self.node = each_draw(node, outputs, draw)
         else:
             self._project(node, draw)
         return outputs, True
@@ -225,7 +211,7 @@ class _Scope:
             columns = [exp.column(exp.to_identifier(o.name, quoted=True), table=name) for o in scope.outputs]
             wrapped = (
                 exp.select(*columns)
-                .from_(_named(inner, name))
+                .from_(named(inner, name))
                 .where(exp.EQ(this=exp.column(DRAW, table=name), expression=draw.copy()))
             )
             if isinstance(query, exp.Subquery):
@@ -251,7 +237,7 @@ class _Scope:
                     .from_(holder.this.copy())
                     .join(exp.to_table(DRAWS_TABLE), join_type="cross")
                 )
-                holder.set("this", _named(lifted, name))
+                holder.set("this", named(lifted, name))
             own = exp.column(DRAW, table=exp.to_identifier(name))
             if holder is holders[0]:
                 if not drawn and isinstance(holder, exp.From):
@@ -276,7 +262,7 @@ class _Scope:
             isinstance(n, exp.AggFunc) and is_aggregate(n)
             for e in [*node.expressions, *(node.args.get(k) for k in ("having", "qualify", "order"))]
             if e is not None
-            for n in _own(e)
+            for n in with_queries(e)
         )
         if group is not None and not group.args.get("all"):
             group.append("expressions", draw.copy())
@@ -288,7 +274,7 @@ class _Scope:
             value = node.args.get(key)
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, exp.Expr):
-                    for window in [n for n in _own(child) if isinstance(n, exp.Window)]:
+                    for window in [n for n in with_queries(child) if isinstance(n, exp.Window)]:
                         window.append("partition_by", draw.copy())
         distinct = node.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
@@ -313,7 +299,7 @@ class _Scope:
         return tuple(out)
 
     def _is_noisy(self, node: exp.Expr) -> bool:
-        for inner in _own(node):
+        for inner in with_queries(node):
             if isinstance(inner, exp.AggFunc | exp.Window | exp.Query):
                 return True
             if isinstance(inner, exp.Column) and self._noisy_column(inner):
@@ -334,7 +320,7 @@ class _Scope:
     def _limit(self, node: exp.Select, draw: exp.Column, alone: bool) -> None:
         limit, offset, order = (node.args.get(k) for k in ("limit", "offset", "order"))
         if self.top:
-            windows = any(isinstance(n, exp.Window) for e in node.expressions for n in _own(e))
+            windows = any(isinstance(n, exp.Window) for e in node.expressions for n in with_queries(e))
             together = windows or node.args.get("group") is not None or alone
             for key, needed in (("where", together), ("having", windows)):
                 # What is filtered before it is added up decides more than which rows are shown.
@@ -345,40 +331,9 @@ class _Scope:
                     node.set(key, type(clause)(this=exp.and_(*kept)) if kept else None)
             node.set("qualify", None)
         elif limit is not None or offset is not None:
-            self._numbered_limit(node, limit, offset, order, draw)
+            number_limit(node, limit, offset, order, draw)
         for part in ("order", "limit", "offset"):
             node.set(part, None)
-
-    def _numbered_limit(
-        self,
-        node: exp.Select,
-        limit: exp.Expr | None,
-        offset: exp.Expr | None,
-        order: exp.Expr | None,
-        draw: exp.Column,
-    ) -> None:
-        if node.args.get("qualify") is not None or node.args.get("distinct") is not None or order is None:
-            raise CannotRewriteError
-        aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
-        by = []
-        for ordered in order.expressions:
-            target = ordered.this
-            if isinstance(target, exp.Var):
-                raise CannotRewriteError
-            if isinstance(target, exp.Literal):
-                target = node.expressions[int(target.name) - 1].unalias()
-            elif isinstance(target, exp.Column) and not target.table:
-                target = aliases.get(target.name.lower(), target)
-            copy = ordered.copy()
-            copy.set("this", target.copy())
-            by.append(copy)
-        number = exp.Window(this=exp.RowNumber(), partition_by=[draw.copy()], order=exp.Order(expressions=by))
-        start = offset.expression.copy() if offset is not None else exp.Literal.number(0)
-        tests: list[exp.Expr] = [exp.GT(this=number, expression=start)]
-        if limit is not None:
-            tests.append(exp.LTE(this=number.copy(), expression=exp.Add(this=limit.expression.copy(),
-                                                                       expression=start.copy())))  # fmt: skip
-        node.set("qualify", exp.Qualify(this=exp.and_(*tests)))
 
     def _project(self, node: exp.Select, draw: exp.Column) -> None:
         items: list[exp.Expr] = []
@@ -394,45 +349,5 @@ class _Scope:
         node.set("expressions", [*items, exp.alias_(draw.copy(), DRAW)])
 
 
-def _numbered(scope: _Scope) -> exp.Expr:
-    """One side of a set operation with `__draw` in front, crossed with all draws when it does not depend on them."""
-    columns: list[exp.Expr] = [exp.column(exp.to_identifier(o.name, quoted=True)) for o in scope.outputs]
-    inner = scope.node.this if isinstance(scope.node, exp.Subquery) else scope.node
-    out = exp.select(exp.column(DRAW), *columns).from_(_named(inner, "__side"))
-    return out if scope.drawn else out.join(exp.to_table(DRAWS_TABLE), join_type="cross")
-
-
-def _each_draw(node: exp.Select, outputs: Shape, draw: exp.Column) -> exp.Select:
-    """An aggregate over everything, once for each draw: a draw without rows has a count of zero, not none."""
-    for at, item in enumerate(node.expressions):
-        if not isinstance(item, exp.Alias):
-            node.expressions[at].replace(exp.alias_(item.copy(), output_name(item), quoted=True))
-    clause = node.args.get("with_")
-    node.set("with_", None)
-    inner = node.where(exp.EQ(this=draw.copy(), expression=exp.column(DRAW, table=EACH)))
-    lateral = exp.Lateral(
-        this=exp.Subquery(this=inner), alias=exp.TableAlias(this=exp.to_identifier(f"{EACH}_row"))
-    )
-    columns = [exp.column(exp.to_identifier(o.name, quoted=True), table=f"{EACH}_row") for o in outputs]
-    out = exp.select(*columns, exp.column(DRAW, table=EACH)).from_(
-        exp.alias_(exp.to_table(DRAWS_TABLE), EACH, table=True)
-    )
-    out.append("joins", exp.Join(this=lateral))
-    if clause is not None:
-        out.set("with_", clause)
-    return out
-
-
-def _named(query: exp.Expr, name: str) -> exp.Subquery:
-    return exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=exp.to_identifier(name)))
-
-
-def _own(node: exp.Expr) -> list[exp.Expr]:
-    out = [node]
-    for child in node.iter_expressions():
-        out += [child] if isinstance(child, exp.Query) else _own(child)
-    return out
-
-
 def _inner_queries(node: exp.Expr) -> list[exp.Expr]:
-    return [n for n in _own(node) if isinstance(n, exp.Query)]
+    return [n for n in with_queries(node) if isinstance(n, exp.Query)]

@@ -1,4 +1,4 @@
-"""What makes two questions the same one to the ledger: the noisy integers that they are answered from.
+"""The identity of a question to the ledger: the noisy integers that it is answered from.
 
 Everything above those is post-processing, which is free: names of columns, an ORDER BY, arithmetic on aggregates, a
 `split` or a `max_groups` that changes nothing. So the identity of a question is that of its releases: the SQL that the
@@ -20,7 +20,7 @@ from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
-from discreet.sql.plan.plan import Plan, ReleasePlan
+from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ SALT = 0
 """In the place of the secret of the data set, which decides no identity."""
 
 
-def identity(plan: Plan, dialect: str) -> str:
+def identity(plan: QueryPlan, dialect: str) -> str:
     """A text that two plans share exactly when the same noisy integers answer both.
 
     Args:
@@ -46,7 +46,7 @@ def identity(plan: Plan, dialect: str) -> str:
     return state.hexdigest()
 
 
-def _pieces(release: ReleasePlan, dialect: Dialect) -> Iterator[bytes]:
+def _pieces(release: ScopePlan, dialect: Dialect) -> Iterator[bytes]:
     shape = release
     if release.discovery is not None:
         yield from _query(compile_discovery(release, dialect.name, SALT))

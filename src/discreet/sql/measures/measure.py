@@ -32,6 +32,7 @@ from discreet.engines.schema import Type
 from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.dialect import Dialect, divided, fill, total
 from discreet.sql.expressions.expression import Expression, spell
+from discreet.sql.functions.aggregates import RELATIVE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +114,7 @@ class Measure:
 
     @property
     def arguments(self) -> tuple[Expression, ...]:
-        """What a row must know."""
+        """Columns that a row must carry."""
         return () if self.argument is None else (self.argument,)
 
     def plain(self, what: str) -> bool:
@@ -155,8 +156,8 @@ class Measure:
     def relative_variance(self, what: str) -> float:
         """The variance of the noise of a quantity for one row, relative to the size of the quantity.
 
-        For a sensitivity over epsilon of 1 and values spread evenly. The size of a count is 1, of a sum half of the
-        largest value, of a mean half the range, of a variance that of the even spread, a twelfth of the range squared.
+        For a sensitivity over epsilon of 1 and values spread evenly, as the table of aggregates says; of a count, and
+        of a sum that comes with a mean, as many times more as they have entries.
         """
         if what in ("rows", "count"):
             return float(self.entries)
@@ -168,7 +169,7 @@ class Measure:
             places = [span.lo + span.width * k / self.degree for k in range(self.degree + 1)]
             reach = max(abs(span.lo), abs(span.hi)) or Fraction(1)
             return float(sum(4 * place * place for place in places) / reach**2)
-        return {"sum": 4.0, "avg": 2.0}.get(what, 6.0 if what.startswith("stddev") else 24.0)
+        return RELATIVE[what]
 
     def weights(self, what: str) -> Floats | None:
         """The estimate of a linear quantity as weights of the entries; None when it is not linear.

@@ -28,6 +28,7 @@ import numpy as np
 
 from discreet.sql.expressions.dialect import Dialect, divided, total
 from discreet.sql.expressions.expression import Expression
+from discreet.sql.functions.aggregates import RELATIVE
 from discreet.sql.measures.measure import Grid, Measure, scaled_sql
 
 if TYPE_CHECKING:
@@ -35,21 +36,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
-
-DEGREES: dict[str, tuple[int, int]] = {
-    "pairs": (1, 1), "covar_pop": (1, 1), "covar_samp": (1, 1), "avgx": (1, 1), "avgy": (1, 1), "corr": (2, 2),
-    "r2": (2, 2), "slope": (2, 1), "intercept": (2, 1), "slope_of_x": (1, 2), "intercept_of_x": (1, 2),
-}  # fmt: skip
-"""What can be estimated, and the degrees in x and y that it needs; `slope` is of y on x, `slope_of_x` of x on y."""
-MIRRORED = {"avgx": "avgy", "avgy": "avgx", "slope": "slope_of_x", "intercept": "intercept_of_x"}
-"""A quantity of (x, y) as one of (y, x), where it has another name there."""
-RELATIVE = {
-    "covar_pop": 36.0, "covar_samp": 36.0, "avgx": 4.0, "avgy": 4.0, "corr": 36.0, "r2": 36.0, "slope": 36.0,
-    "intercept": 42.0, "slope_of_x": 36.0, "intercept_of_x": 42.0,
-}  # fmt: skip
-"""The variance of the noise for one row, at a sensitivity over epsilon of 1, for pairs spread evenly over the square,
-relative to the square of: the standard deviations (a covariance, a slope), 1 (a correlation), half the range (others).
-A covariance is (e_00 - e_01 - e_10 + e_11)/4 in the centre, with variance 1/4, and (1/4) / (1/12)^2 = 36."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +83,7 @@ class Joint:
 
     @property
     def arguments(self) -> tuple[Expression, ...]:
-        """What a row must know."""
+        """Columns that a row must carry."""
         return self.argument, self.other
 
     def plain(self, what: str) -> bool:
@@ -150,7 +136,7 @@ class Joint:
         return out
 
     def relative_variance(self, what: str) -> float:
-        """Of the noise, as `RELATIVE` says."""
+        """Of the noise, as the table of aggregates says."""
         return float(self.entries) if what in ("rows", "pairs") else RELATIVE[what]
 
     def range(self, what: str) -> tuple[float, float]:
@@ -164,7 +150,7 @@ class Joint:
         """Estimate a quantity from noisy entries.
 
         Args:
-            what: one of `DEGREES`, or `rows`.
+            what: a quantity of a pair, or `rows`.
             noisy: float64 array (..., entries).
 
         Returns:

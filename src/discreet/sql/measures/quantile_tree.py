@@ -23,9 +23,10 @@ import numpy as np
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
-from discreet.mechanisms.laplace_sum.weighted import standard_half_width
+from discreet.mechanisms.laplace_sum import half_width
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression
+from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.measures import count_tree as ct
 from discreet.sql.measures.measure import Grid
 from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql
@@ -40,8 +41,6 @@ MOST_LEAVES = 4096
 FEWEST_LEAVES = 16
 MOST_ENTRIES = 20_000_000
 """The most integers that the trees of all groups of one query may have."""
-EXTREME = {"min": Fraction(1, 100), "max": Fraction(99, 100)}
-"""Which quantile stands for MIN and MAX."""
 CALIBRATED, REPEATED = 8, 400
 """On how many groups and how many draws the width of intervals is calibrated."""
 BLOCK = 2_000_000
@@ -51,11 +50,6 @@ BLOCK = 2_000_000
 def quantile_of(what: str) -> Fraction:
     """The q of a quantity: `min`, `max`, or `quantile 1/2`."""
     return EXTREME[what] if what in EXTREME else Fraction(what.removeprefix("quantile "))
-
-
-def is_quantile(what: str) -> bool:
-    """Whether a quantity is read off a tree of counts."""
-    return what in EXTREME or what.startswith("quantile ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +88,7 @@ class Tree:
 
     @property
     def arguments(self) -> tuple[Expression, ...]:
-        """What a row must know."""
+        """Columns that a row must carry."""
         return (self.argument,)
 
     @property
@@ -193,7 +187,7 @@ class Tree:
             return np.repeat(ends[0], len(noisy)), np.repeat(ends[1], len(noisy))
         q = float(quantile_of(what))
         deviation, effective = ct.rank_noise(self.shape, q)
-        width = scale * deviation * standard_half_width(effective, confidence)
+        width = scale * deviation * half_width.effective(effective, confidence)
         factor = self.calibration(q, noisy, scale, width, confidence)
         low, high = np.empty(len(noisy)), np.empty(len(noisy))
         for part, below in self._blocks(noisy):

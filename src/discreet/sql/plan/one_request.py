@@ -19,9 +19,8 @@ from discreet.sql.algebra.narrowing import MIRRORED as TURNED
 from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.analyze.aggregates import Request
 from discreet.sql.expressions.expression import Call, Expression, Literal
+from discreet.sql.functions.aggregates import MIRRORED, is_quantile
 from discreet.sql.functions.casts import NARROW
-from discreet.sql.measures.moments import MIRRORED
-from discreet.sql.measures.quantile_tree import is_quantile
 
 Conditions: TypeAlias = frozenset[Expression]
 """Which all hold exactly where a row counts; none: it always does."""
@@ -161,7 +160,7 @@ def _without_zero(argument: Expression | None) -> Expression | None:
 
 
 def _atoms(condition: Expression) -> Conditions:
-    """What AND ties together, in any order, with literals on the right."""
+    """The operands of AND, in any order, with literals on the right."""
     return frozenset(_turned(one) for one in conjuncts([condition]))
 
 
@@ -174,7 +173,7 @@ def _turned(one: Expression) -> Expression:
 
 
 def _one_where(argument: Expression) -> Expression:
-    """What a sum of ones adds up as something that can be counted: 1 where it is 1, and NULL elsewhere."""
+    """The summand of a sum of ones, as something that can be counted: 1 where it is 1, and NULL elsewhere."""
     one = Literal(1, Type.INTEGER)
     if isinstance(argument, Call) and argument.name in CASTS:
         inner = argument.args[0]

@@ -10,25 +10,14 @@ from typing import TypeAlias
 from discreet.engines.schema import Type
 from discreet.sql.analyze.aggregates import Request
 from discreet.sql.expressions.expression import Expression
+from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of, is_quantile, whole
 from discreet.sql.measures.measure import Measure, grid_of
-from discreet.sql.measures.moments import DEGREES, Joint
-from discreet.sql.measures.quantile_tree import is_quantile, tree_for
+from discreet.sql.measures.moments import Joint
+from discreet.sql.measures.quantile_tree import tree_for
 from discreet.sql.plan.alternatives import sets_of
 from discreet.sql.plan.choice import Choice
 from discreet.sql.plan.one_request import unified
 from discreet.sql.plan.plan import Aggregate, AnyMeasure
-
-COUNTS = frozenset({"rows", "units", "distinct", "count", "pairs"})
-DEGREE = {
-    "rows": 0,
-    "count": 0,
-    "sum": 1,
-    "avg": 1,
-    "var_pop": 2,
-    "var_samp": 2,
-    "stddev_pop": 2,
-    "stddev_samp": 2,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +91,13 @@ def _choice(family: Family, wanted: set[str]) -> Choice:
     """The measure of what is wanted of one argument, or of one pair."""
     counts, argument, other = family
     if counts == "pairs":
-        p, q = (max(DEGREES[what][axis] for what in wanted) for axis in (0, 1))
+        p, q = (max(PAIR_DEGREES[what][axis] for what in wanted) for axis in (0, 1))
         return Choice(p, argument, False, counts, other, q)
     if counts != "rows":
         return Choice(0, argument, False, counts)
-    return Choice(-1 if wanted == {"sum"} else max(DEGREE[what] for what in wanted), argument, False)
+    return Choice(
+        -1 if wanted == {"sum"} else max(BY_QUANTITY[what].degrees[0] for what in wanted), argument, False
+    )
 
 
 def _nullable(argument: Expression | None) -> bool:
@@ -119,14 +110,7 @@ ALL_ROWS: Family = ("rows", None, None)
 
 def _family(request: Request) -> Family:
     """Requests of one family are answered by one measure."""
-    kind = "rows"
-    if request.what in ("units", "distinct"):
-        kind = request.what
-    elif is_quantile(request.what):
-        kind = "tree"
-    elif request.other is not None:
-        kind = "pairs"
-    return kind, request.argument, request.other
+    return family_of(request.what), request.argument, request.other
 
 
 def measure(choice: Choice, contribution: Fraction, part: int, cells: int) -> AnyMeasure:
@@ -161,10 +145,10 @@ def measure(choice: Choice, contribution: Fraction, part: int, cells: int) -> An
 
 def aggregate(request: Request, at: int) -> Aggregate:
     """The column of the noisy table that answers a request."""
-    whole = request.what in COUNTS or (
+    always = whole(request.what) or (
         (request.what == "sum" or is_quantile(request.what))
         and request.argument is not None
         and request.argument.type is Type.INTEGER
     )
     what = "rows" if request.what in ("units", "distinct") else request.what
-    return Aggregate(at, what, whole if request.whole is None else request.whole, request.sql)
+    return Aggregate(at, what, always if request.whole is None else request.whole, request.sql)

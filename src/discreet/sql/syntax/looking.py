@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlglot
 from sqlglot import exp
 
-from discreet.errors import QueryRefused
 from discreet.sql.syntax.refusal import refuse
 
 SCHEMA = "information_schema"
@@ -81,23 +80,6 @@ def described(query: exp.Query) -> exp.Table | None:
     """The table that a statement was to describe, which must be there; None for a plain query."""
     found = query.meta.get(NAMED)
     return found if isinstance(found, exp.Table) else None
-
-
-def looks_around(text: str) -> bool:
-    """Whether a text is one of these statements, by its first word, or asks for information_schema alone.
-
-    Example:
-        >>> [looks_around(text) for text in ("DESCRIBE visits", " show tables;", "SELECT COUNT(*) FROM visits")]
-        [True, True, False]
-    """
-    from discreet.sql.syntax.parse import parse
-
-    try:
-        query = parse(text)
-    except QueryRefused:
-        return False
-    tables = [t.name.lower() for t in query.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]
-    return bool(tables) and set(tables) <= set(INFORMATION)
 
 
 def _about(table: exp.Expr, template: str) -> exp.Expr:

@@ -71,3 +71,12 @@ def shown_as(post: exp.Query, table: str, column: str) -> list[str]:
         if any(c.name == column and c.table == table for c in item.find_all(exp.Column))
     ]
     return list(dict.fromkeys(found))
+
+
+def conjunct_nodes(node: exp.Expr | None) -> list[exp.Expr]:
+    """The conditions that AND ties together."""
+    if node is None:
+        return []
+    if isinstance(node, exp.And):
+        return conjunct_nodes(node.this) + conjunct_nodes(node.expression)
+    return conjunct_nodes(node.this) if isinstance(node, exp.Paren) else [node]

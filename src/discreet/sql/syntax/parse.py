@@ -81,6 +81,21 @@ def spelled(text: str) -> tuple[exp.Query, str]:
     return statement, _check(statement, text)
 
 
+def looks_around(text: str) -> bool:
+    """Whether a text is one of these statements, by its first word, or asks for information_schema alone.
+
+    Example:
+        >>> [looks_around(text) for text in ("DESCRIBE visits", " show tables;", "SELECT COUNT(*) FROM visits")]
+        [True, True, False]
+    """
+    try:
+        query = parse(text)
+    except QueryRefused:
+        return False
+    tables = [t.name.lower() for t in query.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]
+    return bool(tables) and set(tables) <= set(looking.INFORMATION)
+
+
 TWINS = ("Two columns of the answer have the same name.", "Give one of them another name with AS.")
 
 
@@ -189,7 +204,7 @@ _CLAUSES = ("WHERE", "HAVING", "ORDER BY", "LIMIT", "OFFSET", "QUALIFY", "JOIN",
 
 
 def _in_words(what: str) -> str:
-    """What the parser says, without the names of its classes.
+    """The parser's message, without the names of its classes.
 
     Example:
         >>> _in_words("Required keyword: 'this' missing for <class 'sqlglot.expressions.query.Where'>.")

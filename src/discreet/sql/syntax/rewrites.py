@@ -1,4 +1,4 @@
-"""What to write instead of what is refused: fixes made of the query itself, so that they can be typed as shown."""
+"""Fixes of refused queries, made of the query itself, so that they can be typed as shown."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 
-AGGREGATES = (
-    "count", "sum", "avg", "variance", "stddev", "median", "quantile_cont", "min", "max", "corr", "covar_pop",
-    "regr_slope", "count_if",
-)  # fmt: skip
 SYNONYMS = {
     "average": "avg",
     "mean": "avg",
@@ -23,7 +19,7 @@ SYNONYMS = {
     "sd": "stddev",
     "percentile": "quantile_cont",
 }
-"""What other systems call them."""
+"""The names that other systems give them."""
 KEYWORDS = (
     "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "WITH", "QUALIFY", "BETWEEN", "UNION",
     "DISTINCT", "BY", "AND", "AS", "ON",

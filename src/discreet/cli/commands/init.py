@@ -1,0 +1,189 @@
+"""`discreet init`: a policy to be finished by the steward, made from names and types of columns alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import Usage
+from discreet.cli.suggest import suggest, units
+from discreet.escaping import toml_text
+
+if TYPE_CHECKING:
+    from discreet.engines.engine import Engine
+
+_HEAD = 1 << 20
+"""How many bytes of a CSV file may be its header line."""
+
+_RULES = {
+    "INTEGER": "bounds = [0, 100]",
+    "FLOAT": "bounds = [0.0, 100.0]",
+    "BOOLEAN": "",
+    "TEXT": 'keys = ["A", "B"]',
+    "DATE": "bounds = [2024-01-01, 2024-12-31]",
+    "TIMESTAMP": "bounds = [2024-01-01T00:00:00, 2024-12-31T23:59:59]",
+    "OTHER": "",
+    "": 'type = "text"',
+}
+"""The declarations that a column can have, by its type; the empty type is that of CSV."""
+
+
+def command(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="Parquet, CSV or DuckDB.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it there, not to stdout.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write a policy for a file, to be finished by you.
+
+    Only the names and types of the columns are looked at, never a value: nothing in the text depends on the
+    people in the file. The lines marked DECIDE are yours; until they are decided, the policy does not load.
+
+    \b
+    Examples:
+      discreet init visits.parquet
+      discreet init visits.parquet -o policy.toml
+    """  # noqa: D301
+    if output is not None and output.exists() and not force:
+        raise Usage(f"{output} exists; --force overwrites it")
+    url, tables = read_schema(source)
+    home = output.absolute().parent if output is not None else Path.cwd()
+    text = scaffold(_beside(url, home), tables)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    output.write_text(text, "utf-8")
+    decisions = text.count("# DECIDE")
+    typer.echo(f"wrote {output}; decide its {decisions} lines marked DECIDE, then ask", err=True)
+
+
+Columns = Sequence[tuple[str, str]]
+"""Name and type of each column; the type of a column of a CSV file is empty."""
+
+
+def read_schema(source: str) -> tuple[str, dict[str, Columns]]:
+    """The url of a source and the columns of its tables, by name.
+
+    A CSV file has no types but in its values, so of one only the header line is read.
+
+    Raises:
+        SourceError: the source cannot be opened.
+    """
+    from discreet.engines.duckdb.attach import _identifier, _kind, _read_url
+    from discreet.engines.duckdb.csv_text import header
+    from discreet.engines.registry import opener, without_password
+    from discreet.engines.sources import open_source
+
+    if opener(source) is not None:
+        return without_password(source), _columns(open_source(source))
+    kind, path, inner = _read_url(source)
+    kind = kind or _kind(path)
+    url = f"{kind}:{path}" + (f"#{inner}" if inner else "")
+    if kind == "csv":
+        return url, {_identifier(path): [(name, "") for name in header(path).names]}
+    return url, _columns(open_source(url))
+
+
+def _columns(engine: Engine) -> dict[str, Columns]:
+    try:
+        return {t: [(c.name, c.type.name) for c in cs.values()] for t, cs in engine.schema().items()}
+    finally:
+        engine.close()
+
+
+def scaffold(url: str, tables: Mapping[str, Columns]) -> str:
+    """The text of a policy whose decisions are still open.
+
+    Example:
+        >>> text = scaffold("csv:visits.csv", {"visits": [("patient_id", ""), ("age", "")]})
+        >>> '# privacy_unit = "patient_id"' in text
+        True
+    """
+    parts = [_PREFACE, _BUDGET, f"[source]\nurl = {toml_text(url)}\n"]
+    parts += [_table(name, columns, several=len(tables) > 1) for name, columns in tables.items()]
+    return "\n".join(parts)
+
+
+_PREFACE = """\
+# A policy, made from the names and types of the columns; no value was read.
+# The lines marked DECIDE are yours: remove the "# " in front and write what you decided. Decide from what you
+# know of the subject, never by looking at this data: what stands here is as good as public. Every key is explained
+# in docs/policy.md.
+"""
+_BUDGET = """\
+[budget]
+# epsilon = 1   # DECIDE: all that may ever be spent; smaller protects more
+"""
+
+
+def _table(name: str, columns: Columns, several: bool) -> str:
+    decide, other = _unit_lines(columns, several)
+    width = max(len(line) for line, _ in decide)
+    lines = [
+        f"[tables.{_key(name)}]",
+        *(f"# {line.ljust(width)}   # DECIDE: {words}" for line, words in decide),
+        *(f"#   or # {line}   ({words})" for line, words in other),
+        "",
+        f"[tables.{_key(name)}.columns]",
+        "# bounds: what lies outside is clamped. Needed to sum and average; whole numbers can be grouped by them, too.",
+        "# keys: the public groups, spelled as in the data. Needed to group by a text.",
+    ]
+    if any(not kind for _, kind in columns):
+        lines += [
+            "# A CSV file has no types, and no value decides one: bounds make a number or a date, keys what they are,",
+            "# and all else is a text, unless type says integer, float, boolean, date, timestamp or text.",
+        ]
+    lines.append("# Nobody can sum or group by a column that is left as it is.")
+    rules = [_rule(*column) for column in columns]
+    width = max(len(rule) for rule, _ in rules)
+    return "\n".join([*lines, *(f"# {rule.ljust(width)}   {words}".rstrip() for rule, words in rules)]) + "\n"
+
+
+def _unit_lines(columns: Columns, several: bool) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The lines that make a table private, which work together as they stand, and what may stand there instead."""
+    guesses = units(list(columns))
+    rows = ("max_rows = 3", "how many rows of one unit count; more rows need more noise")
+    row = ('privacy_unit = "row"', "if nobody has more than one row; without max_rows")
+    other = [("public = true", "if nothing in it is about people; without the rest")] if several else []
+    if guesses:
+        first = (f"privacy_unit = {toml_text(guesses[0])}", "a guess from its name: who is to be protected?")
+        more = [(f"privacy_unit = {toml_text(guess)}", "a guess, too") for guess in guesses[1:]]
+        return [first, rows], [*more, row, *other]
+    first = ('privacy_unit = "row"', "only if nobody has more than one row")
+    column = (
+        'privacy_unit = "COLUMN"',
+        "the column that tells the people apart who are to be protected; with max_rows",
+    )
+    return [first], [column, rows, *other]
+
+
+def _rule(name: str, kind: str) -> tuple[str, str]:
+    """The line about a column, and the words beside it."""
+    found = suggest(name, kind)
+    rule, why = (_RULES[kind], "") if found is None else found
+    if not kind and found is None:
+        why = 'or bounds = [0, 100], keys = ["A", "B"], type = "integer"'
+    elif not kind and re.fullmatch(r"bounds = \[-?\d+, -?\d+\]", rule):
+        rule += ', type = "integer"'  # else bounds make a fraction of it, which cannot be grouped by
+    words = "; ".join(each for each in (kind.lower(), why) if each)
+    return f"{_key(name)} = {{ {rule} }}".replace("{  }", "{}"), f"# {words}" if words else ""
+
+
+def _beside(url: str, home: Path) -> str:
+    """The url with its path from the folder of the policy, when it lies in there."""
+    kind, _, path = url.partition(":")
+    try:
+        return f"{kind}:{Path(path).relative_to(home).as_posix()}"
+    except ValueError:
+        return url
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_text(name)

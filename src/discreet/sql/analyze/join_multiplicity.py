@@ -1,0 +1,128 @@
+"""How many partners a private row finds in a join at most, which decides how many rows of a unit are kept after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import QueryRefused
+from discreet.sql.algebra.multiplicity import most_alike, unique_on
+from discreet.sql.expressions.expression import Call, Column, Expression, leaves
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+from discreet.sql.algebra.narrowing import conjuncts
+from discreet.sql.analyze.from_clause import Frame, inner
+
+MOST_ROWS = 2**40
+"""A join raises the cap to no more rows of a unit than this: noise for them could not be drawn at most epsilons."""
+
+
+def reads_new(node: exp.Expr, both: Frame, right: Mapping[str, Column]) -> bool:
+    """Whether a condition reads a column of the right side, and nothing that is not there yet."""
+    internal = {c.name for c in right.values()}
+    try:
+        found = [both.column(c) for c in node.find_all(exp.Column)]
+    except QueryRefused:
+        return False
+    names = {c.name for c in found if isinstance(c, Column)}
+    return bool(names & internal)
+
+
+def _read_of(
+    elsewhere: Iterable[exp.Expr], both: Frame, right: Mapping[str, Column]
+) -> list[Expression | None]:
+    """The conditions of WHERE that read a column of the right side; None for one that cannot be read by itself."""
+    out: list[Expression | None] = []
+    for node in elsewhere:
+        if reads_new(node, both, right):
+            try:
+                out.append(both.binder().condition(node))
+            except QueryRefused:
+                out.append(None)
+    return out
+
+
+def partners_of(
+    data: pa.Table,
+    name: str,
+    conditions: list[Expression],
+    both: Frame,
+    right: Mapping[str, Column],
+    elsewhere: Iterable[exp.Expr],
+) -> tuple[int, bool]:
+    """How many rows of a public table a private row can find at most; whether nothing that is asked leaves fewer."""
+    internal = {c.name for c in right.values()}
+    asked = [*conditions, *_read_of(elsewhere, both, right)]
+    known = [one for one in asked if one is not None]
+    compared = _compared_columns(known, internal)
+    exact = len(known) == len(asked) and all(
+        _compared_columns([one], internal)
+        for whole in known
+        for one in conjuncts([whole])
+        if _reads(one, internal)
+    )
+    return _most_partners(data, compared, name), exact
+
+
+def pairs_of(
+    left: Frame, right: Frame, both: Frame, on: list[Expression], outer: bool, elsewhere: list[exp.Expr]
+) -> tuple[int, bool, int]:
+    """How many pairs of private rows of a unit are kept, whether it cannot have more, and how many times more it may.
+
+    A unit has at most as many pairs as both caps multiplied. Where one side has one row at most for each value that is
+    compared, it has no more than the rows of the other. Conditions that compare both sides in another way leave fewer
+    pairs, and nobody can tell how many: then as many are kept as before the join.
+    """
+    mine, other = left.rows, right.rows
+    a, b = mine.max_rows, other.max_rows
+    theirs = {c.name for c in other.columns.values()}
+    ours = {c.name for table in left.tables.values() for c in table.values()}
+    where = (
+        []
+        if outer
+        else [one for one in _read_of(elsewhere, both, other.columns) if one is None or _reads(one, ours)]
+    )
+    asked = [*on, *(one for one in where if one is not None)]
+    found: list[tuple[int, bool]] = []
+    keys = unique_on(other.relation)
+    if keys is not None and keys - right.held <= set(_compared_columns(asked, theirs)):
+        found.append((a, mine.fixed))
+    keys = unique_on(mine.relation)
+    if keys is not None and keys - left.held <= set(_compared_columns(asked, ours)):
+        # Rows on the left without a partner stay, too; with a pair at all there is one such row less.
+        found.append((a + b - 1, mine.fixed and other.fixed) if outer else (b, other.fixed))
+    if found:
+        return *min(found, key=lambda one: (one[0], not one[1])), 1
+    both_fixed = mine.fixed and other.fixed
+    fewer = any(_reads(one, ours) and _reads(one, theirs) for one in asked) or None in where
+    if (fewer and not both_fixed and min(a, b) > 1) or a * b > MOST_ROWS:
+        return max(a, b), False, min(a, b)
+    return a * b, both_fixed, 1
+
+
+def _reads(expression: Expression, names: set[str]) -> bool:
+    return any(c.name in names for c in leaves(expression))
+
+
+def _compared_columns(conditions: list[Expression], right: set[str]) -> list[str]:
+    """The public columns that are each set equal to something of the private row."""
+    out = []
+    for one in conjuncts(conditions):
+        if not (isinstance(one, Call) and one.name == "eq"):
+            continue
+        for side, other in (one.args, one.args[::-1]):
+            if (
+                isinstance(side, Column)
+                and side.name in right
+                and not {c.name for c in leaves(other)} & right
+            ):
+                out.append(side.name)
+    return out
+
+
+def _most_partners(data: pa.Table, compared: list[str], name: str) -> int:
+    return most_alike(data, [f for f in data.column_names if inner(name, f.lower()) in compared])

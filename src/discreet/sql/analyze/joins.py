@@ -1,0 +1,248 @@
+"""Joins of private rows with private rows, on their unit, and with public tables, on anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.schema import Type
+from discreet.errors import QueryRefused
+from discreet.policy.naming import twins
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.public_data import public_column, spelled
+from discreet.sql.algebra.relation import Rows
+from discreet.sql.analyze.opaque_columns import about_column
+from discreet.sql.analyze.same_units import see_same_units
+from discreet.sql.expressions.expression import Column, Expression
+from discreet.sql.functions import call
+from discreet.sql.syntax.nodes import conjunct_nodes
+from discreet.sql.syntax.refusal import refuse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+from discreet.sql.analyze.from_clause import Frame, all_of, inner, prefixed
+from discreet.sql.analyze.join_multiplicity import MOST_ROWS, pairs_of, partners_of, reads_new
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One JOIN of a query.
+
+    Attributes:
+        node: the join.
+        on: its conditions, still unread.
+        using: the names of USING.
+        outer: whether it is a LEFT JOIN.
+        kind: `SEMI`, `ANTI` or empty.
+    """
+
+    node: exp.Join
+    on: tuple[exp.Expr, ...]
+    using: tuple[str, ...]
+    outer: bool
+    kind: str
+
+
+def read_join(text: str, node: exp.Join) -> Clause:
+    """Read the words of a join.
+
+    Raises:
+        QueryRefused: it is of a kind that could produce rows without a unit.
+    """
+    side, kind, method = (str(node.args.get(k) or "").upper() for k in ("side", "kind", "method"))
+    if method or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI") or side not in ("", "LEFT"):
+        raise refuse(node.this, text, f"A {method or side or kind} JOIN with private rows is not supported.",
+                     "Use JOIN, LEFT JOIN, SEMI JOIN or ANTI JOIN.")  # fmt: skip
+    using = tuple(u.name.lower() for u in node.args.get("using") or [])
+    return Clause(node, tuple(conjunct_nodes(node.args.get("on"))), using, side == "LEFT" and kind in ("", "OUTER"),
+                  kind if kind in ("SEMI", "ANTI") else "")  # fmt: skip
+
+
+def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
+    """Join private rows with private rows on the privacy unit.
+
+    Args:
+        left: what has been read so far.
+        name: of the other source.
+        rows: the other source.
+        clause: the join.
+        elsewhere: conditions of WHERE, in which the equality of the units may stand; it is taken out of them.
+    """
+    right = prefixed(left.text, name, rows)
+    if not (left.rows.per_unit and rows.per_unit):
+        raise refuse(clause.node.this, left.text,
+                     "Rows that are one unit each cannot be joined with private "
+                     "rows: a pair would belong to two units.",
+                     "Declare the column that names the unit in the policy.")  # fmt: skip
+    see_same_units(clause.node.this, left.text, left.rows, rows)
+    both = _side_by_side(left, right, clause.using)
+    rest = _beside_the_unit(left, right, both, name, clause, elsewhere)
+    on = all_of(rest)
+    if clause.kind:
+        relation: rel.Relation = rel.Matching(
+            left.rows.relation, right.rows.relation, on, clause.kind == "ANTI"
+        )
+        return left.over(rel.replaced(left.rows, relation))
+    cap, fixed, partners = pairs_of(left, right, both, rest, clause.outer, elsewhere)
+    relation = rel.Join(left.rows.relation, right.rows.relation, on, clause.outer, partners, partners > 1)
+    held = left.held if clause.outer else left.held | right.held
+    return _joined(both, relation, cap, fixed, held, nullable=name if clause.outer else None)
+
+
+def _beside_the_unit(
+    left: Frame, right: Frame, both: Frame, name: str, clause: Clause, elsewhere: list[exp.Expr]
+) -> list[Expression]:
+    """The conditions of a join beside the equality of the units, which must be among them or in WHERE."""
+    binder = both.binder()
+    rest, equal = [], False
+    for node in clause.on:
+        if _equates(node, both, left.held, right.held):
+            equal = True
+        else:
+            rest.append(binder.condition(node))
+    for a, b in _shared(left, right.rows.columns, clause):
+        if a.name in left.held and b.name in right.held:
+            equal = True
+        else:
+            rest.append(_equal(clause.node, left, a, b))
+    if not equal and not clause.outer and not clause.kind:
+        for node in list(elsewhere):
+            if _equates(node, both, left.held, right.held):
+                elsewhere.remove(node)
+                equal = True
+    if not equal:
+        unit = next(iter(left.rows.units), "unit")
+        raise refuse(clause.node.this, left.text,
+                     "A join of private tables must be on the privacy unit, or a "
+                     "row would belong to two units.",
+                     f"Add ON {next(iter(left.tables))}.{unit} = {name}.{unit}.")  # fmt: skip
+    return rest
+
+
+def _shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterator[tuple[Column, Column]]:
+    """The columns of both sides that USING names."""
+    for shared in clause.using:
+        a, b = left.rows.columns.get(shared), right.get(shared)
+        if a is None or b is None:
+            raise refuse(
+                clause.node, left.text, f"Not both tables have a column {shared}.", "Write ON a.x = b.y."
+            )
+        yield a, b
+
+
+def join_public(
+    left: Frame, name: str, data: pa.Table, number_: int, clause: Clause, elsewhere: list[exp.Expr]
+) -> Frame:
+    """Join private rows with a public table on anything; a row of the result belongs to its private row's unit.
+
+    How many partners a row can find is counted in the public table: as many rows as are alike there in the columns that
+    are set equal to something. The cap allows for all of them. Where other conditions leave fewer, nobody can tell how
+    many: then the cap stays and the rows are bounded again where they are aggregated, which is said in a warning.
+    Where each row is one unit nothing is bounded there, and the cap allows for all that can be.
+    """
+    if clause.kind:
+        raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
+                     "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
+    same = twins(data.column_names)
+    if same:
+        raise refuse(clause.node.this, left.text, f"{name} has two columns {same[0]} and {same[1]}, but case does not "
+                     "count in a query.", "Rename one of them with AS.")  # fmt: skip
+    data = spelled(data)
+    columns = {
+        field: public_column(inner(name, field.lower()), data.column(field)) for field in data.column_names
+    }
+    readable = {field.lower(): column for field, column in columns.items() if column is not None}
+    right_rows = Rows(
+        left.rows.relation, readable, tuple(f for f in columns if columns[f] is not None), True, 1
+    )
+    both = _side_by_side(
+        left, Frame(left.text, right_rows, {name: readable}, frozenset(), frozenset()), clause.using
+    )
+    binder = both.binder()
+    conditions = [binder.condition(node) for node in clause.on]
+    conditions += [_equal(clause.node, left, a, b) for a, b in _shared(left, readable, clause)]
+    if not clause.outer and not conditions:
+        # FROM a, b WHERE a.x = b.y: the equality decides how many partners a row has
+        conditions = [
+            binder.condition(n) for n in elsewhere if isinstance(n, exp.EQ) and reads_new(n, both, readable)
+        ]
+    partners, exact = partners_of(data, name, conditions, both, readable, () if clause.outer else elsewhere)
+    # What no expression can read is not sent to the engine, which may not know its type.
+    sent = data.select([field for field in columns if columns[field] is not None] or data.column_names)
+    named = sent.rename_columns([inner(name, field.lower()) for field in sent.column_names])
+    table = rel.PublicTable(f"__public_{number_}", named)
+    much = left.rows.max_rows * partners > MOST_ROWS
+    allowed = partners == 1 or not left.rows.per_unit or (exact and not much)
+    relation = rel.PublicJoin(
+        left.rows.relation, table, all_of(conditions), clause.outer, partners, not allowed
+    )
+    cap = left.rows.max_rows * partners if allowed else left.rows.max_rows
+    return _joined(both, relation, cap, left.rows.fixed and allowed, left.held,
+                   nullable=name if clause.outer else None)  # fmt: skip
+
+
+def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...]) -> Frame:
+    (name,) = right.tables
+    if name in left.tables:
+        raise QueryRefused(f"Two sources are named {name}.", "Give one of them another name with AS.")
+    tables = {**left.tables, **right.tables}
+    shared = (set(left.rows.columns) | left.ambiguous) & set(right.rows.columns)
+    columns = {**right.rows.columns, **left.rows.columns}
+    rows = Rows(
+        left.rows.relation, columns, left.rows.names, left.rows.per_unit, left.rows.max_rows, left.rows.units
+    )
+    return Frame(left.text, rows, tables, frozenset((left.ambiguous | shared) - set(using)), left.held)
+
+
+def _joined(
+    both: Frame, relation: rel.Relation, cap: int, fixed: bool, held: frozenset[str], nullable: str | None
+) -> Frame:
+    tables = {
+        name: {
+            key: Column(c.name, c.type, c.span.null()) if name == nullable else c
+            for key, c in columns.items()
+        }
+        for name, columns in both.tables.items()
+    }
+    names: list[str] = []
+    columns: dict[str, Column] = {}
+    for table in tables.values():
+        for key, column in table.items():
+            if key not in columns:
+                columns[key] = column
+                names.append(key)
+    units = frozenset(key for key, column in columns.items() if column.name in held)
+    rows = Rows(relation, columns, tuple(names), both.rows.per_unit, cap, units, fixed)
+    return Frame(both.text, rows, tables, both.ambiguous, held)
+
+
+def _equates(node: exp.Expr, both: Frame, left: frozenset[str], right: frozenset[str]) -> bool:
+    """Whether a condition says that the units of both sides are the same."""
+    if not (
+        isinstance(node, exp.EQ)
+        and isinstance(node.this, exp.Column)
+        and isinstance(node.expression, exp.Column)
+    ):
+        return False
+    try:
+        a, b = both.column(node.this), both.column(node.expression)
+    except QueryRefused:
+        return False
+    assert isinstance(a, Column)
+    assert isinstance(b, Column)
+    return (a.name in left and b.name in right) or (b.name in left and a.name in right)
+
+
+def _equal(node: exp.Expr, left: Frame, a: Column, b: Column) -> Expression:
+    if a.type is Type.OTHER:
+        raise refuse(node, left.text, *about_column(left.rows.relation, a, a.name.rpartition(".")[2]))
+    result = call("eq", a, b)
+    if result is None:
+        raise refuse(
+            node, left.text, "The two columns are of different types.", "Convert one with CAST in ON."
+        )
+    return result
