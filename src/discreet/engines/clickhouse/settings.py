@@ -11,6 +11,7 @@ MEANING = {
     "allow_experimental_correlated_subqueries": "1", "union_default_mode": "'ALL'", "use_query_cache": "0",
     "asterisk_include_materialized_columns": "0", "asterisk_include_alias_columns": "0",
     "limit": "0", "offset": "0", "extremes": "0",
+    "max_bytes_ratio_before_external_group_by": "0.5", "max_bytes_ratio_before_external_sort": "0.5",
     "output_format_arrow_string_as_string": "1", "output_format_arrow_low_cardinality_as_dictionary": "0",
     "output_format_arrow_compression_method": "'none'",
 }  # fmt: skip

@@ -11,7 +11,7 @@ import datetime as dt
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from discreet.sql.expressions.dialect import WIDE, Dialect
+from discreet.sql.expressions.dialect import WIDE, Dialect, Kept
 from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.functions import calendar as cal
 from discreet.sql.functions.portable import (
@@ -53,9 +53,26 @@ def _moment(moment: dt.datetime) -> str:
 
 
 def _hash(salt: int, columns: Sequence[str]) -> str:
-    """SipHash, a keyed function. In an array NULL is a value like others; beside one, the whole hash would be NULL."""
+    """In an array NULL is a value like others; beside one, the whole hash would be NULL."""
     listed = ", ".join(f"[{column}]" for column in columns)
-    return f"sipHash64Keyed((toUInt64({salt}), toUInt64({salt ^ 0x9E3779B97F4A7C15})), {listed})"
+    return f"cityHash64(toUInt64({salt}), cityHash64(toUInt64({salt}), {listed}))"
+
+
+def _least(kept: Kept) -> str | None:
+    """The rows that are kept, from an array of those of each unit: less than half as long as ranking them all."""
+    if not kept.names:
+        return None
+    parts = [f"tupleElement(__x, {at})" for at in range(1, len(kept.names) + 1)]
+    # How often a row stood in the array before: which of several that are alike has which number does not matter.
+    given, also = ("(__x, __n)", ", arrayEnumerateUniq(__rows)") if kept.numbered else ("__x", "")
+    key = _hash(kept.salt, [kept.unit, *parts, *(["__n"] if kept.numbered else [])])
+    keyed = f"arrayMap({given} -> tuple({key}, {', '.join(parts)}), __rows{also})"
+    rows = f"SELECT {kept.unit}, groupArray(tuple({', '.join(kept.names)})) AS __rows FROM {kept.source} GROUP BY {kept.unit}"
+    least = (
+        f"SELECT arrayJoin(arraySlice(arraySort({keyed}), 1, {kept.max_rows})) AS __row FROM ({rows}) AS l"
+    )
+    items = ", ".join(f"tupleElement(__row, {at}) AS {name}" for at, name in enumerate(kept.names, 2))
+    return f"SELECT {items} FROM ({least}) AS k"
 
 
 def _aggregate(template: str) -> str:
@@ -423,6 +440,7 @@ CLICKHOUSE = Dialect(
     whole="accurateCastOrNull({0}, 'Int64')",
     saturate="CAST(GREATEST(LEAST(toInt128({0}), {1}), -{1}) AS Int64)",
     hash=_hash,
+    least=_least,
     same_hash="MD5({0})",
     functions=MappingProxyType(_functions()),
     writers=MappingProxyType({

@@ -12,13 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.engines.schema import Type
 from discreet.sql.expressions.span import Value
-
-if TYPE_CHECKING:
-    from discreet.sql.expressions.expression import Call
 
 SATURATE = 2**62
 """Sums are clamped into +-2^62 before they leave the engine: 1-Lipschitz, so the sensitivity stands."""
@@ -34,8 +31,8 @@ NUMBER = "__nth"
 _SHORT = 40
 """An argument longer than this is computed once, by name, where an engine would have to compute it twice."""
 
-Template: TypeAlias = "Callable[[Call], str]"
-"""From a call to its SQL, with {0}, {1}, … or {*} for its arguments."""
+Template: TypeAlias = Callable[[Any], str]
+"""From a call of a function to its SQL, with {0}, {1}, … or {*} for its arguments."""
 
 
 def quoted_text(text: str) -> str:
