@@ -233,3 +233,16 @@ def test_a_clickhouse_that_keeps_its_settings_is_refused(
 def test_tables_of_two_sources_are_not_mixed(session: Any) -> None:
     with pytest.raises(SourceError, match="several ClickHouse sources"):
         ClickHouseEngine.open_all([("a", session), ("b", "clickhouse://127.0.0.1:9")])
+
+
+def test_zeros_of_both_signs_are_one_group_and_nan_is_none(session: Any) -> None:
+    session.query("CREATE TABLE hospital.zeros (id Int64, x Float64) ENGINE = Memory")
+    rows = ", ".join(f"({at}, {('-0.0', '0.0', 'nan')[at % 3]})" for at in range(300))
+    session.query(f"INSERT INTO hospital.zeros VALUES {rows}")
+    budget = dp.Budget(epsilon=10**6, delta=0.5)
+    asked = dp.protect(session, table="hospital.zeros", privacy_unit="id", max_rows=1, budget=budget)
+    found = asked.sql("SELECT x, COUNT(*) AS n FROM zeros GROUP BY x", epsilon=500, delta=0.01).to_arrow()
+    assert [value.hex() for value in found.column("x").to_pylist()] == ["0x0.0p+0"]
+    assert found.column("n").to_pylist() == [200]
+    distinct = asked.sql("SELECT COUNT(DISTINCT x) AS n FROM zeros", epsilon=500).to_arrow()
+    assert distinct.column("n").to_pylist() == [1]
