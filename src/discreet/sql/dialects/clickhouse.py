@@ -11,6 +11,7 @@ import datetime as dt
 from collections.abc import Sequence
 from types import MappingProxyType
 
+from discreet.sql.dialects import clickhouse_moments as moments
 from discreet.sql.expressions.dialect import WIDE, Dialect, Kept
 from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.functions import calendar as cal
@@ -23,10 +24,6 @@ from discreet.sql.functions.portable import (
     case_pairs,
     format_template,
 )
-
-_SHIFT = 40_000_002
-"""Days, a multiple of 7, after which every moment is positive: division then rounds down."""
-_BEFORE = _SHIFT * cal.DAY
 
 
 def _quote(name: str) -> str:
@@ -224,124 +221,19 @@ _CODE_POINT = (
     f"WHEN {_byte(1)} < 240 THEN (({_byte(1)} - 224) * 64 + {_byte(2)} - 128) * 64 + {_byte(3)} - 128 "
     f"ELSE ((({_byte(1)} - 240) * 64 + {_byte(2)} - 128) * 64 + {_byte(3)} - 128) * 64 + {_byte(4)} - 128 END)"
 )
-_TRIMMED = "trimBoth({0})"
 _ROUNDED = (
-    f"(toInt128OrNull(extract({_TRIMMED}, {_braced(_text('^[+-]?([0-9]+)'))})) "
-    f"+ CASE WHEN match({_TRIMMED}, {_text('[.][5-9]')}) THEN 1 ELSE 0 END)"
+    f"(toInt128OrNull(extract({moments.TRIMMED}, {_braced(_text('^[+-]?([0-9]+)'))})) "
+    f"+ CASE WHEN match({moments.TRIMMED}, {_text('[.][5-9]')}) THEN 1 ELSE 0 END)"
 )
-_SIGNED = f"(CASE WHEN startsWith({_TRIMMED}, '-') THEN - {_ROUNDED} ELSE {_ROUNDED} END)"
-
-
-# Dates and moments -------------------------------------------------------------------------------------------
-
-
-def _native(x: str) -> str:
-    return f"CAST({x} AS Date32)"
-
-
-def _day(x: str) -> str:
-    """The day of a moment."""
-    return f"CAST(intDiv({x} + {_BEFORE}, {cal.DAY}) - {_SHIFT} AS Int32)"
-
-
-def _part(name: str, x: str) -> str:
-    return f"CAST({name}({_native(x)}) AS Int64)"
-
-
-def _month_of(day: str) -> str:
-    """Months since the year 0."""
-    return f"({_part('toYear', day)} * 12 + {_part('toMonth', day)} - 1)"
-
-
-def _first_of(month: str) -> str:
-    """The first day of a month, from 400 years before the year 0 on, by the calendar whose years begin in March."""
-    year, month_ = f"intDiv({month} + 4798, 12)", f"modulo({month} + 4798, 12)"
-    return (
-        f"({year} * 365 + intDiv({year}, 4) - intDiv({year}, 100) + intDiv({year}, 400) "
-        f"+ intDiv({month_} * 153 + 2, 5) - 865565)"
-    )
-
-
-def _positive(x: str, width: str) -> str:
-    """The remainder of a division that rounds down."""
-    return f"modulo(modulo({x}, {width}) + {width}, {width})"
-
-
-def _time(x: str) -> str:
-    return f"modulo({x} + {_BEFORE}, {cal.DAY})"
-
-
-def _months_later(x: str, month: str) -> str:
-    """A moment on its day of another month, or on the last day of that month where it has no such day."""
-    day = (
-        f"LEAST({_first_of(month)} + {_part('toDayOfMonth', _day(x))} - 1, {_first_of(f'({month} + 1)')} - 1)"
-    )
-    return f"({day} * {cal.DAY} + {_time(x)})"
-
-
-def _complete_months(n: int) -> str:
-    def whole(a: str, b: str) -> str:
-        between = f"{_month_of(_day(b))} - {_month_of(_day(a))}"
-        late = f"CASE WHEN {_months_later(a, _month_of(_day(b)))} > {b} THEN 1 ELSE 0 END"
-        return f"intDiv({between} - {late}, {n})"
-
-    return f"(CASE WHEN {{0}} <= {{1}} THEN {whole('{0}', '{1}')} ELSE - {whole('{1}', '{0}')} END)"
-
-
-_NAMES = {
-    "toDayOfWeek": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-    "toMonth": (
-        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-        "December",
-    ),
-}  # fmt: skip
-
-
-def _name(part: str, day: str, letters: int = 9) -> str:
-    table = "".join(name.ljust(9) for name in _NAMES[part])
-    return f"trimRight(substring('{table}', ({_part(part, day)} - 1) * 9 + 1, {letters}))"
-
-
-def _padded(number: str, digits: int) -> str:
-    return f"leftPad(toString({number}), {digits}, '0')"
-
-
-_HOUR = f"intDiv({_time('{0}')}, 3600000000)"
-_MINUTE = f"modulo(intDiv({_time('{0}')}, 60000000), 60)"
-_SECOND = f"modulo(intDiv({_time('{0}')}, 1000000), 60)"
-_DAY_OF = _day("{0}")
-_FORMATS = {
-    "Y": _padded(_part("toYear", _DAY_OF), 4), "y": _padded(f"modulo({_part('toYear', _DAY_OF)}, 100)", 2),
-    "m": _padded(_part("toMonth", _DAY_OF), 2), "b": _name("toMonth", _DAY_OF, 3), "B": _name("toMonth", _DAY_OF),
-    "d": _padded(_part("toDayOfMonth", _DAY_OF), 2), "j": _padded(_part("toDayOfYear", _DAY_OF), 3),
-    "a": _name("toDayOfWeek", _DAY_OF, 3), "A": _name("toDayOfWeek", _DAY_OF),
-    "u": f"toString({_part('toDayOfWeek', _DAY_OF)})", "w": f"toString(modulo({_part('toDayOfWeek', _DAY_OF)}, 7))",
-    "G": _padded(_part("toISOYear", _DAY_OF), 4), "V": _padded(_part("toISOWeek", _DAY_OF), 2),
-    "H": _padded(_HOUR, 2), "I": _padded(f"(modulo({_HOUR} + 11, 12) + 1)", 2),
-    "p": f"(CASE WHEN {_HOUR} < 12 THEN 'AM' WHEN {_HOUR} >= 12 THEN 'PM' END)",
-    "M": _padded(_MINUTE, 2), "S": _padded(_SECOND, 2),
-}  # fmt: skip
-_TEXT_DAY = f"CAST(toDate32OrNull(substring({_TRIMMED}, 1, 10)) AS Int32)"
-
-
-def _digits(first: int, size: int) -> str:
-    return f"toInt64OrZero(substring({_TRIMMED}, {first}, {size}))"
-
-
-_TEXT_MOMENT = (
-    f"(CAST({_TEXT_DAY} AS Int64) * {cal.DAY} + (({_digits(12, 2)} * 60 + {_digits(15, 2)}) * 60 + {_digits(18, 2)}) * 1000000 "
-    f"+ toInt64OrZero(rightPad(substring({_TRIMMED}, 21, 6), 6, '0')))"
-)
-_YEARS = {"d": (cal.day_number(1, 1, 1), cal.day_number(9999, 12, 31))}
-_YEARS["s"] = (_YEARS["d"][0] * cal.DAY, (_YEARS["d"][1] + 1) * cal.DAY - 1)
+_SIGNED = f"(CASE WHEN startsWith({moments.TRIMMED}, '-') THEN - {_ROUNDED} ELSE {_ROUNDED} END)"
 
 
 def _functions() -> dict[str, dict[str, str]]:
     """Name of a function -> letters of its arguments, or nothing for all its lines -> template."""
     quotient = "({0} / NULLIF({1}, 0))"
-    month, other = _month_of(_day("{0}")), _month_of(_day("{1}"))
-    next_month = f"({_month_of('{0}')} + 1)"
-    bucket = f"({other} - {_positive(f'({other} - 24000)', '{0}')})"
+    month, other = moments.month_of(moments.day("{0}")), moments.month_of(moments.day("{1}"))
+    next_month = f"({moments.month_of('{0}')} + 1)"
+    bucket = f"({other} - {moments.positive(f'({other} - 24000)', '{0}')})"
     out: dict[str, dict[str, str]] = {
         "scan": {"f": "(CASE WHEN {0} = {0} THEN CAST({0} AS DOUBLE) END)"},
         "one_zero": {"": "(CASE WHEN {0} = {0} THEN {0} + CAST(0 AS DOUBLE) END)"},
@@ -370,51 +262,51 @@ def _functions() -> dict[str, dict[str, str]]:
         "position": {"": "CAST(positionUTF8({0}, {1}) AS Int64)"}, "ascii": {"": _CODE_POINT},
         "cut": {"": "leftUTF8({0}, 4096)"},
         # Dates
-        "in_years": {k: f"(CASE WHEN {{0}} BETWEEN {lo} AND {hi} THEN {{0}} END)" for k, (lo, hi) in _YEARS.items()},
-        **{name: {"": _part(function, "{0}")} for name, function in {
+        "in_years": {k: f"(CASE WHEN {{0}} BETWEEN {lo} AND {hi} THEN {{0}} END)" for k, (lo, hi) in moments.YEARS.items()},
+        **{name: {"": moments.part(function, "{0}")} for name, function in {
             "year": "toYear", "month": "toMonth", "day": "toDayOfMonth", "quarter": "toQuarter", "week": "toISOWeek",
             "isoyear": "toISOYear", "isodow": "toDayOfWeek", "dayofyear": "toDayOfYear"}.items()},
-        "dayofweek": {"": f"modulo({_part('toDayOfWeek', '{0}')}, 7)"},
-        "decade": {"": f"intDiv({_part('toYear', '{0}')}, 10)"}, "century": {"": f"intDiv({_part('toYear', '{0}')} + 99, 100)"},
-        "hour": {"": _HOUR}, "minute": {"": _MINUTE}, "second": {"": _SECOND},
+        "dayofweek": {"": f"modulo({moments.part('toDayOfWeek', '{0}')}, 7)"},
+        "decade": {"": f"intDiv({moments.part('toYear', '{0}')}, 10)"}, "century": {"": f"intDiv({moments.part('toYear', '{0}')} + 99, 100)"},
+        "hour": {"": moments.HOUR}, "minute": {"": moments.MINUTE}, "second": {"": moments.SECOND},
         "epoch": {"": "(CAST({0} AS DOUBLE) / 1000000)"},
-        "epoch_ms": {"": f"(intDiv({{0}} + {_BEFORE}, 1000) - {_BEFORE // 1000})"},
-        "dayname": {"": _name("toDayOfWeek", "{0}")}, "monthname": {"": _name("toMonth", "{0}")},
+        "epoch_ms": {"": f"(intDiv({{0}} + {moments.BEFORE}, 1000) - {moments.BEFORE // 1000})"},
+        "dayname": {"": moments.name("toDayOfWeek", "{0}")}, "monthname": {"": moments.name("toMonth", "{0}")},
         "days_between": {"": "CAST({0} - {1} AS Int64)"},
-        "last_day": {"": f"CAST({_first_of(next_month)} - 1 AS Int32)"},
+        "last_day": {"": f"CAST({moments.first_of(next_month)} - 1 AS Int32)"},
         "add_days": {"": "CAST({0} + CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS Int32)"},
         "sub_days": {"": "CAST({0} - CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS Int32)"},
-        "add_months": {"": _months_later("{0}", f"({month} + {{1}})")}, "add_micros": {"": "({0} + {1})"},
-        "bucket_of_months": {"": f"({_first_of(bucket)} * {cal.DAY})"},
-        "bucket_of_micros": {"": f"({{1}} - {_positive('({1} - 946857600000000)', '{0}')})"},
+        "add_months": {"": moments.months_later("{0}", f"({month} + {{1}})")}, "add_micros": {"": "({0} + {1})"},
+        "bucket_of_months": {"": f"({moments.first_of(bucket)} * {cal.DAY})"},
+        "bucket_of_micros": {"": f"({{1}} - {moments.positive('({1} - 946857600000000)', '{0}')})"},
         "make_date": {"": "(CASE WHEN {0} BETWEEN 1 AND 9999 AND {1} BETWEEN 1 AND 12 AND {2} >= 1 AND "
-                          f"{{2}} <= {_first_of('({0} * 12 + {1})')} - {_first_of('({0} * 12 + {1} - 1)')} "
-                          f"THEN CAST({_first_of('({0} * 12 + {1} - 1)')} + {{2}} - 1 AS Int32) END)"},
+                          f"{{2}} <= {moments.first_of('({0} * 12 + {1})')} - {moments.first_of('({0} * 12 + {1} - 1)')} "
+                          f"THEN CAST({moments.first_of('({0} * 12 + {1} - 1)')} + {{2}} - 1 AS Int32) END)"},
         # Casts
         "to_integer": {
             "f": _whole("roundBankers({0})"),
             "t": f"(CASE WHEN match({{0}}, {_pattern(INTEGER_TEXT)}) THEN accurateCastOrNull({_SIGNED}, 'Int64') END)",
         },
-        "to_float": {"t": f"(CASE WHEN match({{0}}, {_pattern(FLOAT_TEXT)}) AND abs(toFloat64OrNull({_TRIMMED})) < {INFINITY} "
-                          f"THEN toFloat64OrNull({_TRIMMED}) + 0 END)"},
-        "to_text": {"d": f"toString({_native('{0}')})"},
+        "to_float": {"t": f"(CASE WHEN match({{0}}, {_pattern(FLOAT_TEXT)}) AND abs(toFloat64OrNull({moments.TRIMMED})) < {INFINITY} "
+                          f"THEN toFloat64OrNull({moments.TRIMMED}) + 0 END)"},
+        "to_text": {"d": f"toString({moments.native('{0}')})"},
         "to_timestamp": {"d": f"(CAST({{0}} AS Int64) * {cal.DAY})",
-                         "t": f"(CASE WHEN match({{0}}, {_pattern(TIMESTAMP_TEXT)}) THEN {_TEXT_MOMENT} END)"},
-        "to_date": {"s": _day("{0}"), "t": f"(CASE WHEN match({{0}}, {_pattern(DATE_TEXT)}) THEN {_TEXT_DAY} END)"},
+                         "t": f"(CASE WHEN match({{0}}, {_pattern(TIMESTAMP_TEXT)}) THEN {moments.TEXT_MOMENT} END)"},
+        "to_date": {"s": moments.day("{0}"), "t": f"(CASE WHEN match({{0}}, {_pattern(DATE_TEXT)}) THEN {moments.TEXT_DAY} END)"},
     }  # fmt: skip
     for unit in cal.UNITS:
         if unit in cal.MONTHS:
             n = cal.MONTHS[unit]
-            months = [_month_of(_day(f"{{{at}}}")) for at in (0, 1)]
+            months = [moments.month_of(moments.day(f"{{{at}}}")) for at in (0, 1)]
             out[f"date_trunc_{unit}"] = {
-                "": f"({_first_of(f'({month} - modulo({month}, {n}))')} * {cal.DAY})"
+                "": f"({moments.first_of(f'({month} - modulo({month}, {n}))')} * {cal.DAY})"
             }
             out[f"date_diff_{unit}"] = {"": f"(intDiv({months[1]}, {n}) - intDiv({months[0]}, {n}))"}
-            out[f"date_sub_{unit}"] = {"": _complete_months(n)}
+            out[f"date_sub_{unit}"] = {"": moments.complete_months(n)}
             continue
         width = 7 * cal.DAY if unit == "week" else cal.CLOCK[unit]
         # Weeks begin on Monday, and 1970-01-05 was one.
-        moved = _BEFORE - (4 * cal.DAY if unit == "week" else 0)
+        moved = moments.BEFORE - (4 * cal.DAY if unit == "week" else 0)
         out[f"date_trunc_{unit}"] = {"": f"({{0}} - modulo({{0}} + {moved}, {width}))"}
         out[f"date_diff_{unit}"] = {
             "": f"(intDiv({{1}} + {moved}, {width}) - intDiv({{0}} + {moved}, {width}))"
@@ -448,7 +340,7 @@ CLICKHOUSE = Dialect(
         "regexp_matches": _regexp, "trim": _trim, "ltrim": _trim, "rtrim": _trim, "in": _among,
         "round_to": _places, "trunc_to": _places,
         "concat_ws": lambda call: f"arrayStringConcat([{', '.join(f'{{{at}}}' for at in range(1, len(call.args)))}], {{0}})",
-        "strftime": format_template(_FORMATS, _text),
+        "strftime": format_template(moments.FORMATS, _text),
     }),
     furthest=2_000_000_000,
     aggregate=_aggregate,
