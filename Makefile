@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip install --quiet
 # One for each core; each starts a PostgreSQL of its own, and one of them a Spark, see tests/conftest.py.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help demo test test-deep lint types bench bench-peers corpus docs clean
+.PHONY: help demo clickhouse test test-deep lint types bench bench-peers corpus docs clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -27,12 +27,18 @@ $(VENV)/dev: $(VENV)/made pyproject.toml constraints.txt
 	$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/run
 
+$(VENV)/clickhouse: $(VENV)/dev
+	$(PIP) -e '.[clickhouse]'
+	@touch $@
+
 $(VENV)/bench: $(VENV)/dev
 	$(PIP) -e '.[bench]'
 	@touch $@
 
 demo: $(VENV)/run  ## private answers on invented hospital visits
 	@$(BIN)/discreet demo
+
+clickhouse: $(VENV)/clickhouse  ## the embedded ClickHouse, 600 MB, without which its tests are skipped
 
 test: lint  ## lint, types, import contracts and every test
 	$(BIN)/python -m pytest -n $(WORKERS)

@@ -1,4 +1,4 @@
-"""A hundred million rows in bounded memory: Spark, and DuckDB on the same files, beside the same aggregate by hand.
+"""A hundred million rows in bounded memory: Spark, DuckDB and ClickHouse, beside the same aggregate by hand.
 
     python -m benchmarks scale                             # some ten minutes, and some 10 GB of disk while it runs
     DISCREET_ROWS=10000000 python -m benchmarks scale      # a tenth of them
@@ -16,6 +16,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ def lines() -> Iterator[Line]:
         few = generate(Path(folder), min(ROWS, FILE_ROWS) // 10, name="few")
         yield from of_duckdb(data, Path(folder))
         yield from of_spark(data, few, Path(folder))
+        yield from of_clickhouse(data, Path(folder))
 
 
 def generate(folder: Path, rows: int, groups: int = 100, name: str = "many") -> Path:
@@ -163,6 +165,29 @@ def of_duckdb(data: Path, folder: Path) -> Iterator[Line]:
     else:
         yield from _beside("DuckDB", ours, least, plain)
     yield _memory("DuckDB, with Python", peak)
+
+
+def of_clickhouse(data: Path, folder: Path) -> Iterator[Line]:
+    """The embedded ClickHouse, on a table of its own with the same rows; its memory is not bounded here."""
+    from chdb import session
+
+    opened: Any = session.Session
+    clickhouse = opened(str(folder / "clickhouse"))
+    clickhouse.query(
+        "CREATE TABLE default.visits (g Int32, x Float64, u Int64) ENGINE = MergeTree ORDER BY tuple()"
+    )
+    clickhouse.query(f"INSERT INTO default.visits SELECT g, x, u FROM file('{data}/*.parquet', Parquet)")
+    try:
+        by_hand = WINDOW.replace("xxhash64(", "cityHash64(")
+        asks: list[Ask] = [asker(clickhouse, "u", folder)]
+        asks += [
+            partial(clickhouse.query, sql.replace("FROM visits", "FROM default.visits"))
+            for sql in (by_hand, QUESTION)
+        ]
+        once(asks[-1])
+        yield from _beside("ClickHouse", *turns(asks, 1 if ROWS > 2 * FILE_ROWS else 3))
+    finally:
+        clickhouse.close()
 
 
 def _beside(engine: str, ours: float, window: float, plain: float) -> Iterator[Line]:

@@ -1,4 +1,7 @@
-"""A real PostgreSQL server and a real Spark session, one of each for a test process, with the tables of the corpus."""
+"""A real PostgreSQL server, a real Spark session and an embedded ClickHouse.
+
+A test process has one of each, with the tables of the corpus.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -98,3 +102,35 @@ def spark() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return builder.getOrCreate()
+
+
+CLICKHOUSE = {
+    pa.int64(): "Int64", pa.int32(): "Int32", pa.float64(): "Float64", pa.string(): "String", pa.bool_(): "Bool",
+    pa.date32(): "Date32", pa.timestamp("us"): "DateTime64(6, 'UTC')",
+}  # fmt: skip
+
+
+@cache
+def clickhouse() -> Any:
+    """A session of the embedded ClickHouse, of which a process has one."""
+    if importlib.util.find_spec("chdb") is None:
+        _missing("chdb is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from chdb import session
+
+        opened: Any = session.Session
+        return opened(tempfile.mkdtemp(prefix="discreet-ch-"))
+
+
+def load_clickhouse(database: str, tables: Mapping[str, pa.Table], engine: str = "Memory") -> None:
+    """Copy tables into a new database of the embedded ClickHouse."""
+    session = clickhouse()
+    session.query(f"DROP DATABASE IF EXISTS {database}")
+    session.query(f"CREATE DATABASE {database}")
+    for name, table in tables.items():
+        columns = ", ".join(f"`{field.name}` Nullable({CLICKHOUSE[field.type]})" for field in table.schema)
+        session.query(f"CREATE TABLE {database}.{name} ({columns}) ENGINE = {engine}")
+        with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+            parquet.write_table(table, file.name)
+            session.query(f"INSERT INTO {database}.{name} SELECT * FROM file('{file.name}', Parquet)")

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 import discreet as dp
-from discreet.engines.connection import quote
+from discreet.engines.duckdb.connection import quote
 from discreet.errors import PolicyError
 
 HERE = Path(__file__).parent

@@ -15,8 +15,7 @@ from tests import inside
 from tests.sql import units
 
 import discreet as dp
-from discreet.engines import attach
-from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.duckdb import DuckDBEngine, attach
 from discreet.engines.sources import open_source
 from discreet.errors import PolicyError, QueryRefused, SourceError
 

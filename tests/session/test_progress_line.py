@@ -52,14 +52,14 @@ def test_the_fault_without_widgets_is_that_of_duckdb() -> None:
     """Planted: what was set before without a look, and still cannot be set there."""
     with kernel() as one:
         one.run(WITHOUT_WIDGETS)
-        one.run("import duckdb; from discreet.engines import connection")
+        one.run("import duckdb; from discreet.engines.duckdb import connection")
         shown = one.run("connection.connect().execute('SET enable_progress_bar = false')")
     assert "ipywidgets" in shown.traceback
 
 
 def test_duckdb_shows_no_bar_of_its_own(opened: Kernel) -> None:
     shown = opened.run("""
-from discreet.engines.connection import connect, make_total
+from discreet.engines.duckdb.connection import connect, make_total
 import duckdb
 guest = duckdb.connect()
 make_total(guest)

@@ -12,10 +12,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.connection import connect, make_total
+from discreet.engines.duckdb.connection import connect, make_total
 from discreet.engines.schema import Type
 from discreet.sql.algebra.catalog import scan_of
 from discreet.sql.algebra.keys import arrow_type
+from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Expression, leaves, spell
 from discreet.sql.expressions.span import BOOLEANS, Span, number
 
@@ -85,7 +86,7 @@ def evaluate(expression: Expression) -> pa.ChunkedArray:
     data = {name: array(c.type, [row[at] for row in rows]) for at, (name, c) in enumerate(columns.items())}
     connection().register("worst", pa.table(data or {"one": [1]}))
     try:
-        sql = f"SELECT {spell(expression, 'duckdb')} AS v FROM worst"
+        sql = f"SELECT {spell(expression, DUCKDB)} AS v FROM worst"
         return connection().sql(sql).to_arrow_table().column("v")
     finally:
         connection().unregister("worst")

@@ -23,14 +23,14 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from discreet import far
-from discreet.engines.connection import connect, make_total
+from discreet.engines.duckdb.connection import connect, make_total
 from discreet.engines.schema import ColumnSchema, Type
 from discreet.errors import QueryRefused
 from discreet.mechanisms.numeric import threshold
 from discreet.policy import Policy
 from discreet.sql.algebra import keys
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.lower import contribution_bounding as bounding
+from discreet.sql.dialects import duckdb as bounding
 from discreet.sql.lower.compile import compile_discovery
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures import quantile_tree as quantiles

@@ -29,7 +29,7 @@ from discreet.mechanisms.numeric import threshold
 from discreet.policy import Policy
 from discreet.session.session import Session
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.lower import contribution_bounding as kept
+from discreet.sql.dialects import duckdb as kept
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import Limits, plan
 

@@ -19,16 +19,17 @@ from tests.sql.equal_pairs import PAIRS, Pair, groups, lacking, load
 from tests.sql.harness import no_noise
 
 import discreet as dp
-from discreet.engines import duckdb as duckdb_engine
-from discreet.engines import postgres_tables, spark
-from discreet.engines.connection import quote
+from discreet.engines.duckdb import engine as duckdb_engine
+from discreet.engines.duckdb.connection import quote
+from discreet.engines.postgres import tables as postgres_tables
 from discreet.engines.schema import Type
+from discreet.engines.spark import engine as spark
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import catalog, keys
+from discreet.sql.dialects.duckdb import DUCKDB, MANY
 from discreet.sql.expressions.canonical import distinct
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import relation_sql
-from discreet.sql.lower.contribution_bounding import MANY
 from discreet.sql.lower.run import exact_integers
 
 UNITS = 6
@@ -196,7 +197,7 @@ def signs() -> set[str]:
             for units in [*WITHIN, *SIGNED, "SELECT id, x FROM t", "SELECT id, -x AS x FROM t"]:
                 question = f"SELECT COUNT(x) AS n FROM ({units}) AS u"
                 relation = inside.plan_of(session, question, Fraction(1)).releases[0].parts[0].rows.relation
-                sql = relation_sql.to_sql(relation, {"x"}, "duckdb")
+                sql = relation_sql.to_sql(relation, {"x"}, DUCKDB)
                 found = inside.engine_of(session)._connection.execute(f"SELECT x FROM ({sql}) AS r")  # type: ignore[attr-defined]
                 out |= {_bits(value) for value in found.fetchnumpy()["x"].tolist()}
     return out
@@ -331,7 +332,7 @@ def test_a_view_of_postgresql_that_keeps_the_type_is_caught(monkeypatch: pytest.
         return quote(name), column(name, kind, *rest)[1]
 
     monkeypatch.setattr(postgres_tables, "_column", kept)
-    monkeypatch.setitem(catalog._SCAN, Type.TEXT, {"": "{0}"})  # which casts to text once more
+    monkeypatch.setitem(catalog._SCAN, Type.TEXT, "{0}")  # which casts to text once more
     pair = next(pair for pair in given("postgres") if pair.kind == "pairs.citext")
     assert problems(pair, ROW)
 
@@ -360,7 +361,7 @@ def test_a_view_of_spark_that_keeps_a_collation_is_caught(monkeypatch: pytest.Mo
     monkeypatch.setattr(
         spark.SparkEngine, "probe", lambda *_: True
     )  # it would refuse to compare collated keys
-    monkeypatch.setitem(catalog._SCAN, Type.TEXT, {"": "{0}"})  # which casts to text once more
+    monkeypatch.setitem(catalog._SCAN, Type.TEXT, "{0}")  # which casts to text once more
     pair = next(pair for pair in given("spark") if "UTF8_LCASE" in pair.kind)
     tables = [[(at, at == 0) for at in range(UNITS)], [(at, False) for at in range(UNITS)]]
     assert _spark(pair, PLAIN, ROW, tables)

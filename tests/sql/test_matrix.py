@@ -21,16 +21,18 @@ from tests.sql import matrix, matrix_reads, units
 from tests.sql.matrix import Case, Mode, Tally, faults
 from tests.sql.matrix_tables import CHOSEN, TYPES, kinds, wide
 
-from discreet.engines.copies import Copies
+from discreet.engines.duckdb.copies import Copies
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog
 from discreet.sql.analyze import joins, private_select, scopes
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.units import aggregates as unit_aggregates
+from discreet.sql.dialects import duckdb as of_duckdb
+from discreet.sql.dialects import packed_rows
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
-from discreet.sql.lower import packed_rows, relation_sql
+from discreet.sql.lower import relation_sql
 from discreet.sql.plan.plan import Discovery, ScopePlan
 
 DEFAULT = {"duckdb": 120, "postgres": 100, "spark": 3}
@@ -65,7 +67,12 @@ def test_every_type_stands_in_every_role(dialect: str) -> None:
             assert {kind for c, kind in wide(dialect, True).columns.items()} == asked
         assert asked == wanted
     modes = {case.mode for case in listed}
-    for rows, groups in [(kept.MANY, None), (kept.MANY + 1, None), (3, kept.MANY), (3, kept.MANY + 1)]:
+    for rows, groups in [
+        (of_duckdb.MANY, None),
+        (of_duckdb.MANY + 1, None),
+        (3, of_duckdb.MANY),
+        (3, of_duckdb.MANY + 1),
+    ]:
         assert any((mode.max_rows, mode.max_groups) == (rows, groups) for mode in modes)
 
 
@@ -76,7 +83,7 @@ def narrow() -> Any:
     """A column is read in its own type, where arithmetic overflows."""
     stack = ExitStack()
     for read in (catalog._READ, catalog._SCAN):
-        stack.enter_context(mock.patch.dict(read, {Type.INTEGER: {"": "{0}"}}))
+        stack.enter_context(mock.patch.dict(read, {Type.INTEGER: "{0}"}))
     return stack
 
 
@@ -97,7 +104,7 @@ def hashed() -> Any:
     """A type that has no hash is grouped: neither the refusal nor the read that leaves TRUE or NULL of it is there."""
     stack = ExitStack()
     stack.enter_context(mock.patch.object(Binder, "bind", lambda self, node: self._read(node)))
-    stack.enter_context(mock.patch.dict(catalog._SCAN, {Type.OTHER: {"": "{0}"}}))
+    stack.enter_context(mock.patch.dict(catalog._SCAN, {Type.OTHER: "{0}"}))
     return stack
 
 
@@ -123,7 +130,7 @@ def one_too_many() -> Any:
     real = kept.kept_sql
 
     def written(rows: str, keep: str, names: Any, most: int, *rest: Any) -> str:
-        return real(rows, keep, names, most + (most > kept.MANY), *rest)
+        return real(rows, keep, names, most + (most > of_duckdb.MANY), *rest)
 
     return mock.patch.object(compiling, "kept_sql", written)
 
@@ -135,7 +142,7 @@ def forgotten() -> Any:
     def unpack(names: Any, spans: Any, packed: str) -> str:
         return real(names, spans, packed).replace("NULLIF(", f"{10**6} * NULLIF(")
 
-    return mock.patch.object(kept, "unpack", unpack)
+    return mock.patch.object(of_duckdb, "unpack", unpack)
 
 
 def every_slice() -> Any:
@@ -187,7 +194,7 @@ FAULTS: dict[str, Fault] = {
     "overflow, median": (narrow, "duckdb", "value", "TINYINT", Mode("row"), AVERAGE.replace("AVG", "MEDIAN"), "narrow"),
     "overflow, float8": (largest, "postgres", "value", "float8", Mode("u", 3), PER_UNIT, "huge"),
     "spelling, double": (as_met, "duckdb", "key", "DOUBLE", Mode("row"), FIRST_KEY),
-    "spelling, double, sorted": (as_met, "duckdb", "key", "DOUBLE", Mode("u", kept.MANY + 1), FIRST_KEY),
+    "spelling, double, sorted": (as_met, "duckdb", "key", "DOUBLE", Mode("u", of_duckdb.MANY + 1), FIRST_KEY),
     "spelling, float8": (as_met, "postgres", "key", "float8", Mode("row"), FIRST_KEY),
     "unit, ubigint": (units.lossy, "duckdb", "unit", "UBIGINT", Mode("id", 1), BY_NUMBER),
     "unit, hugeint": (units.lossy, "duckdb", "unit", "HUGEINT", Mode("id", 1), BY_NUMBER),

@@ -20,7 +20,7 @@ from tests.sql import harness
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.analyze import join_multiplicity
-from discreet.sql.expressions.dialect import quote
+from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.expressions.expression import spell
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
@@ -60,7 +60,7 @@ def test_integers_do_not_depend_on_the_physical_order(shard: int) -> None:
     check()
 
 
-def _no_clamp(measure: measures.Measure, dialect: str) -> str:
+def _no_clamp(measure: measures.Measure, dialect: Dialect) -> str:
     """A clamp dropped: the integer of a value outside its bounds lies outside [0, R]."""
     assert measure.argument is not None
     assert measure.grid is not None
@@ -99,7 +99,7 @@ def _counted_twice(leaves: Any, shape: count_tree.Shape) -> Any:
 _group_items = moments.Joint.group_items
 
 
-def _no_remainder(measure: moments.Joint, name: str, dialect: str) -> list[str]:
+def _no_remainder(measure: moments.Joint, name: str, dialect: Dialect) -> list[str]:
     """The remainder of a pair forgets to leave out what the other entries hold."""
     first, *rest = _group_items(measure, name, dialect)
     return [first.partition(" - COALESCE")[0], *rest]

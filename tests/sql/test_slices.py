@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines import duckdb as engines
-from discreet.engines.connection import connect
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.duckdb import engine as engines
+from discreet.engines.duckdb.connection import connect
 from discreet.sql.conformance import tables
 from discreet.sql.conformance.check import SALT, Case, cases
 from discreet.sql.expressions.dialect import SATURATE

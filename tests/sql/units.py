@@ -21,6 +21,7 @@ from discreet.policy import Policy
 from discreet.session.session import Session
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.lower import relation_sql
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures.measure import columns
@@ -137,7 +138,7 @@ def lossy() -> Any:
     """The planted fault: the unit is what queries see of its column."""
     plain = relation_sql._WRITERS[rel.Scan]
 
-    def scan(relation: Any, needed: set[str], dialect: str) -> str:
+    def scan(relation: Any, needed: set[str], dialect: Dialect) -> str:
         unit = relation.table.unit
         if unit is None or unit.identity is None:
             return str(plain(relation, needed, dialect))

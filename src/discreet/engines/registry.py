@@ -28,6 +28,10 @@ BUILT_IN = {
         ("postgresql", "postgres", "psycopg", "sqlalchemy"), "discreet.engines.postgres:PostgresEngine"
     ),
     **dict.fromkeys(("spark", "pyspark"), "discreet.engines.spark:SparkEngine"),
+    **dict.fromkeys(
+        ("clickhouse", "clickhouses", "clickhouse_connect", "chdb"),
+        "discreet.engines.clickhouse:ClickHouseEngine",
+    ),
     "ibis": "discreet.engines.ibis:IbisEngine",
 }
 """Scheme of a url, or package of an object -> the engine."""

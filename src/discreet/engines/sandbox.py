@@ -17,7 +17,7 @@ from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from discreet.engines.connection import connect, seal
+from discreet.engines.duckdb.connection import connect, seal
 from discreet.errors import PostProcessingError
 
 if TYPE_CHECKING:

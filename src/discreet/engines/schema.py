@@ -15,7 +15,8 @@ class Type(enum.Enum):
 
     INTEGER is whatever fits a signed 64-bit integer. Wider integers and decimals count as FLOAT; enums and
     UUIDs as TEXT; every timestamp as TIMESTAMP, in UTC. OTHER (lists, structs, blobs, times) is opaque: a
-    private query can count it and test it for NULL. `abilities` lists the types of each engine.
+    private query can count it and test it for NULL. the
+    `capabilities` of each engine list its types.
     """
 
     INTEGER = "INTEGER"

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from discreet.engines.connection import connect, literal, quote, seal
+from discreet.engines.duckdb.connection import connect, literal, quote, seal
 from discreet.errors import PostProcessingError
 
 if TYPE_CHECKING:

@@ -7,14 +7,9 @@ taken from the source itself, and a column of such a name can be neither declare
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from discreet.engines.connection import literal
 from discreet.errors import SourceError
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 def see_no_twins(table: str, names: Iterable[str]) -> None:
@@ -54,33 +49,3 @@ def folded(names: Iterable[str]) -> frozenset[str]:
         ['id']
     """
     return frozenset(name for name, many in Counter(each.lower() for each in names).items() if many > 1)
-
-
-def of_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> frozenset[str]:
-    """Those of Parquet files, from metadata alone; a file that cannot be read is found elsewhere."""
-    import duckdb
-
-    listed = ", ".join(map(literal, paths))
-    try:
-        rows = connection.execute(
-            f"SELECT file_name, name, coalesce(num_children, 0) FROM parquet_schema([{listed}])"
-        ).fetchall()
-    except duckdb.Error:
-        rows = []
-    files: dict[str, list[tuple[str, int]]] = {}
-    for file, name, children in rows:
-        files.setdefault(file, []).append((name, children))
-    return frozenset().union(*(folded(_top(nodes)) for nodes in files.values()))
-
-
-def _top(nodes: Sequence[tuple[str, int]]) -> list[str]:
-    """The names of the columns among the nodes of a schema, which stand in order: each before its parts."""
-    names: list[str] = []
-    inside = 0
-    for name, children in nodes[1:]:
-        if inside:
-            inside -= 1
-        else:
-            names.append(name)
-        inside += children
-    return names

@@ -24,6 +24,8 @@ from discreet.engines.schema import Type
 from discreet.sql.algebra import disjoint
 from discreet.sql.algebra.disjoint import exclude, holds, present
 from discreet.sql.analyze.special_forms import expression_binder
+from discreet.sql.dialects.duckdb import DUCKDB
+from discreet.sql.dialects.postgres import POSTGRES
 from discreet.sql.expressions.expression import Column, Expression, spell
 from discreet.sql.expressions.span import BOOLEANS, Span
 
@@ -130,7 +132,7 @@ def seen(group: str) -> tuple[list[tuple[str, str, bool]], np.ndarray[Any, Any]]
     sql = []
     for text, how, nonzero in texts:
         bound = bind(text)
-        spelled = spell(bound, "duckdb")
+        spelled = spell(bound, DUCKDB)
         if how == "present":
             zero = spelled if bound.type is Type.BOOLEAN else f"{spelled} <> 0"
             spelled = f"({spelled} IS NOT NULL AND {zero})" if nonzero else f"({spelled} IS NOT NULL)"
@@ -220,7 +222,7 @@ def test_postgresql_agrees_on_every_pair(group: str) -> None:
     url = servers.postgres()
     servers.load(url, "disjoint", {"rows": rows()})
     texts = TEXTS[group]
-    sql = [spell(bind(text), "postgres") for text in texts]
+    sql = [spell(bind(text), POSTGRES) for text in texts]
     with psycopg.connect(url) as client:
         client.execute("SET search_path TO disjoint")
         met: Any = np.concatenate([

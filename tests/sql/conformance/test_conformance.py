@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 from unittest import mock
@@ -16,13 +17,19 @@ import pytest
 from tests import servers
 from tests.depth import DEEP
 
+from discreet.engines.clickhouse import ClickHouseEngine
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Engine
 from discreet.engines.postgres import PostgresEngine
 from discreet.engines.spark import SparkEngine
 from discreet.sql import conformance
 from discreet.sql import functions as fn
+from discreet.sql.dialects import named
+from discreet.sql.dialects.postgres import POSTGRES
+from discreet.sql.expressions.dialect import Dialect
+from discreet.sql.expressions.expression import LETTERS
 from discreet.sql.functions.table import Rule, define
+from discreet.sql.lower import compile as compiling
 from discreet.sql.lower.run import exact_integers
 
 checking = importlib.import_module("discreet.sql.conformance.check")
@@ -31,6 +38,13 @@ _catalog, cases = checking._catalog, checking.cases
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 EVERY = 1 if DEEP else 3
 """Spark takes a third of a second for the least question; a deep run asks all of them."""
+CLICKHOUSE = {
+    "functions": EVERY,
+    "questions by u, 3": EVERY,
+    "questions by row, None": 3 * EVERY,
+    "questions by u, 100": EVERY,
+}
+"""Half a minute's worth; a deep run asks all."""
 SPARK = {
     "functions": (1, 6),
     "questions by u, 3": (EVERY, 2),
@@ -60,6 +74,14 @@ def spark() -> Engine:
     session = servers.spark()
     frames = [(name, session.createDataFrame(table)) for name, table in conformance.tables().items()]
     return SparkEngine.open_all(frames)
+
+
+@cache
+def clickhouse() -> Engine:
+    servers.load_clickhouse("corpus", conformance.tables())
+    return ClickHouseEngine.open_all(
+        [(f"corpus.{name}", servers.clickhouse()) for name in conformance.tables()]
+    )
 
 
 def test_the_corpus_is_large_and_leaves_no_function_out() -> None:
@@ -110,6 +132,11 @@ def test_the_tests_of_spark_ask_every_function() -> None:
     assert sorted(case.names for case in asked) == sorted(case.names for case in cases("functions"))
 
 
+@pytest.mark.parametrize("part", CLICKHOUSE)
+def test_clickhouse(part: str) -> None:
+    assert conformance.check(clickhouse(), [part], CLICKHOUSE[part]) == []
+
+
 def test_duckdb_from_a_file_of_its_own() -> None:
     engine = DuckDBEngine.open(conformance.tables())
     assert conformance.check(engine, ["questions by u, 3"]) == []
@@ -126,9 +153,9 @@ def test_duckdb_from_a_file_of_its_own() -> None:
     ],
 )  # fmt: skip
 def test_a_spelling_with_another_meaning_is_found(name: str, at: int, template: str) -> None:
-    spelling = fn.TABLE[name][at].spelling
-    assert isinstance(spelling, dict)
-    with mock.patch.dict(spelling, {"postgres": template}):
+    letters = "".join(LETTERS[kind] for kind in fn.TABLE[name][at].takes)
+    own = {**POSTGRES.functions, name: {**POSTGRES.functions.get(name, {}), letters: template}}
+    with mock.patch.object(compiling, "named", planted(replace(POSTGRES, functions=own))):
         cases.cache_clear()
         try:
             chosen = [
@@ -138,6 +165,10 @@ def test_a_spelling_with_another_meaning_is_found(name: str, at: int, template: 
         finally:
             cases.cache_clear()
     assert any(question.startswith(f"{name},") for question in found)
+
+
+def planted(fault: Dialect) -> Callable[[str], Dialect]:
+    return lambda name: fault if name == fault.name else named(name)
 
 
 def _problems(case: Any) -> Any:

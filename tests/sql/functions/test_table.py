@@ -23,6 +23,7 @@ from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.algebra.keys import public_values
 from discreet.sql.analyze.special_forms import expression_binder
+from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Column, Expression, Literal, spell
 from discreet.sql.expressions.span import BOOLEANS, Span, number, of_values
 from discreet.sql.functions import calendar as cal
@@ -76,7 +77,7 @@ def run(sql: str) -> list[Any]:
 
 
 def given_by(text: str) -> list[Any]:
-    return run(spell(bind(text), "duckdb"))
+    return run(spell(bind(text), DUCKDB))
 
 
 UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second", "decade"]
@@ -214,7 +215,7 @@ def test_no_cut_moment_is_missed(text: str, first: dt.datetime, width: int, data
     node = sqlglot.parse_one(text, read="duckdb")
     expression = expression_binder(text, lambda _: column).bind(node)
     connection().register("moments", pa.table({"x": pa.array(places, pa.timestamp("us"))}))
-    sql = f"SELECT DISTINCT {spell(expression, 'duckdb')} AS v FROM moments"
+    sql = f"SELECT DISTINCT {spell(expression, DUCKDB)} AS v FROM moments"
     seen = connection().sql(sql).to_arrow_table().column("v").to_pylist()
     assert set(seen) <= set(public_values(expression) or ())
 
@@ -321,7 +322,7 @@ def test_every_line_says_how_it_is_written_and_every_literal_has_examples() -> N
 def test_texts_cannot_grow_without_limit() -> None:
     """Forty doublings of one character would not fit into any memory; here they stay in it, and short."""
     grown: Expression = Column("t", Type.TEXT, Span())
-    sql = spell(fn.call("concat", grown, grown) or grown, "duckdb")
+    sql = spell(fn.call("concat", grown, grown) or grown, DUCKDB)
     inner = "SELECT 'x' AS t"
     for _ in range(40):
         inner = f"SELECT {sql} AS t FROM ({inner})"

@@ -16,19 +16,20 @@ from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys, public_groups, trial
 from discreet.sql.analyze import join_multiplicity
 from discreet.sql.analyze.units import aggregates as unit_aggregates
+from discreet.sql.dialects import duckdb as of_duckdb
+from discreet.sql.expressions.dialect import NUMBER
 from discreet.sql.functions import table
 from discreet.sql.inspect import misleading
 from discreet.sql.intervals.bands.banded import Banded
 from discreet.sql.intervals.simulation import simulated
-from discreet.sql.lower import contribution_bounding
 
 MOST = 60
 """So many cases of a kind are asked until a planted fault shows; each shows in far fewer."""
 
 
-def one_hash(salt: int, columns: Any, dialect: str) -> str:
+def one_hash(salt: int, columns: Any) -> str:
     """The combined hash of some columns as DuckDB makes it, in which the last one decides for everybody."""
-    number = contribution_bounding.NUMBER
+    number = NUMBER
     ordered = sorted(columns, key=lambda column: column != number)  # it is the same in every row here
     return f"hash({salt}::UBIGINT, {', '.join(ordered)})"
 
@@ -72,7 +73,7 @@ DRAWS = simulated._draws_table
 Fault = tuple[Callable[[], AbstractContextManager[Any]], str]
 FAULTS: dict[str, Fault] = {
     "WHERE on a key takes no group away": (lambda: mock.patch.object(trial, "conjuncts", lambda conditions: []), "statement"),
-    "one column decides which rows are kept": (lambda: mock.patch.object(contribution_bounding, "_fast", one_hash), "fair"),
+    "one column decides which rows are kept": (lambda: mock.patch.object(of_duckdb, "_hash", one_hash), "fair"),
     "a join that multiplies rows is cut": (lambda: mock.patch.object(join_multiplicity, "MOST_ROWS", 0), "statement"),
     "what noise chose has the interval of one row":
         (lambda: mock.patch.object(Banded, "selected", lambda self, confidence, rows: confidence), "chosen"),

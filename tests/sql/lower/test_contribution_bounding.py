@@ -14,7 +14,9 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -25,13 +27,16 @@ from scipy import stats
 from tests import servers
 
 import discreet as dp
+from discreet.engines.clickhouse import ClickHouseEngine
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import UNIT
-from discreet.sql.lower import contribution_bounding as bounding
+from discreet.sql.dialects import clickhouse as of_clickhouse
+from discreet.sql.dialects import duckdb as of_duckdb
+from discreet.sql.dialects import named
+from discreet.sql.expressions.dialect import NUMBER
 from discreet.sql.lower.compile import compile_discovery, compile_part
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
-from discreet.sql.lower.packed_rows import Span
 from discreet.sql.lower.run import exact_integers
 
 Pair = tuple[int | None, int | None]
@@ -45,7 +50,7 @@ ALARM = 1e-12
 MISSED = 1e-6
 FAULT = 0.3
 NAMES = ["who", "a", "b"]
-SPANS: dict[str, Span] = {"who": (0, UNITS), "a": (0, 31), "b": (0, 31)}
+SPANS: dict[str, tuple[int, int]] = {"who": (0, UNITS), "a": (0, 31), "b": (0, 31)}
 TYPES = dict.fromkeys([UNIT, *NAMES], Type.INTEGER)
 PATTERNS: dict[str, tuple[Sequence[Pair], int]] = {
     "twelve months": ([(0, at) for at in range(1, 13)], 2),
@@ -113,6 +118,12 @@ def asking(dialect: str, pattern: Sequence[Pair]) -> Iterator[Ask]:
         with servers.connect(servers.postgres()) as connection:
             connection.execute("SET search_path TO fair_choice")
             yield lambda sql: connection.execute(sql).fetchall()
+    elif dialect == "clickhouse":
+        servers.load_clickhouse("fair_choice", {"fair": table})
+        engine = ClickHouseEngine.open_all([("fair_choice.fair", servers.clickhouse())])
+        yield lambda sql: list(
+            zip(*engine._run(sql.replace("FROM fair", "FROM `fair`"), {}).to_pydict().values(), strict=True)
+        )
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -122,24 +133,31 @@ def asking(dialect: str, pattern: Sequence[Pair]) -> Iterator[Ask]:
             yield lambda sql: servers.spark().sql(sql).collect()
 
 
-ENGINES = ("duckdb", "postgres", "spark")
+ENGINES = ("duckdb", "postgres", "spark", "clickhouse")
 PATHS = [("duckdb", "packed"), ("duckdb", "struct"), ("duckdb", "window"), ("duckdb", "sliced"),
          ("duckdb", "portable"), ("postgres", "window"), ("postgres", "portable"), ("spark", "window"),
-         ("spark", "portable")]  # fmt: skip
+         ("spark", "portable"), ("clickhouse", "array"), ("clickhouse", "portable")]  # fmt: skip
 
 
 def choose(
-    ask: Ask, dialect: str, path: str, kept: int, monkeypatch: pytest.MonkeyPatch, alike: bool = True
+    ask: Ask,
+    dialect: str,
+    path: str,
+    kept: int,
+    monkeypatch: pytest.MonkeyPatch,
+    alike: bool = True,
+    **planted: Any,
 ) -> Sets:
     """What a code path keeps of each unit."""
     slices = [Units(at, 3) for at in range(3)] if path == "sliced" else [EVERY_UNIT]
     found: list[Any] = []
+    written = replace(named(dialect), **planted)
     with monkeypatch.context() as patched:
         if path == "window":
-            patched.setattr(bounding, "MANY", 0)
+            patched.setattr(of_duckdb, "MANY", 0)
         for units in slices:
             sql = kept_sql(
-                "SELECT * FROM fair", "TRUE", NAMES, kept, SALT, dialect, TYPES if path == "portable" else None,
+                "SELECT * FROM fair", "TRUE", NAMES, kept, SALT, written, TYPES if path == "portable" else None,
                 SPANS if path in ("packed", "sliced") else None, units, alike,
             )  # fmt: skip
             assert ("row_number" in sql) == (path in ("window", "portable"))
@@ -175,9 +193,11 @@ def test_slices_keep_the_rows_that_are_kept_of_all_units(monkeypatch: pytest.Mon
 def combined(salt: int, columns: Sequence[str], dialect: str) -> str:
     """The planted fault: the combined hash as the engine gives it, of the unit and of what the row carries."""
     listed, signed = (
-        ", ".join(one for one in columns if one != bounding.NUMBER),
+        ", ".join(one for one in columns if one not in (NUMBER, "__n")),
         f"CAST({salt - 2**64} AS BIGINT)",
     )
+    if dialect == "clickhouse":  # NULL, where one of them is
+        return f"cityHash64({salt}, {listed})"
     if dialect == "postgres":
         return f"hash_record_extended(ROW({listed}), {signed})"
     return f"xxhash64({signed}, {listed})" if dialect == "spark" else f"hash({salt}::UBIGINT, {listed})"
@@ -187,15 +207,18 @@ def combined(salt: int, columns: Sequence[str], dialect: str) -> str:
     ("dialect", "path", "name"),
     [("duckdb", path, name) for path in ("struct", "window") for name in list(PATTERNS)[:2]]
     + [("postgres", "window", name) for name in list(PATTERNS)[:2]]
-    + [("spark", "window", "nothing and something")],
+    + [("spark", "window", "nothing and something"), ("clickhouse", "array", "nothing and something")],
 )
 def test_a_combined_hash_is_caught(
     dialect: str, path: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pattern, kept = PATTERNS[name]
-    monkeypatch.setattr(bounding, "_fast", combined)
+
+    planted = partial(combined, dialect=dialect)
+    for module in (of_duckdb, of_clickhouse):
+        monkeypatch.setattr(module, "_hash", planted)
     with asking(dialect, pattern) as ask:
-        sets = choose(ask, dialect, path, kept, monkeypatch)
+        sets = choose(ask, dialect, path, kept, monkeypatch, hash=planted)
     assert alarm(sets, pattern, kept) < ALARM
 
 
@@ -279,7 +302,7 @@ def test_so_they_are_by_the_portable_hash() -> None:
 def test_a_combined_hash_is_caught_where_rows_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     once, question = dict.fromkeys(MONTHS, 1), next(iter(QUESTIONS))
     assert not too_far(asked(3, question, 1, weights=once), once, 3)
-    monkeypatch.setattr(bounding, "_fast", combined)
+    monkeypatch.setattr(of_duckdb, "_hash", partial(combined, dialect="duckdb"))
     assert too_far(asked(3, question, 1, weights=once), once, 3)
 
 
@@ -305,5 +328,5 @@ def found_groups() -> dict[int, int]:
 def test_groups_of_a_unit_are_found_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = dict.fromkeys(MONTHS, 1)
     assert not too_far(found_groups(), alike, 4)
-    monkeypatch.setattr(bounding, "_fast", combined)
+    monkeypatch.setattr(of_duckdb, "_hash", partial(combined, dialect="duckdb"))
     assert too_far(found_groups(), alike, 4)

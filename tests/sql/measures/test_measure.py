@@ -20,6 +20,7 @@ from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 
 import discreet as dp
 from discreet.engines.schema import Type
+from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 from discreet.sql.lower import compile as compiling
@@ -89,8 +90,8 @@ def in_sql(measure: Measure, values: Sequence[Any]) -> list[list[int]]:
     connection().register(
         "v", pa.table({"id": pa.array(range(len(values))), "x": array(measure.argument.type, values)})
     )
-    row = ", ".join(f"{sql} AS {name}" for name, sql in measure.row_items("t0", "duckdb"))
-    items = ", ".join(f"{item} AS e{at}" for at, item in enumerate(measure.group_items("t0", "duckdb")))
+    row = ", ".join(f"{sql} AS {name}" for name, sql in measure.row_items("t0", DUCKDB))
+    items = ", ".join(f"{item} AS e{at}" for at, item in enumerate(measure.group_items("t0", DUCKDB)))
     sql = f"SELECT {items} FROM (SELECT id, {row} FROM v) AS r GROUP BY id ORDER BY id"
     found = [list(map(int, one)) for one in connection().sql(sql).fetchall()]
     connection().unregister("v")

@@ -18,6 +18,8 @@ from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 import discreet as dp
 from discreet.engines.schema import Type
 from discreet.noise import laplace
+from discreet.sql.dialects.duckdb import DUCKDB
+from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.aggregates import PAIR_DEGREES
@@ -75,8 +77,8 @@ def in_sql(joint: Joint, pairs: Sequence[tuple[Any, ...]]) -> list[list[int]]:
         assert isinstance(column, Column)
         table[column.name] = array(column.type, [pair[at] for pair in pairs])
     connection().register("v", pa.table(table))
-    row = ", ".join(f"{sql} AS {name}" for name, sql in joint.row_items("t0", "duckdb"))
-    items = ", ".join(f"{item} AS e{at}" for at, item in enumerate(joint.group_items("t0", "duckdb")))
+    row = ", ".join(f"{sql} AS {name}" for name, sql in joint.row_items("t0", DUCKDB))
+    items = ", ".join(f"{item} AS e{at}" for at, item in enumerate(joint.group_items("t0", DUCKDB)))
     sql = f"SELECT {items} FROM (SELECT id, {row} FROM v) AS r GROUP BY id ORDER BY id"
     found = [list(map(int, one)) for one in connection().sql(sql).fetchall()]
     connection().unregister("v")
@@ -112,7 +114,7 @@ def test_a_dropped_remainder_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     joint = Joint(column, Column("y", Type.FLOAT, column.span), (1, 1), grid, grid)
     whole = Joint.group_items
 
-    def dropped(measure: Joint, name: str, dialect: str) -> list[str]:
+    def dropped(measure: Joint, name: str, dialect: Dialect) -> list[str]:
         r = measure.levels
         return [f"SUM(({r} - {name}x) * ({r} - {name}y) // {r})", *whole(measure, name, dialect)[1:]]
 

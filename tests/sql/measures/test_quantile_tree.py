@@ -18,6 +18,7 @@ import discreet as dp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.noise import laplace
+from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 from discreet.sql.intervals.percentiles import percentiles
@@ -64,7 +65,7 @@ def test_leaves_in_sql_are_those_on_paper(
         else [*FLOATS, *bounds, *inside]
     )
     connection().register("v", pa.table({"id": pa.array(range(len(values))), "x": array(kind, values)}))
-    ((name, sql),) = made.row_items("t0", "duckdb")
+    ((name, sql),) = made.row_items("t0", DUCKDB)
     found = connection().sql(f"SELECT {sql} AS {name} FROM v ORDER BY id").fetchall()
     connection().unregister("v")
     assert [one for (one,) in found] == [leaf(made, x) for x in values]

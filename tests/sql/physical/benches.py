@@ -10,24 +10,39 @@ from tests import servers
 from tests.sql.physical import types
 from tests.sql.physical.totality import Bench
 
+from discreet.engines.capabilities import Capabilities
+from discreet.engines.clickhouse import capabilities as of_clickhouse
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.duckdb import capabilities as of_duckdb
 from discreet.engines.engine import Engine
+from discreet.engines.postgres import capabilities as of_postgres
+from discreet.engines.spark import capabilities as of_spark
 
+CAPABILITIES: dict[str, Capabilities] = {
+    one.CAPABILITIES.dialect: one.CAPABILITIES for one in (of_duckdb, of_postgres, of_spark, of_clickhouse)
+}
 FIRST = {"id": "BIGINT", "u": "BIGINT", "n": "BIGINT"}
+
+
+def null(kind: str, dialect: str = "") -> str:
+    """NULL of a type, or the default of a type of ClickHouse that has no NULL."""
+    if dialect == "clickhouse" and not kind.startswith(("Nullable(", "LowCardinality(Nullable(")):
+        return f"defaultValueOfTypeName('{kind.replace(chr(39), chr(92) + chr(39))}')"
+    return f"CAST(NULL AS {kind})"
 
 
 def _columns(kinds: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {f"c{at}": kind for at, kind in enumerate(kinds)}
 
 
-def _rows(kinds: Mapping[str, Sequence[str]]) -> list[str]:
+def _rows(kinds: Mapping[str, Sequence[str]], dialect: str = "") -> list[str]:
     """Every value of every type, some columns beginning again; the last row is NULL throughout."""
     size = max(map(len, kinds.values()))
     rows = []
     for row in range(size):
         cast = [f"CAST({values[row % len(values)]} AS {kind})" for kind, values in kinds.items()]
         rows.append([str(row), str(row // 4), str(row % 10), *cast])
-    rows.append([str(size), str(size // 4), "0", *(f"CAST(NULL AS {kind})" for kind in kinds)])
+    rows.append([str(size), str(size // 4), "0", *(null(kind, dialect) for kind in kinds)])
     return [", ".join(row) for row in rows]
 
 
@@ -86,3 +101,24 @@ def spark_of(columns: Mapping[str, str], rows: Sequence[str]) -> Engine:
     # As rows and no longer as text, which would be parsed again with each question, and perhaps computed beforehand.
     frame = frame.localCheckpoint()
     return SparkEngine.open_all([("t", frame)])
+
+
+@cache
+def on_clickhouse() -> Bench:
+    """The embedded ClickHouse."""
+    columns, rows = _columns(types.CLICKHOUSE), _rows(types.CLICKHOUSE, "clickhouse")
+    return Bench(clickhouse_of({**FIRST, **columns}, rows, "physical"), columns, len(rows))
+
+
+def clickhouse_of(columns: Mapping[str, str], rows: Sequence[str], database: str) -> Engine:
+    """A table `t` in a database of its own."""
+    from discreet.engines.clickhouse import ClickHouseEngine
+
+    session = servers.clickhouse()
+    listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    session.query(f"DROP DATABASE IF EXISTS {database}")
+    session.query(f"CREATE DATABASE {database}")
+    session.query(f"CREATE TABLE {database}.t ({listed}) ENGINE = Memory")
+    values = " UNION ALL ".join(f"SELECT {row}" for row in rows)
+    session.query(f"INSERT INTO {database}.t {values}")
+    return ClickHouseEngine.open_all([(f"{database}.t", session)])

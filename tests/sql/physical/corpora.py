@@ -11,7 +11,7 @@ from typing import Any
 from tests.sql.physical import benches, types
 from tests.sql.physical.totality import SALT
 
-from discreet.engines.abilities import physical
+from discreet.engines.clickhouse.tables import bare
 from discreet.engines.engine import Engine
 from discreet.engines.schema import Type
 from discreet.errors import EngineError
@@ -36,7 +36,9 @@ BOUNDS: dict[str, tuple[object, object]] = {
     "a": (-5, 20), "p": (-2.5, 4), "m": (dt.date(1960, 1, 1), dt.date(2030, 12, 31)),
     "x": (dt.datetime(1990, 1, 1), dt.datetime(2030, 1, 1)),
 }  # fmt: skip
-_TYPES = {"duckdb": types.DUCKDB, "postgres": types.POSTGRES, "spark": types.SPARK}
+_TYPES = {
+    "duckdb": types.DUCKDB, "postgres": types.POSTGRES, "spark": types.SPARK, "clickhouse": types.CLICKHOUSE,
+}  # fmt: skip
 _NAMES = {
     "TIMESTAMPTZ": "timestamp with time zone",
     "mood": "enum",
@@ -50,9 +52,12 @@ def _by_logical(dialect: str) -> dict[Type, list[str]]:
     """The physical types that queries can read, by the logical type."""
     found: dict[Type, list[str]] = {kind: [] for kind in LETTERS}
     for name in _TYPES[dialect]:
-        plain = _NAMES.get(name, name).lower()
-        bare = plain if plain in (*_NAMES.values(),) else plain.partition("(")[0].partition(" ")[0]
-        kind = physical(dialect, bare).type
+        if dialect == "clickhouse":
+            plain, listed = name, bare(name)
+        else:
+            plain = _NAMES.get(name, name).lower()
+            listed = plain if plain in (*_NAMES.values(),) else plain.partition("(")[0].partition(" ")[0]
+        kind = benches.CAPABILITIES[dialect].physical(listed).type
         if kind is not Type.OTHER and not plain.endswith("]"):
             found[kind].append(name)
     return found
@@ -78,12 +83,17 @@ def engine(dialect: str, number: int) -> Engine:
             # Two columns of one logical type meet in many pairs of their values.
             at = [(row // size + row * 5) % size if place else row % size for row in range(ROWS)]
             columns[letter] = kind
-            cells[letter] = [f"CAST({values[one]} AS {kind})" for one in at]
+            cells[letter] = [
+                benches.null(kind, dialect) if values[one] == "NULL" else f"CAST({values[one]} AS {kind})"
+                for one in at
+            ]
     rows = [", ".join(row) for row in zip(*cells.values(), strict=True)]
     if dialect == "duckdb":
         return benches.duckdb_of(columns, rows)
     if dialect == "postgres":
         return benches.postgres_of(columns, rows, f"functions_{number}")
+    if dialect == "clickhouse":
+        return benches.clickhouse_of(columns, rows, f"functions_{number}")
     return benches.spark_of(columns, rows)
 
 

@@ -6,6 +6,7 @@ found by the same check. A deep run asks Spark every line over every type, which
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -13,7 +14,9 @@ from tests.depth import DEEP
 from tests.sql.physical import corpora
 
 from discreet.sql import functions as fn
+from discreet.sql.dialects.postgres import POSTGRES
 from discreet.sql.functions import numbers
+from discreet.sql.lower import compile as compiling
 
 
 @pytest.mark.parametrize("number", range(corpora.count("duckdb")))
@@ -32,7 +35,12 @@ def test_lines_are_total_on_spark(number: int) -> None:
     assert corpora.faults(corpora.engine("spark", number), 1 if DEEP else 40) == []
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+@pytest.mark.parametrize("number", range(corpora.count("clickhouse")) if DEEP else [2])
+def test_lines_are_total_on_clickhouse(number: int) -> None:
+    assert corpora.faults(corpora.engine("clickhouse", number), 1 if DEEP else 4) == []
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "clickhouse"])
 def test_every_readable_type_stands_in_some_table(dialect: str) -> None:
     schemas = corpora._by_logical(dialect)
     assert all(schemas[kind] for kind in corpora.LETTERS)
@@ -42,7 +50,8 @@ def test_every_readable_type_stands_in_some_table(dialect: str) -> None:
 def test_an_operator_that_raises_is_found() -> None:
     """PostgreSQL raises where a sum of doubles is too large, and DuckDB where one of integers is."""
     (line,) = [line for line in fn.TABLE["add"] if line.gives.name == "FLOAT"]
-    with mock.patch.dict(line.spelling, {"postgres": "({0} + {1})"}):
+    own = {**POSTGRES.functions, "add": {"ff": line.spelling[""]}}
+    with mock.patch.object(compiling, "named", return_value=replace(POSTGRES, functions=own)):
         found = corpora.faults(corpora.engine("postgres", 7))
     assert any(fault.startswith("add, a + b") for fault in found)
     with mock.patch.object(numbers, "OVERFLOW", frozenset()):

@@ -17,8 +17,7 @@ from tests.sql.physical.probes import probes
 from tests.sql.physical.totality import Bench, Probe, faults, refused
 
 import discreet as dp
-from discreet.engines import abilities
-from discreet.engines.abilities import Ability
+from discreet.engines.capabilities import Ability
 from discreet.engines.schema import Type
 from discreet.errors import PolicyError, QueryRefused
 from discreet.sql.algebra import catalog
@@ -36,7 +35,9 @@ ON_SPARK = {
     "union",
 }
 """The questions that Spark is asked by default: each clause of SQL once."""
-ENGINES = {"duckdb": types.DUCKDB, "postgres": types.POSTGRES, "spark": types.SPARK}
+ENGINES = {
+    "duckdb": types.DUCKDB, "postgres": types.POSTGRES, "spark": types.SPARK, "clickhouse": types.CLICKHOUSE,
+}  # fmt: skip
 
 
 def bench(dialect: str) -> Bench:
@@ -59,9 +60,14 @@ def test_no_value_makes_a_question_fail_on_spark(name: str) -> None:
     assert faults(bench("spark"), PROBES[name]) == []
 
 
+@pytest.mark.parametrize("name", PROBES if DEEP else sorted(ON_SPARK))
+def test_no_value_makes_a_question_fail_on_clickhouse(name: str) -> None:
+    assert faults(bench("clickhouse"), PROBES[name]) == []
+
+
 @pytest.mark.parametrize("dialect", ENGINES)
 def test_every_listed_type_has_a_column_here(dialect: str) -> None:
-    seen = {kind.type for kind in abilities.ENGINES[dialect].values()}
+    seen = {kind.type for kind in benches.CAPABILITIES[dialect].types.values()}
     assert {column.type for column in bench(dialect).engine.schema()["t"].values()} == seen == set(Type)
     assert set(bench(dialect).types.values()) == set(ENGINES[dialect])
 
@@ -159,7 +165,7 @@ def test_what_is_refused_costs_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["means, narrow", "trees, narrow"])
 def test_a_measure_in_the_type_of_its_column_is_found(name: str) -> None:
-    with mock.patch.dict(catalog._READ, {Type.INTEGER: {"": "{0}"}}):
+    with mock.patch.dict(catalog._READ, {Type.INTEGER: "{0}"}):
         found = faults(bench("duckdb"), PROBES[name])
     assert any(fault.startswith("TINYINT") for fault in found)
     assert any(fault.startswith("row ") for fault in found)  # an answer or an error for one chosen row
@@ -182,11 +188,12 @@ def test_an_opaque_value_that_is_hashed_is_found(dialect: str) -> None:
     write = PROBES["distinct, u"].write
     with mock.patch.object(Binder, "bind", bind):
         assert faults(here, Probe(opaque, write, "u", alone=True)) == []  # the read alone holds it
-        with mock.patch.dict(catalog._SCAN, {Type.OTHER: {"": "{0}"}}):
+        with mock.patch.dict(catalog._SCAN, {Type.OTHER: "{0}"}):
             found = faults(here, Probe(opaque, write, "u", alone=True))
     wanted = {
         "postgres": {"money", "bit(3)", "json", "point"},
         "spark": {"MAP<STRING, INT>"},
         "duckdb": set(),
+        "clickhouse": set(),
     }[dialect]
     assert wanted <= {fault.partition(", row")[0] for fault in found}

@@ -281,3 +281,29 @@ SPARK: dict[str, list[str]] = {
     "VARIANT": ["parse_json('{}')", "parse_json('1')"],
     "ARRAY<MAP<STRING, INT>>": ["array(map('x', 1))"],
 }
+_WIDTHS = ((4, 1), (9, 9), (18, 3), (38, 10), (76, 0), (76, 76))
+_SECONDS = ["'0001-01-01 00:00:00'", "'9999-12-31 23:59:59'", "'2020-02-29 12:00:00'"]
+_FLOATS = ["'nan'", "'inf'", "'-inf'", "-0.0", "1.5"]
+CLICKHOUSE: dict[str, list[str]] = {
+    **{f"Nullable(Int{bits})": [f"'{value}'" for value in _integer(bits)] for bits in (8, 16, 32, 64, 128, 256)},
+    **{f"UInt{bits}": [f"'{value}'" for value in _integer(bits, True)] for bits in (8, 16, 32, 64, 128, 256)},
+    "Nullable(Int64)": [f"'{value}'" for value in _integer(64)],
+    "Int64": [f"'{value}'" for value in _integer(64)],
+    "Nullable(Float32)": [*_FLOATS, "3.4028235e38", "-3.4028235e38", "1e-45"],
+    "Float64": [*_FLOATS, "1.7976931348623157e308", "-1.7976931348623157e308", "5e-324"],
+    **{f"Nullable(Decimal({w}, {s}))": _decimal(w, s) for w, s in _WIDTHS},
+    "Nullable(Bool)": ["true", "false"], "Bool": ["true", "false"],
+    "Nullable(String)": [*TEXTS, "unhex('FF')", "unhex('00')"],
+    "LowCardinality(Nullable(String))": TEXTS, "LowCardinality(String)": TEXTS,
+    "FixedString(3)": ["'x'", "''", "unhex('FF')", "unhex('780079')"],
+    "Enum8('a' = 1, 'b' = 2)": ["'a'", "'b'"], "Nullable(Enum16('a' = 1, 'b' = -2))": ["'a'", "'b'"],
+    "Nullable(UUID)": ["'00000000-0000-0000-0000-000000000000'", "generateUUIDv4()"],
+    "Date": ["'1970-01-01'", "'2149-06-06'", "'2020-02-29'"],
+    "Nullable(Date32)": ["'0001-01-01'", "'9999-12-31'", "'2020-02-29'", "toInt32(2147483647)", "toInt32(-2147483648)"],
+    "DateTime('Asia/Tokyo')": ["'1970-01-02 00:00:00'", "4294967295", "'2020-02-29 12:00:00'"],
+    **{f"Nullable(DateTime64({p}))": _SECONDS for p in (0, 3, 6)},
+    "DateTime64(9, 'Europe/Paris')": ["'1900-01-01 00:00:00'", "'2262-04-11 23:47:16'"],
+    "Array(Int64)": ["[]", "[1]"], "Map(String, Int64)": ["map()", "map('x', 1)"], "Tuple(Int64, String)": ["(1, 'x')"],
+    "Nullable(IPv4)": ["'1.2.3.4'"], "IPv6": ["'::1'"], "JSON": ["'{}'"], "Array(Nullable(String))": ["[NULL]", "[]"],
+    "Variant(Int64, String)": ["toInt64(1)", "'x'"], "Dynamic": ["1", "'x'"],
+}  # fmt: skip

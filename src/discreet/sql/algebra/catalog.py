@@ -17,8 +17,7 @@ from discreet.errors import PolicyError
 from discreet.policy import ColumnPolicy, KeyReference, Policy
 from discreet.policy.naming import meant
 from discreet.sql.expressions.clamping import clamped
-from discreet.sql.expressions.dialect import literal
-from discreet.sql.expressions.expression import Call, Column, Expression
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import BOOLEANS, MICROSECOND, Span, Value, number, of_values
 from discreet.sql.functions import INT64
 from discreet.sql.functions import calendar as cal
@@ -58,7 +57,9 @@ class PrivateColumn:
         Nothing reads a column but this and `scan`. Both widen it first, so that no arithmetic on a row is done in a
         type that is narrower than the logical one, where one person's value could overflow.
         """
-        return Call("read", _READ[self.type], (Column(self.name, self.type, Span()),), self.type, Span())
+        return Call(
+            "read", {"": _READ[self.type]}, (Column(self.name, self.type, Span()),), self.type, Span()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,41 +185,32 @@ def scan_of(name: str, kind: Type, bounds: tuple[Fraction, Fraction] | None, spa
     """The expression that reads a raw column: one logical type, NaN as NULL, values outside bounds clamped."""
     raw = Column(name, kind, Span())
     if bounds is None:
-        return Call("scan", _SCAN[kind], (raw,), kind, span)
-    lo, hi = (_edge(bound, kind) for bound in bounds)
-    sql = {
-        dialect: f"({clamped(read, lo, hi, exact=kind is not Type.FLOAT)})"
-        for dialect, read in _READ[kind].items()
-    }
-    return Call("scan", sql, (raw,), kind, span)
+        return Call("scan", {"": _SCAN[kind]}, (raw,), kind, span)
+    sql = f"({clamped(_READ[kind], '{1}', '{2}', exact=kind is not Type.FLOAT)})"
+    return Call("scan", {"": sql}, (raw, *(Literal(_edge(end, kind), kind) for end in bounds)), kind, span)
 
 
-_READ: dict[Type, dict[str, str]] = {
-    Type.INTEGER: {"": "CAST({0} AS BIGINT)"},
-    Type.FLOAT: {"": "CAST({0} AS DOUBLE)"},
-    Type.BOOLEAN: {"": "{0}"},
-    Type.TEXT: {"": "CAST({0} AS VARCHAR)"},
-    Type.DATE: {"": "{0}"},
-    Type.TIMESTAMP: {"": "CAST({0} AS TIMESTAMP)"},
+_READ: dict[Type, str] = {
+    Type.INTEGER: "CAST({0} AS BIGINT)",
+    Type.FLOAT: "CAST({0} AS DOUBLE)",
+    Type.BOOLEAN: "{0}",
+    Type.TEXT: "CAST({0} AS VARCHAR)",
+    Type.DATE: "{0}",
+    Type.TIMESTAMP: "CAST({0} AS TIMESTAMP)",
     # An opaque value goes no further than this: behind it there is TRUE or NULL, which every engine can compare, order
-    # and hash. To PostgreSQL a record of NULLs IS NULL, though COUNT counts it; num_nonnulls agrees with COUNT.
-    Type.OTHER: {
-        "": "CASE WHEN {0} IS NOT NULL THEN TRUE END", "postgres": "CASE WHEN num_nonnulls({0}) = 1 THEN TRUE END",
-    },
-}  # fmt: skip
-_SCAN: dict[Type, dict[str, str]] = {
-    **_READ,
-    Type.FLOAT: {"": "NULLIF(CAST({0} AS DOUBLE), CAST('NaN' AS DOUBLE))"},
+    # and hash.
+    Type.OTHER: "CASE WHEN {0} IS NOT NULL THEN TRUE END",
 }
+_SCAN: dict[Type, str] = {**_READ, Type.FLOAT: "NULLIF(CAST({0} AS DOUBLE), CAST('NaN' AS DOUBLE))"}
 
 
-def _edge(bound: Fraction, kind: Type) -> str:
+def _edge(bound: Fraction, kind: Type) -> Value:
     if kind is Type.INTEGER:
-        return f"CAST({max(min(int(bound), INT64), -INT64 - 1)} AS BIGINT)"  # else the cast fails, once there is a row
+        return max(min(int(bound), INT64), -INT64 - 1)  # else the cast fails, once there is a row
     if kind is Type.FLOAT:
-        return f"CAST('{float(bound)!r}' AS DOUBLE)"
+        return float(bound)
     moment = dt.datetime(1970, 1, 1) + MICROSECOND * int(bound) * (cal.DAY if kind is Type.DATE else 1)
-    return literal(moment.date() if kind is Type.DATE else moment, kind)
+    return moment.date() if kind is Type.DATE else moment
 
 
 def _keys(

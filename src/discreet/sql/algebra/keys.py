@@ -16,6 +16,7 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import key_name
+from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.canonical import distinct
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, replace, spell
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
@@ -242,7 +243,7 @@ def _evaluated(
             for at, (part, domain) in enumerate(zip(parts, domains, strict=True))
         }
     )
-    sql = f"SELECT DISTINCT {spell(replace(expression, stand_ins), 'duckdb')} AS v FROM p"
+    sql = f"SELECT DISTINCT {spell(replace(expression, stand_ins), DUCKDB)} AS v FROM p"
     with Sandbox({"p": table}) as sandbox:
         values: list[Value | None] = sandbox.run(sql).column("v").to_pylist()
     return values

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet import far
+from discreet.engines.duckdb.total import in_microseconds
 from discreet.engines.schema import Type
-from discreet.engines.total import in_microseconds
 from discreet.sql.algebra.keys import arrow_type
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span, number, of_values

@@ -136,20 +136,20 @@ class UnitAggregate:
     """An aggregate over the rows of one unit, computed in integers or by comparison, so in any order the same.
 
     Attributes:
-        spelling: SQL by dialect, with {0} for the argument.
+        spelling: standard SQL, with {0} for the argument and {summed} for it where it is summed.
         argument: over the rows; None for COUNT(*).
         follows: the least and the greatest value that max_rows rows give, where that is known. Not enforced.
         chosen: whether it is one of the values of its argument.
     """
 
-    spelling: Mapping[str, str]
+    spelling: str
     argument: Expression | None
     follows: tuple[Fraction, Fraction] | None = None
     chosen: bool = False
 
     def __hash__(self) -> int:
         """Hash by what is computed."""
-        return hash((tuple(sorted(self.spelling.items())), self.argument))
+        return hash((self.spelling, self.argument))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,8 @@ class WindowCall:
     """A window function over the rows of one unit.
 
     Attributes:
-        spelling: SQL of the function by dialect, with {0}, {1}, … for the arguments and {over} for its window.
+        spelling: standard SQL of the function, with {0}, {1}, … for the arguments, {summed} for the first where it is
+            summed, and {over} for its window.
         args: its arguments.
         partition: what it is partitioned by beside the unit.
         order: what its window is ordered by: expression and the words behind it, such as DESC NULLS LAST.
@@ -181,7 +182,7 @@ class WindowCall:
         follows: as of a `UnitAggregate`.
     """
 
-    spelling: Mapping[str, str]
+    spelling: str
     args: tuple[Expression, ...]
     partition: tuple[Expression, ...]
     order: tuple[tuple[Expression, str], ...]
@@ -191,7 +192,7 @@ class WindowCall:
 
     def __hash__(self) -> int:
         """Hash by what is computed."""
-        return hash((tuple(sorted(self.spelling.items())), self.args, self.partition, self.order, self.frame))
+        return hash((self.spelling, self.args, self.partition, self.order, self.frame))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from discreet.sql.algebra.keys import MAX_EVALUATED, arrow_type, column_values, 
 from discreet.sql.algebra.multiplicity import most_alike
 from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed, rebuilt
 from discreet.sql.algebra.null_groups import has_null_group
+from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves, spell
 from discreet.sql.expressions.span import MICROSECOND, Value, number
 from discreet.sql.functions import call
@@ -273,18 +274,18 @@ class Trial:
             column = self._columns[source]
             values = [*rows, None] if column.span.nullable else list(rows)
             tables[f"source_{at}"] = pa.table({source: pa.array(values, type=arrow_type(column.type))})
-        where = [spell(one, "duckdb") for one in conditions]
+        where = [spell(one, DUCKDB) for one in conditions]
         for at, (lonely, on) in enumerate(self._lonely):
             read = frozenset() if on is None else self._read(on, lonely.prefix)
             if read is not None and read <= sources:
                 tables[f"lonely_{at}"] = _renamed(lonely)
                 where.append(
                     f"NOT EXISTS (SELECT 1 FROM lonely_{at}"
-                    + ("" if on is None else f" WHERE {spell(on, 'duckdb')}")
+                    + ("" if on is None else f" WHERE {spell(on, DUCKDB)}")
                     + ")"
                 )
-        listed = [f"{spell(key, 'duckdb')} AS {key_name(at)}" for at, key in enumerate(keys)]
-        where += [f"{spell(key, 'duckdb')} IS NOT NULL" for key in keys if not has_null_group(key)]
+        listed = [f"{spell(key, DUCKDB)} AS {key_name(at)}" for at, key in enumerate(keys)]
+        where += [f"{spell(key, DUCKDB)} IS NOT NULL" for key in keys if not has_null_group(key)]
         read_from = ", ".join(name for name in tables if name.startswith("source_")) or "(SELECT 1) AS one"
         with Sandbox(tables) as sandbox:
             answer = sandbox.run(

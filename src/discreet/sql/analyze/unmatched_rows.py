@@ -19,6 +19,7 @@ from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, NotTracedError, branches
 from discreet.sql.algebra.relation import PublicJoin, Relation, parts
 from discreet.sql.analyze.aggregates import Request
+from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Expression, Literal, leaves, spell
 from discreet.sql.expressions.span import Value
 
@@ -89,7 +90,7 @@ class UnmatchedRows:
         if request.what == "rows":
             keys = [branch.over_leaves(key) for key in self._keys]
             listed = ", ".join(str(at + 1) for at in range(len(keys)))
-            items = ", ".join(f"{spell(key, 'duckdb')} AS {key_name(at)}" for at, key in enumerate(keys))
+            items = ", ".join(f"{spell(key, DUCKDB)} AS {key_name(at)}" for at, key in enumerate(keys))
             inner = f"SELECT {items}{', ' if keys else ''}COUNT(*) AS n FROM {{}}" + (
                 f" GROUP BY {listed}" if keys else ""
             )
@@ -98,7 +99,7 @@ class UnmatchedRows:
         arguments = [branch.over_leaves(one) for one in (request.argument, request.other) if one is not None]
         if any(isinstance(one, Literal) and one.value is None for one in arguments):
             return set()
-        first, *rest = [spell(one, "duckdb") for one in arguments]
+        first, *rest = [spell(one, DUCKDB) for one in arguments]
         value = f"CASE WHEN {rest[0]} IS NOT NULL THEN {first} END" if rest else first
         return set(self._run(branch, arguments, f"SELECT DISTINCT {value} AS v FROM {{}}"))
 
@@ -116,7 +117,7 @@ class UnmatchedRows:
             )
             for at, one in enumerate(branch.joined)
         }
-        where = " AND ".join(spell(one, "duckdb") for one in branch.conditions) or "TRUE"
+        where = " AND ".join(spell(one, DUCKDB) for one in branch.conditions) or "TRUE"
         source = f"{', '.join(tables)} WHERE {where}"
         with Sandbox(tables) as sandbox:
             found: list[Value | None] = sandbox.run(sql.replace("{}", source)).column("v").to_pylist()

@@ -32,10 +32,11 @@ def canonical(expression: Expression) -> Expression:
     A column is not touched: those of a relation are canonical, as its items are written through here.
 
     Example:
+        >>> from discreet.sql.expressions.dialect import STANDARD
         >>> from discreet.sql.expressions.expression import spell
         >>> from discreet.sql.expressions.span import ANY
         >>> x = Column("x", Type.FLOAT, ANY)
-        >>> spell(canonical(Call("negate", {"": "(-{0})"}, (x,), Type.FLOAT, ANY)), "duckdb")
+        >>> spell(canonical(Call("negate", {"": "(-{0})"}, (x,), Type.FLOAT, ANY)), STANDARD)
         '((-"x") + CAST(0 AS DOUBLE))'
     """
     if expression.type is not Type.FLOAT or isinstance(expression, Column):

@@ -1,62 +1,186 @@
-"""The differences between the SQL of engines below the function table: names, types, constants, and repeated arguments.
+"""The SQL of one engine: the value that describes it, and the words that are written with it.
 
 Templates are written in DuckDB's words for types. Only templates are translated here, never what is filled into
-them, so that no text of the query can be mistaken for SQL.
+them, so that no text of the query can be mistaken for SQL. Each engine's value stands in a file of `sql/dialects/`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from discreet.engines.schema import Type
 from discreet.sql.expressions.span import Value
 
 SATURATE = 2**62
 """Sums are clamped into +-2^62 before they leave the engine: 1-Lipschitz, so the sensitivity stands."""
-WIDE = {"": "DECIMAL(38, 0)", "duckdb": "HUGEINT"}
-"""The widest exact integer of each dialect; 2^63 rows of 2^30 fit."""
-
-FAMILIES = ("duckdb", "postgres", "spark")
-"""The dialects that the function table is spelled in."""
-_TYPES: dict[str, dict[str, str]] = {
-    "postgres": {"DOUBLE": "DOUBLE PRECISION", "VARCHAR": "TEXT"},
-    "spark": {"VARCHAR": "STRING"},
-}
-_AS_TYPE = re.compile(r"\bAS (DOUBLE|VARCHAR)\)")
+WIDE = "HUGEINT"
+"""The widest exact integer, as templates write it; 2^63 rows of 2^30 fit."""
+_AS_TYPE = re.compile(r"\bAS (DOUBLE|VARCHAR|HUGEINT|BIGINT|DATE|TIMESTAMP|BOOLEAN)\)")
 _LOGICAL = {
     Type.INTEGER: "BIGINT", Type.FLOAT: "DOUBLE", Type.BOOLEAN: "BOOLEAN", Type.TEXT: "VARCHAR", Type.DATE: "DATE",
     Type.TIMESTAMP: "TIMESTAMP",
 }  # fmt: skip
+NUMBER = "__nth"
+"""A column: the number of a row among those of its unit that are like it."""
 _SHORT = 40
-"""An argument longer than this is computed once, by name, where PostgreSQL would have to compute it twice."""
+"""An argument longer than this is computed once, by name, where an engine would have to compute it twice."""
+
+Template: TypeAlias = Callable[[Any], str]
+"""From a call of a function to its SQL, with {0}, {1}, … or {*} for its arguments."""
 
 
-def quote(name: str, dialect: str = "") -> str:
+def quoted_text(text: str) -> str:
+    """A text in standard SQL.
+
+    A NUL would end it early in some engines, so the binder refuses it before it gets here.
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_name(name: str) -> str:
+    """An identifier in standard SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _date(day: dt.date) -> str:
+    return f"DATE '{day.isoformat()}'"
+
+
+def _moment(moment: dt.datetime) -> str:
+    return f"TIMESTAMP '{moment.isoformat(sep=' ')}'"
+
+
+def _total(integer: str) -> str:
+    return f"SUM({integer})"
+
+
+def _hash(salt: int, columns: Sequence[str]) -> str:
+    raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dialect:
+    """What one engine's SQL is. Every default is standard SQL, as most engines read it.
+
+    Attributes:
+        name: by which an engine says that it reads this SQL.
+        parser: under which sqlglot knows it.
+        quote: an identifier.
+        text: a constant text.
+        date: a constant date.
+        moment: a constant time stamp.
+        types: the words for DOUBLE, VARCHAR, HUGEINT, BIGINT, DATE, TIMESTAMP and BOOLEAN, where they are others.
+        typed_constants: whether NULL and texts must be cast to their type.
+        divide: the quotient of two integers of one sign, rounded down, of {0} and {1}.
+        total: the exact sum of integers of at most 32 bits, of which 2^46 rows fit; NULL without rows.
+        summed: of an integer of 64 bits, the expression whose SUM is exact.
+        whole: a double without a fraction, {0}, as an integer; it may fail outside 64 bits only where no branch of a
+            CASE is computed on the rows of another one.
+        saturate: a wide integer {0} as one of 64 bits, at most {1} and at least -{1}.
+        hash: a fast hash, keyed with 64 bits, of some columns, in which NULL is a value like others. Where it combines
+            the hashes of columns, the combination is hashed again: see `sql.lower.contribution_bounding`.
+        same_hash: a hash of a text that every engine computes alike.
+        least: the rows of a unit with the least hashes, where there is a faster way than to rank them all, else None.
+        slice: whether a unit is in a slice, by another hash than that of `hash`; None where units are not split.
+        fence: what keeps a planner from writing the columns of a sub-query out again wherever they are used.
+        named_arguments: whether a long argument that is written twice would be computed twice.
+        underflow_raises: whether a product that is too small for a double raises.
+        furthest: the largest number of rows in the frame of a window; a larger one is written as this.
+        windows_need_order: whether a window without ORDER BY is refused.
+        functions: the spelling of functions, where the standard one does not do: by name, the letters of the arguments
+            or nothing for all lines of the name, the SQL.
+        writers: by name of a function, what makes its template, where that depends on a literal or is long.
+        aggregate: the template of an aggregate or a window function, from the standard one.
+    """
+
+    name: str = ""
+    parser: str = ""
+    quote: Callable[[str], str] = quoted_name
+    text: Callable[[str], str] = quoted_text
+    date: Callable[[dt.date], str] = _date
+    moment: Callable[[dt.datetime], str] = _moment
+    types: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({WIDE: "DECIMAL(38, 0)"}))
+    typed_constants: bool = False
+    divide: str = "({0} // {1})"
+    total: Callable[[str], str] = _total
+    summed: str = "{0}"
+    whole: str = "CAST({0} AS BIGINT)"
+    saturate: str = "CAST(GREATEST(LEAST({0}, {1}), -{1}) AS BIGINT)"
+    hash: Callable[[int, Sequence[str]], str] = _hash
+    same_hash: str = "md5({0})"
+    least: Callable[[Kept], str | None] | None = None
+    slice: Callable[[int, str, int, int], str] | None = None
+    fence: str = ""
+    named_arguments: bool = False
+    underflow_raises: bool = False
+    windows_need_order: bool = False
+    furthest: int = 2**63 - 1
+    functions: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    writers: Mapping[str, Template] = field(default_factory=lambda: MappingProxyType({}))
+    aggregate: Callable[[str], str] = str
+
+    @property
+    def wide(self) -> str:
+        """The word for the widest exact integer."""
+        return self.types.get(WIDE, WIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What decides which rows of a unit are kept.
+
+    Attributes:
+        source: a table expression with its conditions, to stand behind FROM.
+        unit: the column of the unit.
+        names: what a row carries.
+        max_rows: how many rows of a unit are kept.
+        salt: 64 bits that key the hash.
+        spans: of the columns that are integers of few bits.
+        numbered: whether rows of a unit that are alike must be told apart by a number.
+    """
+
+    source: str
+    unit: str
+    names: Sequence[str]
+    max_rows: int
+    salt: int
+    spans: Mapping[str, tuple[int, int]] | None
+    numbered: bool
+
+
+STANDARD = Dialect()
+"""Standard SQL, for names and templates that no engine reads."""
+
+
+def quote(name: str, dialect: Dialect = STANDARD) -> str:
     """A quoted identifier.
 
     Example:
-        >>> print(quote('a"b'), quote("a`b", "spark"))
-        "a""b" `a``b`
+        >>> print(quote('a"b'))
+        "a""b"
     """
-    return "`" + name.replace("`", "``") + "`" if dialect == "spark" else '"' + name.replace('"', '""') + '"'
+    return dialect.quote(name)
 
 
 @lru_cache(maxsize=4096)
-def typed(template: str, dialect: str) -> str:
+def typed(template: str, dialect: Dialect) -> str:
     """A template with the names of types as the dialect has them.
 
     Example:
-        >>> typed("CAST({0} AS DOUBLE)", "postgres")
+        >>> typed("CAST({0} AS DOUBLE)", Dialect(types={"DOUBLE": "DOUBLE PRECISION"}))
         'CAST({0} AS DOUBLE PRECISION)'
     """
-    names = _TYPES.get(dialect)
-    return template if names is None else _AS_TYPE.sub(lambda m: f"AS {names.get(m[1], m[1])})", template)
+    names = dialect.types
+    return _AS_TYPE.sub(lambda m: f"AS {names.get(m[1], m[1])})", template) if names else template
 
 
-def fill(template: str, args: Sequence[str], dialect: str) -> str:
+def fill(template: str, args: Sequence[str], dialect: Dialect) -> str:
     """Put arguments into a template.
 
     PostgreSQL has no arithmetic that never fails, so its guards name an argument many times. A long argument is
@@ -65,7 +189,7 @@ def fill(template: str, args: Sequence[str], dialect: str) -> str:
     template = typed(template, dialect)
     if "{*}" in template:
         return template.replace("{*}", ", ".join(args))
-    if dialect != "postgres":
+    if not dialect.named_arguments:
         return template.format(*args)
     named: list[str] = []
     shown = list(args)
@@ -74,49 +198,42 @@ def fill(template: str, args: Sequence[str], dialect: str) -> str:
             shown[at] = f'"__v"."__v{at}"'
             named.append(f'{arg} AS "__v{at}"')
     filled = template.format(*shown)
-    # OFFSET 0 keeps the planner from writing the argument out again.
-    return f'(SELECT {filled} FROM (SELECT {", ".join(named)} OFFSET 0) AS "__v")' if named else filled
+    return f'(SELECT {filled} FROM (SELECT {", ".join(named)}{dialect.fence}) AS "__v")' if named else filled
 
 
-def literal(value: Value | None, kind: Type, dialect: str = "") -> str:
+def literal(value: Value | None, kind: Type, dialect: Dialect = STANDARD) -> str:
     """A constant.
 
     Example:
-        >>> literal(None, Type.FLOAT, "postgres"), literal(0.1, Type.FLOAT, "spark")
-        ('CAST(NULL AS DOUBLE PRECISION)', "CAST('0.1' AS DOUBLE)")
+        >>> literal(None, Type.FLOAT), literal(0.1, Type.FLOAT), literal("it's", Type.TEXT)
+        ('NULL', "CAST('0.1' AS DOUBLE)", "'it''s'")
     """
     if value is None:
-        return typed(f"CAST(NULL AS {_LOGICAL[kind]})", dialect) if dialect in _TYPES else "NULL"
+        return typed(f"CAST(NULL AS {_LOGICAL[kind]})", dialect) if dialect.typed_constants else "NULL"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
-        return f"CAST({value} AS BIGINT)"
+        return f"CAST({value} AS {dialect.types.get('BIGINT', 'BIGINT')})"
     if isinstance(value, float):
-        return typed(f"CAST('{value!r}' AS DOUBLE)", dialect)
+        return f"CAST('{value!r}' AS {dialect.types.get('DOUBLE', 'DOUBLE')})"
     if isinstance(value, dt.datetime):
-        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+        return dialect.moment(value)
     if isinstance(value, dt.date):
-        return f"DATE '{value.isoformat()}'"
-    if dialect == "spark":
-        return _spark_text(value)
-    # A NUL would end the text early in some engines, so the binder refuses it before it gets here.
-    text = "'" + value.replace("'", "''") + "'"
-    return f"CAST({text} AS TEXT)" if dialect == "postgres" else text
+        return dialect.date(value)
+    text = dialect.text(value)
+    return f"CAST({text} AS {dialect.types.get('VARCHAR', 'VARCHAR')})" if dialect.typed_constants else text
 
 
-def _spark_text(value: str) -> str:
-    """Spark reads escapes, and ${…} as a variable, inside a text; plain letters and digits need neither."""
-    plain = "".join(c if (c.isalnum() and c.isascii()) or c in " .,-_:" else _escaped(c) for c in value)
-    return f"'{plain}'"
-
-
-def _escaped(c: str) -> str:
-    return f"\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\U{ord(c):08x}"
-
-
-def divided(a: str, b: str, dialect: str) -> str:
+def divided(a: str, b: str, dialect: Dialect) -> str:
     """The quotient of two integers of one sign, rounded down."""
-    return f"({a} {_DIVIDE.get(dialect, '//')} {b})"
+    return dialect.divide.format(a, b)
 
 
-_DIVIDE = {"postgres": "/", "spark": "DIV"}
+def total(integer: str, dialect: Dialect) -> str:
+    """The exact sum of an integer of at most 32 bits over the rows of a group; wide, and 0 without rows."""
+    return f"COALESCE({dialect.total(integer)}, 0)"
+
+
+def aggregated(template: str, dialect: Dialect) -> str:
+    """The template of an aggregate or a window function, as the dialect has it."""
+    return typed(dialect.aggregate(template), dialect)

@@ -7,12 +7,12 @@ the table does not reach the engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from discreet.engines.schema import Type
-from discreet.sql.expressions.dialect import fill, literal, quote
+from discreet.sql.expressions.dialect import Dialect, fill, literal, quote
 from discreet.sql.expressions.span import Span, Value, point
 
 
@@ -87,7 +87,7 @@ def weight(expression: Expression) -> int:
     return total
 
 
-def spell(expression: Expression, dialect: str) -> str:
+def spell(expression: Expression, dialect: Dialect) -> str:
     """Write an expression in the SQL of an engine; every column by its quoted name."""
     if isinstance(expression, Column):
         return quote(expression.name, dialect)
@@ -97,15 +97,26 @@ def spell(expression: Expression, dialect: str) -> str:
     return fill(spelling_of(expression, dialect), args, dialect)
 
 
-Writer: TypeAlias = Callable[[Call], str]
-WRITERS: dict[tuple[str, str], Writer] = {}
-"""By function and dialect: what makes the template of a call, where it depends on a literal or is long."""
+EVERYWHERE = "*"
+"""In the spelling of a call: its standard SQL holds on every engine, whatever the engine has for its name."""
+LETTERS = {
+    Type.BOOLEAN: "b", Type.INTEGER: "i", Type.FLOAT: "f", Type.TEXT: "t", Type.DATE: "d", Type.TIMESTAMP: "s",
+    Type.OTHER: "o",
+}  # fmt: skip
+"""The types of arguments, as a dialect names the lines of a function."""
 
 
-def spelling_of(call: Call, dialect: str) -> str:
+def spelling_of(call: Call, dialect: Dialect) -> str:
     """The SQL of an operation in an engine, with {0}, {1}, … or {*} for its arguments."""
-    writer = WRITERS.get((call.name, dialect))
-    return writer(call) if writer is not None else call.spelling.get(dialect) or call.spelling[""]
+    writer = dialect.writers.get(call.name)
+    if writer is not None:
+        return writer(call)
+    own = dialect.functions.get(call.name)
+    if own is not None and EVERYWHERE not in call.spelling:
+        found = own.get("".join(LETTERS[arg.type] for arg in call.args)) or own.get("")
+        if found is not None:
+            return found
+    return call.spelling.get(dialect.name) or call.spelling[""]
 
 
 def is_null_literal(expression: Expression) -> bool:

@@ -9,10 +9,10 @@ from fractions import Fraction
 from discreet.engines.schema import Type
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.clamping import clamped
-from discreet.sql.expressions.expression import Call, Expression, Literal, is_null_literal
+from discreet.sql.expressions.expression import EVERYWHERE, Call, Expression, Literal, is_null_literal
 from discreet.sql.expressions.span import Span
-from discreet.sql.functions import casts, dates, logic, numbers, postgres, shifts, spark, texts
-from discreet.sql.functions.table import INT64, TABLE, VARIADIC, B, D, F, Function, I, S, T, spread, truth
+from discreet.sql.functions import casts, dates, logic, numbers, shifts, texts
+from discreet.sql.functions.table import INT64, TABLE, VARIADIC, B, D, F, Function, I, S, T, truth
 
 CALM = 10**300
 """Beyond this a product of two doubles may be infinite, and their difference NaN."""
@@ -20,9 +20,6 @@ MOST_PIECES = 20
 """The most texts that are joined by one call."""
 FILLED = (casts, dates, logic, numbers, shifts, texts)
 """The modules that write the lines of the table."""
-for _dialect, _column in (("postgres", postgres), ("spark", spark)):
-    spread(_dialect, _column.spellings())
-    _column.register()
 
 
 def call(name: str, *args: Expression) -> Call | None:
@@ -51,7 +48,10 @@ def call(name: str, *args: Expression) -> Call | None:
         result = Call(name, line.spelling, ready, F, _as_doubles(span))
         calm = all(_calm(one.span) for one in (result, *ready) if one.type is F)
         if calm and name in ("add", "subtract"):
-            plain = {"": line.spelling[""]}  # no sum of such numbers is too large or too small for a double
+            plain = {
+                "": line.spelling[""],
+                EVERYWHERE: "",
+            }  # no sum of such numbers is too large or too small for a double
             return Call(name, plain, ready, F, result.span)
         if name != "no_nan" and not calm:
             return Call("no_nan", TABLE["no_nan"][0].spelling, (result,), F, result.span.null())
@@ -118,8 +118,7 @@ def _to_finest(moment: Expression, pattern: object) -> Expression:
 def variadic(name: str, args: list[Expression]) -> Call:
     """Apply a variadic function to arguments of one type."""
     line = VARIADIC[name]
-    spelling = {"": line.sql, **line.spelling}
-    return Call(name, spelling, tuple(args), args[0].type, line.bounds([arg.span for arg in args]))
+    return Call(name, {"": line.sql}, tuple(args), args[0].type, line.bounds([arg.span for arg in args]))
 
 
 def join(pieces: Sequence[Expression], separator: Literal | None = None) -> Call:
@@ -127,8 +126,7 @@ def join(pieces: Sequence[Expression], separator: Literal | None = None) -> Call
     line = TABLE["concat"][0]
     short = [_guarded(line, piece) for piece in pieces]
     if separator is None:
-        spelling = {"": "concat({*})", "spark": "concat_ws('', {*})"}
-        return Call("concat_all", spelling, tuple(short), T, Span(nullable=False))
+        return Call("concat_all", {"": "concat({*})"}, tuple(short), T, Span(nullable=False))
     return Call("concat_ws", {"": "concat_ws({*})"}, (separator, *short), T, Span(nullable=False))
 
 

@@ -36,7 +36,6 @@ for _line in (
         sp.least,
         "LEAST({*})",
         "NULLs are passed over",
-        {"spark": "LEAST({*}, NULL)"},
     ),
     Variadic(
         "greatest",
@@ -44,7 +43,6 @@ for _line in (
         sp.greatest,
         "GREATEST({*})",
         "NULLs are passed over",
-        {"spark": "GREATEST({*}, NULL)"},
     ),
 ):
     VARIADIC[_line.name] = _line

@@ -102,7 +102,7 @@ def _bracket(pattern: str, at: int) -> tuple[str, int]:
 @lru_cache(maxsize=256)
 def problem(pattern: str) -> str:
     """The fault of a pattern, or None: the pattern is tried on an empty text in a database without data."""
-    from discreet.engines.connection import literal
+    from discreet.engines.duckdb.connection import literal
     from discreet.engines.sandbox import Sandbox
     from discreet.errors import PostProcessingError
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from discreet.engines.schema import Type
-from discreet.sql.expressions.dialect import literal
 from discreet.sql.expressions.expression import Call, Literal
 
 # Texts that are numbers and dates --------------------------------------------------------------------------
@@ -65,12 +63,12 @@ def exact_log2(power: str = "power", ln: str = "ln") -> str:
 # Formats ---------------------------------------------------------------------------------------------------
 
 
-def format_template(pieces: Mapping[str, str], dialect: str) -> Callable[[Call], str]:
+def format_template(pieces: Mapping[str, str], text: Callable[[str], str]) -> Callable[[Call], str]:
     """The template of strftime in a dialect that has another language for formats: its directives, joined.
 
     Args:
         pieces: the text of each directive, with {0} for the moment.
-        dialect: its name.
+        text: a constant text in that dialect.
     """
 
     def template(call: Call) -> str:
@@ -82,8 +80,7 @@ def format_template(pieces: Mapping[str, str], dialect: str) -> Callable[[Call],
             if directive and directive != "%":
                 out.append(pieces[directive])
             else:
-                text = literal(plain or "%", Type.TEXT, dialect)
-                out.append(text.replace("{", "{{").replace("}", "}}"))
+                out.append(text(plain or "%").replace("{", "{{").replace("}", "}}"))
         return f"({' || '.join(out)})"
 
     return template

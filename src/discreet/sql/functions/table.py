@@ -62,7 +62,8 @@ class Function:
         takes: the types of the arguments.
         gives: the type of the result.
         bounds: the span of the result, from the spans of the arguments.
-        spelling: SQL by dialect, with {0}, {1}, … for the arguments, or {*} for all of them.
+        spelling: SQL, with {0}, {1}, … for the arguments, or {*} for all of them: the standard one by the name "", and
+            another for DuckDB. Those of other engines stand in their dialects.
         meaning: what it does where that is not plain from its name.
         literals: by place, what an argument must be that has to be a literal.
         shortens: whether its texts are cut to their first `LONGEST` characters before, because it makes longer
@@ -109,29 +110,12 @@ def define(
         meaning: where needed.
         literals: by place.
         shortens: the texts.
-        duckdb: another spelling for DuckDB; those of other engines stand in modules of their own.
+        duckdb: another spelling for DuckDB; those of other engines stand in their dialects.
     """
     types = tuple(LETTERS[c] for c in takes)
     spelling = {"": sql, **({"duckdb": duckdb} if duckdb else {})}
     line = Function(name, usage, types, gives, bounds, spelling, meaning, literals or {}, shortens)
     TABLE.setdefault(name, []).append(line)
-
-
-def spread(dialect: str, spellings: Mapping[str, Mapping[str, str]]) -> None:
-    """Write the column of a dialect into the table.
-
-    Args:
-        dialect: its name.
-        spellings: name of a function -> the letters of its arguments, or nothing for all its lines -> SQL.
-    """
-    letters = {kind: letter for letter, kind in LETTERS.items()}
-    for name, lines in spellings.items():
-        for takes, sql in lines.items():
-            found = [f for f in TABLE[name] if not takes or "".join(letters[t] for t in f.takes) == takes]
-            assert found, (name, takes)
-            for line in found:
-                assert isinstance(line.spelling, dict)
-                line.spelling[dialect] = sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +127,6 @@ class Variadic:
     bounds: Callable[[list[Span]], Span]
     sql: str
     meaning: str = ""
-    spelling: Mapping[str, str] = field(default_factory=dict)
 
 
 VARIADIC: dict[str, Variadic] = {}

@@ -17,6 +17,7 @@ from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.lineage import origins, read
+from discreet.sql.dialects import named
 from discreet.sql.expressions.expression import Column
 from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.diagram import Fact, Json, Node, draw, svg
@@ -119,7 +120,8 @@ def pretty(query: str, dialect: str = "duckdb") -> str:
     """SQL on several lines."""
     import sqlglot
 
-    return sqlglot.transpile(query, read=dialect, write=dialect, pretty=True)[0]
+    parser = named(dialect).parser
+    return sqlglot.transpile(query, read=parser, write=parser, pretty=True)[0]
 
 
 # Releases ----------------------------------------------------------------------------------------------------

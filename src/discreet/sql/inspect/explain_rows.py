@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from discreet.policy import Policy
 from discreet.sql.algebra import relation as rel
@@ -76,9 +76,9 @@ def _outer(relation: rel.Join | rel.PublicJoin) -> str:
     return "left-joined" if relation.outer else "joined"
 
 
-def _template(spelling: Mapping[str, str], args: Sequence[Expression]) -> str:
+def _template(text: str, args: Sequence[Expression]) -> str:
     """The standard SQL of an aggregate or a window with its arguments in place."""
-    text = spelling.get("") or next(iter(spelling.values()))
+    text = text.replace("{summed}", "{0}")
     for at, arg in enumerate(args):
         text = text.replace(f"{{{at}}}", words(arg))
     return re.sub(r"\s*\{over\}", " OVER (…)", text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from discreet.sql.expressions.dialect import quote
+from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.expressions.expression import Call, Column, Expression, spell, spelling_of
 
 PREFIX = "__s"
@@ -25,7 +25,7 @@ class Steps:
         levels: expressions by the column that stands for them; a level reads the source and the levels before it.
     """
 
-    dialect: str
+    dialect: Dialect
     levels: list[dict[Expression, Column]] = field(default_factory=list)
     _seen: dict[Expression, tuple[Expression, int]] = field(default_factory=dict)
 
@@ -45,9 +45,7 @@ class Steps:
             items = ", ".join(
                 f"{spell(e, self.dialect)} AS {quote(c.name, self.dialect)}" for e, c in level.items()
             )
-            # PostgreSQL would write each column out again wherever it is used, were it not for OFFSET.
-            offset = " OFFSET 0" if self.dialect == "postgres" else ""
-            source = f"SELECT *, {items} FROM ({source}) AS s{at}{offset}"
+            source = f"SELECT *, {items} FROM ({source}) AS s{at}{self.dialect.fence}"
         return source
 
     def _reduce(self, expression: Expression) -> tuple[Expression, int]:
@@ -80,16 +78,17 @@ class Steps:
         return level[expression], depth + 1
 
 
-def reduce_all(expressions: Sequence[Expression], dialect: str) -> tuple[Steps, list[Expression]]:
+def reduce_all(expressions: Sequence[Expression], dialect: Dialect) -> tuple[Steps, list[Expression]]:
     """Several expressions, none of which is written more than once.
 
     Example:
         >>> from discreet.engines.schema import Type
+        >>> from discreet.sql.expressions.dialect import STANDARD
         >>> from discreet.sql.expressions.span import ANY
         >>> square = Call("square", {"": "({0} * {0})"}, (Column("x", Type.INTEGER, ANY),), Type.INTEGER, ANY)
         >>> fourth = Call("square", {"": "({0} * {0})"}, (square,), Type.INTEGER, ANY)
-        >>> steps, (reduced,) = reduce_all([fourth], "")
-        >>> steps.over("SELECT x FROM t"), spell(reduced, "")
+        >>> steps, (reduced,) = reduce_all([fourth], STANDARD)
+        >>> steps.over("SELECT x FROM t"), spell(reduced, STANDARD)
         ('SELECT *, ("x" * "x") AS "__s0_0" FROM (SELECT x FROM t) AS s0', '("__s0_0" * "__s0_0")')
     """
     steps = Steps(dialect)

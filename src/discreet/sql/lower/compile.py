@@ -19,13 +19,12 @@ from discreet.engines.schema import Type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
+from discreet.sql.dialects import named
 from discreet.sql.expressions.canonical import canonical_key
-from discreet.sql.expressions.clamping import saturated
-from discreet.sql.expressions.dialect import SATURATE, quote
+from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
 from discreet.sql.expressions.expression import Column, Expression, leaves, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
-from discreet.sql.lower.packed_rows import Span
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.quantile_tree import Tree
@@ -68,7 +67,7 @@ def compile_part(
     Args:
         release: the plan.
         number: of the part.
-        dialect: of the engine.
+        dialect: the name of the engine's.
         salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
         portable: decide that in the same way on every engine, which takes longer.
         units: whose rows; one slice of several where what is counted `adds_up`.
@@ -78,7 +77,7 @@ def compile_part(
     known: dict[object, Compiled] = release.__dict__.setdefault("_compiled", {})
     key = (number, dialect, salt if part.rows.per_unit else None, portable, units)
     if key not in known:
-        compiled = _compile_part(release, number, dialect, salt, portable, units)
+        compiled = _compile_part(release, number, named(dialect), salt, portable, units)
         if release.cells > MOST_KEPT or len(known) >= MOST_PARTS:
             return compiled
         known[key] = compiled
@@ -86,7 +85,7 @@ def compile_part(
 
 
 def _compile_part(
-    release: ScopePlan, number: int, dialect: str, salt: int, portable: bool, units: Units
+    release: ScopePlan, number: int, dialect: Dialect, salt: int, portable: bool, units: Units
 ) -> Compiled:
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
@@ -111,7 +110,7 @@ def _compile_part(
         )  # fmt: skip
     keys = [*map(key_name, range(len(part.keys)))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
-    entries = [f"CAST({saturated(s, SATURATE)} AS BIGINT) AS m{at}" for at, s in enumerate(sums)]
+    entries = [f"{dialect.saturate.format(one, SATURATE)} AS m{at}" for at, one in enumerate(sums)]
     outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
     by, counted = keys, ""
     if isinstance(measures[0], Tree):  # alone in its part: one count for every group and leaf that has rows
@@ -133,19 +132,19 @@ def adds_up(release: ScopePlan, number: int) -> bool:
     return release.parts[number].rows.per_unit and not distinct
 
 
-def compile_discovery(release: ScopePlan, dialect: str, salt: int) -> Compiled:
+def compile_discovery(release: ScopePlan, engine_dialect: str, salt: int) -> Compiled:
     """Write the query that counts the units of each group whose keys are not public.
 
     Args:
         release: the plan; its discovery says what is counted.
-        dialect: of the engine.
+        engine_dialect: the name of the engine's dialect.
         salt: as for `compile_part`.
 
     Returns:
         A query with the columns k… of the unknown keys, none of them NULL, and `n`, the units of the group.
     """
     assert release.discovery is not None
-    part = release.discovery.part
+    part, dialect = release.discovery.part, named(engine_dialect)
     names = [key_name(at) for at, key in enumerate(release.keys) if not key.public]
     steps, keys = reduce_all([canonical_key(key) for key in part.keys], dialect)
     items = [(name, spell(key, dialect)) for name, key in zip(names, keys, strict=True)]
@@ -205,7 +204,7 @@ def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
     return types
 
 
-def _spans(release: ScopePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
+def _spans(release: ScopePlan, measures: list[AnyMeasure]) -> dict[str, tuple[int, int]]:
     """The spans of those columns of a row that are integers and filtered or scaled into a span."""
     spans = {
         f"t{at}": span for at, one in enumerate(measures) if isinstance(one, Measure) and (span := one.span)

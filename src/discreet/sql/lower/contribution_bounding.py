@@ -21,8 +21,7 @@ from dataclasses import dataclass
 
 from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import UNIT
-from discreet.sql.expressions.dialect import quote, typed
-from discreet.sql.lower.packed_rows import Span, behind, fits, pack_values, unpack
+from discreet.sql.expressions.dialect import NUMBER, Dialect, Kept, quote, typed
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Units:
 
     Attributes:
         at: the number of the slice.
-        of: how many there are; more than one only where the engine says so, in DuckDB's dialect.
+        of: how many there are; more than one only where the engine says so and its dialect has slices.
     """
 
     at: int = 0
@@ -39,12 +38,6 @@ class Units:
 
 
 EVERY_UNIT = Units()
-MANY = 64
-"""Up to so many rows of a unit DuckDB keeps the least of them in a heap for each unit, beyond it they are sorted."""
-
-
-NUMBER, TIMES = "__nth", "__times"
-"""Names of columns: the number of a row among those of its unit that are like it, and how many there are."""
 
 
 def kept_sql(
@@ -53,9 +46,9 @@ def kept_sql(
     names: Sequence[str],
     max_rows: int,
     salt: int,
-    dialect: str,
+    dialect: Dialect,
     portable: Mapping[str, Type] | None = None,
-    spans: Mapping[str, Span] | None = None,
+    spans: Mapping[str, tuple[int, int]] | None = None,
     units: Units = EVERY_UNIT,
     alike: bool = True,
 ) -> str:
@@ -76,15 +69,17 @@ def kept_sql(
     """
     unit = quote(UNIT, dialect)
     if units.of > 1:
-        # Another hash than the one that groups the units, of which a slice would then see a few values only.
-        keep += f" AND hash({salt}::UBIGINT, {unit}) % {units.of} = {units.at}"
+        assert dialect.slice is not None
+        keep += f" AND {dialect.slice(salt, unit, units.at, units.of)}"
     source = f"({rows}) AS q WHERE {keep}"
     numbered = alike and bool(names)  # rows that carry nothing are all alike, and any of them may be kept
-    if dialect == "duckdb" and portable is None and max_rows <= MANY:
-        return _least(source, names, max_rows, salt, spans, numbered)
+    if dialect.least is not None and portable is None:
+        least = dialect.least(Kept(source, unit, names, max_rows, salt, spans, numbered))
+        if least is not None:
+            return least
     asked = [NUMBER] if numbered else []
     if portable is None:
-        key = _fast(salt, [unit, *names, *asked], dialect)
+        key = dialect.hash(salt, [unit, *names, *asked])
     else:
         key = _same(salt, {**portable, **dict.fromkeys(asked, Type.INTEGER)}, dialect)
     values = [f"{name} ASC NULLS LAST" for name in names]
@@ -98,51 +93,7 @@ def kept_sql(
     return f"SELECT {', '.join(names) or '1 AS one'} FROM ({ranked}) AS l WHERE __rank <= {max_rows}"
 
 
-def _least(
-    source: str,
-    names: Sequence[str],
-    max_rows: int,
-    salt: int,
-    spans: Mapping[str, Span] | None,
-    numbered: bool,
-) -> str:
-    """The rows that are kept in DuckDB's SQL, by a heap for each unit."""
-    unit = quote(UNIT, "duckdb")
-    packed = spans is not None and fits(names, spans)
-    carried = [f"{pack_values(names, spans)} AS v"] if packed and spans is not None else list(names)
-    values = ["v"] if packed else list(names)
-    if numbered:
-        # Counted first: rows that are alike meet in one group, and grouping is several times faster than a window.
-        places = ", ".join(str(at + 1) for at in range(1 + len(carried)))
-        counted = f"SELECT {', '.join([unit, *carried])}, COUNT(*) AS {TIMES} FROM {source} GROUP BY {places}"
-        each = f"unnest(range({TIMES})) AS {NUMBER}"
-        source = f"(SELECT {', '.join([unit, *values, each])} FROM ({counted}) AS c) AS n"
-    elif packed:
-        source = f"(SELECT {', '.join([unit, *carried])} FROM {source}) AS n"
-    key = _fast(salt, [unit, *values, *([NUMBER] if numbered else [])], "duckdb")
-    if packed and spans is not None:
-        least = f"SELECT unnest(min({behind(key, names, spans, 'v')}, {max_rows})) AS s FROM {source} GROUP BY {unit}"
-        return f"SELECT {unpack(names, spans, 's')} FROM ({least}) AS l"
-    fields = ", ".join([f"h := {key}", *(f"{name} := {name}" for name in names)])
-    least = f"SELECT unnest(min(struct_pack({fields}), {max_rows})) AS s FROM {source} GROUP BY {unit}"
-    items = ", ".join(f"s.{name} AS {name}" for name in names) or "1 AS one"
-    return f"SELECT {items} FROM ({least}) AS l"
-
-
-def _fast(salt: int, columns: Sequence[str], dialect: str) -> str:
-    """The hash of the combined hash of some columns."""
-    signed = f"CAST({salt - 2**64 if salt >= 2**63 else salt} AS BIGINT)"
-    listed = ", ".join(columns)
-    if dialect == "postgres":
-        return f"hashint8extended(hash_record_extended(ROW({listed}), {signed}), {signed})"
-    if dialect == "spark":
-        # It passes over NULL, so that (1, NULL) and (NULL, 1) would be hashed alike.
-        missing = ", ".join(f"{column} IS NULL" for column in columns)
-        return f"xxhash64(xxhash64({signed}, {listed}, {missing}))"
-    return f"hash(hash({salt}::UBIGINT, {listed}))"
-
-
-def _same(salt: int, types: Mapping[str, Type], dialect: str) -> str:
+def _same(salt: int, types: Mapping[str, Type], dialect: Dialect) -> str:
     """MD5 of what every engine writes as the same text; the order of the values decides what that leaves open."""
     texts = [f"'{salt}'"]
     for name, kind in types.items():
@@ -151,4 +102,4 @@ def _same(salt: int, types: Mapping[str, Type], dialect: str) -> str:
             texts.append(typed(f"COALESCE(CAST({column} AS VARCHAR), '~')", dialect))
         elif kind is Type.BOOLEAN:
             texts.append(f"CASE WHEN {column} THEN 't' WHEN NOT {column} THEN 'f' ELSE '~' END")
-    return f"md5(concat_ws('|', {', '.join(texts)}))"
+    return dialect.same_hash.format(f"concat_ws('|', {', '.join(texts)})")

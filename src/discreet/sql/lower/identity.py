@@ -16,6 +16,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.sql.algebra import keys as ks
+from discreet.sql.dialects import named
+from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
@@ -32,29 +34,29 @@ def identity(plan: QueryPlan, dialect: str) -> str:
 
     Args:
         plan: of a question.
-        dialect: of the engine, in which the releases are written.
+        dialect: the name of the engine's, in which the releases are written.
 
     Returns:
         A SHA-256, in hexadecimal; of a plan that asks for nothing private it is that of nothing.
     """
     state = hashlib.sha256()
     for release in plan.releases:
-        for piece in _pieces(release, dialect):
+        for piece in _pieces(release, named(dialect)):
             state.update(b"%d:" % len(piece) + piece)
     return state.hexdigest()
 
 
-def _pieces(release: ScopePlan, dialect: str) -> Iterator[bytes]:
+def _pieces(release: ScopePlan, dialect: Dialect) -> Iterator[bytes]:
     shape = release
     if release.discovery is not None:
-        yield from _query(compile_discovery(release, dialect, SALT))
+        yield from _query(compile_discovery(release, dialect.name, SALT))
         found = release.discovery
         yield _text((found.part.cap, found.share, found.delta, found.measure), dialect)
         shape = replace(release, keys=ks.imagined(release.keys, 1))  # the groups are not known yet
     for number, part in enumerate(release.parts):
-        yield from _query(compile_part(shape, number, dialect, SALT))
+        yield from _query(compile_part(shape, number, dialect.name, SALT))
         yield _text((part.cap, part.rows.per_unit), dialect)
-    yield _text((dialect, shape.cells, release.unit_factor, release.shares), dialect)
+    yield _text((dialect.name, shape.cells, release.unit_factor, release.shares), dialect)
     yield _text(tuple((key.public, key.expression.type) for key in release.keys), dialect)
     yield _text(release.measures, dialect)
 
@@ -76,11 +78,11 @@ def _content(table: pa.Table) -> bytes:
     return hashlib.sha256(sink.getvalue()).digest()
 
 
-def _text(value: object, dialect: str) -> bytes:
+def _text(value: object, dialect: Dialect) -> bytes:
     return repr(_plain(value, dialect)).encode()
 
 
-def _plain(value: object, dialect: str) -> Any:
+def _plain(value: object, dialect: Dialect) -> Any:
     """A value as tuples of numbers and texts, the same in every process."""
     if isinstance(value, Expression):
         span = value.span

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from discreet.engines.engine import NO_TABLES, Engine
 from discreet.errors import QueryRefused, SourceError
 from discreet.sql.algebra.relation import scans
+from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
 from discreet.sql.plan.plan import QueryPlan
@@ -40,7 +41,7 @@ def probe(plan: QueryPlan, engine: Engine) -> None:
         scan.table.name for release in plan.releases for part in release.parts for scan in scans(part.rows.relation)
     }  # fmt: skip
     for name in sorted(tables):
-        if not look(f"SELECT * FROM {quote(name, engine.dialect)}", NO_TABLES):
+        if not look(f"SELECT * FROM {quote(name, named(engine.dialect))}", NO_TABLES):
             raise SourceError(
                 f"The table {name} cannot be read as it could when it was opened.",
                 "Check that it is still in place with the same columns and that it may be read, and open it again; "

@@ -5,6 +5,7 @@ Each column of a relation is canonical: values that compare as equal are alike, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +13,12 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.relation import RAW, UNIT, Relation, unit_of
 from discreet.sql.expressions.canonical import canonical
-from discreet.sql.expressions.dialect import quote, typed
+from discreet.sql.expressions.dialect import Dialect, aggregated, quote
 from discreet.sql.expressions.expression import spell
 from discreet.sql.lower.common_subexpressions import Steps
 
 
-def to_sql(relation: Relation, needed: set[str], dialect: str) -> str:
+def to_sql(relation: Relation, needed: set[str], dialect: Dialect) -> str:
     """A SELECT that yields those of the needed columns that a relation has, and the unit column when it has one."""
     return _WRITERS[type(relation)](relation, needed & names_of(relation), dialect)
 
@@ -45,7 +46,7 @@ def _list(items: list[str]) -> str:
     return ", ".join(items) or "1 AS one"
 
 
-def _scan(relation: rel.Scan, needed: set[str], dialect: str) -> str:
+def _scan(relation: rel.Scan, needed: set[str], dialect: Dialect) -> str:
     table = relation.table
     items = [
         f"{spell(canonical(c.scan), dialect)} AS {quote(name, dialect)}"
@@ -63,7 +64,7 @@ def _scan(relation: rel.Scan, needed: set[str], dialect: str) -> str:
     return f"SELECT {_list(items)} FROM {quote(table.source or table.name, dialect)}"
 
 
-def _select(relation: rel.Select, needed: set[str], dialect: str) -> str:
+def _select(relation: rel.Select, needed: set[str], dialect: Dialect) -> str:
     used, steps = read([relation.where]), Steps(dialect)
     if relation.items is None:
         used |= needed
@@ -82,7 +83,7 @@ def _select(relation: rel.Select, needed: set[str], dialect: str) -> str:
     return f"SELECT {_list(items)} FROM ({inner}) AS s{where}"
 
 
-def _join(relation: rel.Join, needed: set[str], dialect: str) -> str:
+def _join(relation: rel.Join, needed: set[str], dialect: Dialect) -> str:
     used = needed | read([relation.on])
     left, right = (to_sql(side, used, dialect) for side in (relation.left, relation.right))
     on = f"l.{quote(UNIT, dialect)} = r.{quote(UNIT, dialect)}"
@@ -96,7 +97,7 @@ def _join(relation: rel.Join, needed: set[str], dialect: str) -> str:
     return f"SELECT {', '.join(items)} FROM ({left}) AS l {kind} ({right}) AS r ON {on}"
 
 
-def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: str) -> str:
+def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: Dialect) -> str:
     used = needed | read([relation.on])
     left = to_sql(relation.left, used, dialect)
     on = "TRUE" if relation.on is None else spell(relation.on, dialect)
@@ -109,7 +110,7 @@ def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: str) -> st
     )
 
 
-def _matching(relation: rel.Matching, needed: set[str], dialect: str) -> str:
+def _matching(relation: rel.Matching, needed: set[str], dialect: Dialect) -> str:
     used = read([relation.on])
     left = to_sql(relation.left, needed | used, dialect)
     right = to_sql(relation.right, used, dialect)
@@ -121,7 +122,7 @@ def _matching(relation: rel.Matching, needed: set[str], dialect: str) -> str:
     return f"SELECT {', '.join(items)} FROM ({left}) AS l WHERE {word} (SELECT 1 FROM ({right}) AS r WHERE {test})"
 
 
-def _union(relation: rel.Union, needed: set[str], dialect: str) -> str:
+def _union(relation: rel.Union, needed: set[str], dialect: Dialect) -> str:
     items = [quote(name, dialect) for name in sorted(needed)]
     if unit_of(relation):
         items.append(quote(UNIT, dialect))
@@ -132,21 +133,23 @@ def _union(relation: rel.Union, needed: set[str], dialect: str) -> str:
     return " UNION ALL ".join(sides)
 
 
-def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: str) -> str:
+def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: Dialect) -> str:
     aggregates = [(name, a) for name, a in relation.aggregates if name in needed]
     used = read([*(item for _, item in relation.keys), *(a.argument for _, a in aggregates)])
     steps = Steps(dialect)
     keys = [spell(canonical(steps.reduced(item)), dialect) for _, item in relation.keys]
     items = [f"{sql} AS {quote(name, dialect)}" for sql, (name, _) in zip(keys, relation.keys, strict=True)]
     for name, aggregate in aggregates:
-        template = aggregate.spelling.get(dialect) or aggregate.spelling[""]
+        template = aggregated(aggregate.spelling, dialect)
         argument = ""
         if aggregate.argument is not None:
             reduced = canonical(
                 aggregate.argument
             )  # MIN and MAX of equal values would show the one met first
-            argument = spell(steps.reduced(reduced, template.count("{0}") > 1), dialect)
-        items.append(f"{typed(template, dialect).format(argument)} AS {quote(name, dialect)}")
+            often = template.count("{0}") + template.count("{summed}") > 1
+            argument = spell(steps.reduced(reduced, often), dialect)
+        sql = template.format(argument, summed=dialect.summed.format(argument))
+        items.append(f"{sql} AS {quote(name, dialect)}")
     items.append(quote(UNIT, dialect))
     # By their places: an engine need not see that two long expressions are the same.
     group = ", ".join([quote(UNIT, dialect), *(str(at + 1) for at in range(len(keys)))])
@@ -154,7 +157,7 @@ def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: str) -> str:
     return f"SELECT {', '.join(items)} FROM ({inner}) AS p WHERE {quote(UNIT, dialect)} IS NOT NULL GROUP BY {group}"
 
 
-def _windowed(relation: rel.Windowed, needed: set[str], dialect: str) -> str:
+def _windowed(relation: rel.Windowed, needed: set[str], dialect: Dialect) -> str:
     windows = [(name, w) for name, w in relation.windows if name in needed]
     plain = needed - {name for name, _ in relation.windows}
     used = plain | read(
@@ -169,23 +172,22 @@ def _windowed(relation: rel.Windowed, needed: set[str], dialect: str) -> str:
             # Rows that tie in the order asked for are told apart by their values; rows that are alike in all
             # that is used are exchangeable, so the physical order never decides.
             order += [f"{quote(name, dialect)} ASC NULLS LAST" for name in sorted(used)]
-        if not order and dialect == "spark":
-            order = [quote(UNIT, dialect)]  # the same in all rows of a window: Spark ranks in some order only
+        if not order and dialect.windows_need_order:
+            order = [quote(UNIT, dialect)]  # the same in all rows of a window
         over = f"PARTITION BY {partition}"
         if order:
             over += f" ORDER BY {', '.join(order)}"
         if window.frame:
-            over += f" {window.frame}"
-        template = window.spelling.get(dialect) or window.spelling[""]
+            over += " " + re.sub(r"\d+", lambda n: str(min(int(n[0]), dialect.furthest)), window.frame)
         args = [spell(canonical(e), dialect) for e in window.args]
-        items.append(
-            f"{typed(template, dialect).format(*args, over=f'OVER ({over})')} AS {quote(name, dialect)}"
-        )
+        summed = dialect.summed.format(args[0]) if args else ""
+        sql = aggregated(window.spelling, dialect).format(*args, over=f"OVER ({over})", summed=summed)
+        items.append(f"{sql} AS {quote(name, dialect)}")
     items.append(quote(UNIT, dialect))
     return f"SELECT {', '.join(items)} FROM ({inner}) AS w"
 
 
-_WRITERS: dict[type, Callable[[Any, set[str], str], str]] = {
+_WRITERS: dict[type, Callable[[Any, set[str], Dialect], str]] = {
     rel.Scan: _scan,
     rel.Select: _select,
     rel.Join: _join,

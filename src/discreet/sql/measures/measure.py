@@ -29,8 +29,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from discreet.engines.schema import Type
+from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.clamping import clamped
-from discreet.sql.expressions.dialect import WIDE, divided, fill
+from discreet.sql.expressions.dialect import Dialect, divided, fill, total
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.functions.aggregates import RELATIVE
 
@@ -46,25 +47,6 @@ SCALE_BITS = 56
 """The largest scale of noise, which leaves seven bits before a 64-bit integer saturates."""
 FINEST = Fraction(1, 2**1000)
 """The least step: its inverse is still a double."""
-LOW_BITS = 15
-"""How many bits of an integer Spark sums apart from the others."""
-
-
-def total(integer: str, dialect: str) -> str:
-    """The exact sum of an integer of at most 32 bits over the rows of a group; wide, and 0 without rows.
-
-    Spark sums in 64 bits, which 2^33 rows would overflow, or in decimals, at several times the price. So it sums the
-    upper and the lower bits apart, with t = 2^15 (t >> 15) + (t & 32767) for negative t, too: both sums stay within 64
-    bits up to 2^46 rows of a group.
-
-    Example:
-        >>> total("t0", "duckdb")
-        'COALESCE(SUM(t0), 0)'
-    """
-    if dialect != "spark":
-        return f"COALESCE(SUM({integer}), 0)"
-    upper = f"CAST(SUM(shiftright({integer}, {LOW_BITS})) AS {WIDE['']})"
-    return f"COALESCE({upper} * {2**LOW_BITS} + SUM({integer} & {2**LOW_BITS - 1}), 0)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,19 +132,19 @@ class Measure:
         """The same measure, reading its argument where it was computed already."""
         return self if self.argument is None else replace(self, argument=rename(self.argument))
 
-    def row_items(self, name: str, dialect: str) -> list[tuple[str, str]]:
+    def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
         """Name and SQL of what a row must carry for this measure."""
         if self.argument is None:
             return []
         if self.distinct and self.degree == 0:
-            return [(name, spell(self.argument, dialect))]
+            return [(name, spell(canonical(self.argument), dialect))]
         if self.degree == 0:
             return [(name, f"CASE WHEN {spell(self.argument, dialect)} IS NOT NULL THEN 1 END")]
         return [(name, scaled_sql(self, dialect))]
 
-    def group_items(self, name: str, dialect: str) -> list[str]:
+    def group_items(self, name: str, dialect: Dialect) -> list[str]:
         """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
-        wide = WIDE.get(dialect, WIDE[""])
+        wide = dialect.wide
         n, r = f"CAST(COUNT({name}) AS {wide})", self.levels
         null = [f"{r} * CAST(COUNT(*) - COUNT({name}) AS {wide})"] if self.with_null else []
         if self.argument is None:
@@ -294,7 +276,7 @@ def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
     return replace(grid, levels=max(1, scaled(grid, hi, lo)))
 
 
-def scaled_sql(measure: Measure, dialect: str) -> str:
+def scaled_sql(measure: Measure, dialect: Dialect) -> str:
     """The integer t of a row in SQL: 0 <= t <= R (or |t| <= M), NULL where the argument is NULL or NaN.
 
     The clamp stands here, whatever the expression was thought to be bounded by; this is the line that the
@@ -315,10 +297,10 @@ def scaled_sql(measure: Measure, dialect: str) -> str:
         lo, hi = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
         shifted = x if base == 0 else f"({x} - CAST('{base!r}' AS DOUBLE))"
         scaled_ = f"{shifted} * CAST('{float(1 / grid.step)!r}' AS DOUBLE)"
-        if dialect == "postgres" and grid.step > 1:  # which raises when a product is too small for a double
+        if dialect.underflow_raises and grid.step > 1:
             least_ = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
             scaled_ = f"CASE WHEN abs({shifted}) < {least_} THEN 0 ELSE {scaled_} END"
-        t = f"CAST(floor({scaled_} + CAST('0.5' AS DOUBLE)) AS BIGINT)"
+        t = dialect.whole.format(f"floor({scaled_} + CAST('0.5' AS DOUBLE))")
     text = clamped(x, lo, hi, exact=exact, inside=t, below=str(least), above=str(most))
     return fill(text, [spell(measure.argument, dialect)], dialect)
 

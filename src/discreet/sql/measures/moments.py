@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.sql.expressions.dialect import WIDE, divided
+from discreet.sql.expressions.dialect import Dialect, divided, total
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import RELATIVE
-from discreet.sql.measures.measure import Grid, Measure, scaled_sql, total
+from discreet.sql.measures.measure import Grid, Measure, scaled_sql
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,16 +106,16 @@ class Joint:
         out[self._body :] = 0
         return out if what == "pairs" else None
 
-    def row_items(self, name: str, dialect: str) -> list[tuple[str, str]]:
+    def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
         """Name and SQL of what a row must carry: both scaled integers, or NULL for both."""
         x = scaled_sql(Measure(2, self.argument, self.grid, False), dialect)
         y = scaled_sql(Measure(2, self.other, self.other_grid, False), dialect)
         return [(f"{name}x", f"CASE WHEN ({y}) IS NOT NULL THEN {x} END"),
                 (f"{name}y", f"CASE WHEN ({x}) IS NOT NULL THEN {y} END")]  # fmt: skip
 
-    def group_items(self, name: str, dialect: str) -> list[str]:
+    def group_items(self, name: str, dialect: Dialect) -> list[str]:
         """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
-        wide = WIDE.get(dialect, WIDE[""])
+        wide = dialect.wide
         r, bound = self.levels, self.other_grid.levels
         b = _bernstein(f"{name}x", r, self.degrees[0], dialect)
         c = _bernstein(f"{name}y", bound, self.degrees[1], dialect)
@@ -196,7 +196,7 @@ def _positive(variance: Floats) -> Floats:
     return np.where(variance > 0, np.minimum(variance, 0.25), np.nan)
 
 
-def _bernstein(t: str, r: int, degree: int, dialect: str) -> list[str]:
+def _bernstein(t: str, r: int, degree: int, dialect: Dialect) -> list[str]:
     """The Bernstein integers of a scaled integer in SQL: non-negative, with sum r."""
     if degree == 1:
         return [f"({r} - {t})", t]

@@ -24,6 +24,7 @@ import numpy as np
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.mechanisms.laplace_sum import half_width
+from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.measures import count_tree as ct
@@ -111,11 +112,11 @@ class Tree:
         """No quantile is linear in the entries."""
         return None
 
-    def row_items(self, name: str, dialect: str) -> list[tuple[str, str]]:
+    def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
         """Name and SQL of what a row must carry: its leaf."""
         return [(name, leaf_sql(self.argument, self.grid, dialect))]
 
-    def group_items(self, name: str, dialect: str) -> list[str]:
+    def group_items(self, name: str, dialect: Dialect) -> list[str]:
         """The exact integers of one group and leaf in SQL."""
         return ["COUNT(*)"]
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.engines.schema import Type
 from discreet.sql.expressions.clamping import clamped
-from discreet.sql.expressions.dialect import fill
+from discreet.sql.expressions.dialect import Dialect, fill
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.measures.measure import FINEST, Grid
 
@@ -31,7 +31,7 @@ def leaf_grid(argument: Expression, most: int) -> Grid:
     return Grid(lo, hi, step, max(1, math.ceil(reach / step)))
 
 
-def leaf_sql(argument: Expression, grid: Grid, dialect: str) -> str:
+def leaf_sql(argument: Expression, grid: Grid, dialect: Dialect) -> str:
     """The leaf of a row in SQL, from 0 to the number of leaves - 1; NULL where the argument is NULL or NaN.
 
     The clamp stands here, whatever the expression was thought to be bounded by: below the range is the first leaf,
@@ -46,10 +46,10 @@ def leaf_sql(argument: Expression, grid: Grid, dialect: str) -> str:
     x = f"CAST({x} AS DOUBLE)"
     lo_sql, hi_sql = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
     place = f"({x} - {lo_sql}) * CAST('{float(1 / grid.step)!r}' AS DOUBLE)"
-    if dialect == "postgres" and grid.step > 1:  # which raises when a product is too small for a double
+    if dialect.underflow_raises and grid.step > 1:
         least = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
         place = f"CASE WHEN abs({x} - {lo_sql}) < {least} THEN 0 ELSE {place} END"
-    leaf = f"CAST(floor({place}) AS BIGINT)"
+    leaf = dialect.whole.format(f"floor({place})")
     inside = f"LEAST({leaf}, {last})"
     text = clamped(x, lo_sql, hi_sql, exact=False, inside=inside, below="0", above=str(last))
     return fill(text, spelled, dialect)

@@ -18,7 +18,7 @@ from discreet.sql.analyze.aggregates import filtered
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.implied_bounds import of_count, of_sum
 from discreet.sql.expressions.clamping import saturated
-from discreet.sql.expressions.dialect import SATURATE, WIDE
+from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import takes_a_number
@@ -59,19 +59,19 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[Unit
         raise binder.refuse(node, "An aggregate takes one argument here.", "Write it plainly.")
     if isinstance(node, exp.Min | exp.Max):
         argument = filtered(binder.bind(node.this), condition)
-        spelling = {"": f"{node.key.upper()}({{0}})"}
+        name = node.key.upper()
         if argument.type is Type.BOOLEAN:  # of which PostgreSQL has no least one
-            spelling["postgres"] = "BOOL_AND({0})" if isinstance(node, exp.Min) else "BOOL_OR({0})"
-        return UnitAggregate(spelling, argument, chosen=True), argument.type, argument.span.null()
+            name = "BOOL_AND" if isinstance(node, exp.Min) else "BOOL_OR"
+        return UnitAggregate(f"{name}({{0}})", argument, chosen=True), argument.type, argument.span.null()
     if isinstance(node, exp.LogicalOr | exp.LogicalAnd):
         truth = filtered(binder.condition(node.this), condition)
         name = "BOOL_OR" if isinstance(node, exp.LogicalOr) else "BOOL_AND"
-        return UnitAggregate({"": f"{name}({{0}})"}, truth), Type.BOOLEAN, truth.span.null()
+        return UnitAggregate(f"{name}({{0}})", truth), Type.BOOLEAN, truth.span.null()
     if isinstance(node, exp.Sum | exp.Avg):
         argument, step = summable(node, filtered(binder.bind(node.this), condition), binder)
         sql, kind, span = sum_sql(isinstance(node, exp.Avg), argument, step)
         follows = of_sum(argument.span, step, rows) if isinstance(node, exp.Sum) else None
-        return UnitAggregate(in_dialects(sql, ""), argument, follows), kind, span
+        return UnitAggregate(summed(sql, ""), argument, follows), kind, span
     raise binder.refuse(node, f"{node.key.upper()} is not supported per unit.",
                         "Use COUNT, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND.")  # fmt: skip
 
@@ -81,12 +81,12 @@ def _count(
 ) -> tuple[UnitAggregate, Type, Span]:
     """COUNT in its forms, over the rows of a unit that meet a condition."""
     some, one = Span(Fraction(0), None, nullable=False), Literal(1, Type.INTEGER)
-    spelling = {"": "COUNT({0})"}
+    spelling = "COUNT({0})"
     if isinstance(node, exp.CountIf):
         flag = fn.call("to_integer", binder.condition(node.this))
         assert flag is not None
         return (
-            UnitAggregate(in_dialects(TRUE_ONES, ""), filtered(flag, condition), most),
+            UnitAggregate(summed(TRUE_ONES, ""), filtered(flag, condition), most),
             Type.INTEGER,
             some.null(),
         )
@@ -95,11 +95,11 @@ def _count(
     if inner is None or isinstance(inner, exp.Star):
         if condition is None:
             every = Span(Fraction(1), None, nullable=False)
-            return UnitAggregate({"": "COUNT(*)"}, None, most), Type.INTEGER, every
+            return UnitAggregate("COUNT(*)", None, most), Type.INTEGER, every
         return UnitAggregate(spelling, filtered(one, condition), most), Type.INTEGER, some
     argument = binder.bind(inner) if distinct else binder.presence(inner)
     if distinct:
-        spelling = {"": "COUNT(DISTINCT {0})"}
+        spelling = "COUNT(DISTINCT {0})"
     return UnitAggregate(spelling, filtered(argument, condition), most), Type.INTEGER, some
 
 
@@ -131,12 +131,9 @@ def summable(node: exp.Expr, argument: Expression, binder: Binder) -> tuple[Expr
     return whole, step
 
 
-def in_dialects(sql: str, over: str) -> dict[str, str]:
-    """A sum by dialect: Spark alone sums integers in 64 bits."""
-    return {
-        "": sql.format(over=over, x="{0}", total="{0}"),
-        "spark": sql.format(over=over, x="{0}", total=f"CAST({{0}} AS {WIDE['']})"),
-    }
+def summed(sql: str, over: str) -> str:
+    """A sum as a template, over rows or over a window."""
+    return sql.format(over=over, x="{0}", total="{summed}")
 
 
 def sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Type, Span]:

@@ -16,10 +16,10 @@ from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.units.aggregates import (
     TRUE_ONES,
-    in_dialects,
     read_unit_aggregate,
     sum_sql,
     summable,
+    summed,
 )
 from discreet.sql.analyze.units.columns import HERE, copied, placed
 from discreet.sql.expressions.expression import Column, Expression, Literal
@@ -114,7 +114,7 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
     for kind, name in RANKS.items():
         if isinstance(function, kind):
             total = name == "row_number"
-            call = WindowCall({"": f"CAST({name}() {{over}} AS BIGINT)"}, (), rest, over.order, total, "")
+            call = WindowCall(f"CAST({name}() {{over}} AS BIGINT)", (), rest, over.order, total, "")
             return call, Type.INTEGER, Span(Fraction(1), None, nullable=False)
     for kind, name in SHIFTS.items():
         if isinstance(function, kind):
@@ -140,7 +140,7 @@ def _shifted(
         raise refuse(function, "A default is not supported here.", "Write coalesce(lag(x) OVER (…), 0).")
     # Only what looks at a frame has one: not every engine passes over that of lag and lead.
     framed_sql = over.frame_sql if name.endswith("value") else ""
-    spelling = {"": f"{name}({{0}}{places}) {{over}}"}
+    spelling = f"{name}({{0}}{places}) {{over}}"
     call = WindowCall(spelling, (argument,), over.partition, over.order, True, framed_sql)
     return call, argument.type, argument.span.null()
 
@@ -154,13 +154,12 @@ def _aggregated(
     if isinstance(function, exp.Sum | exp.Avg):
         argument, step = summable(function, binder.bind(function.this), binder)
         sql, kind, span = sum_sql(isinstance(function, exp.Avg), argument, step)
-        spelling, args = in_dialects(sql, " {over}"), (argument,)
+        spelling, args = summed(sql, " {over}"), (argument,)
     else:
         counted = isinstance(function, exp.CountIf)
-        spelling = {dialect: f"{text} {{over}}" for dialect, text in aggregate.spelling.items()}
-        spelling = in_dialects(TRUE_ONES, " {over}") if counted else spelling
+        spelling = summed(TRUE_ONES, " {over}") if counted else f"{aggregate.spelling} {{over}}"
         args = () if aggregate.argument is None else (aggregate.argument,)
-    if "DISTINCT" in spelling[""]:
+    if "DISTINCT" in spelling:
         raise refuse(function, "DISTINCT is not supported in a window.", "Group by the unit in a sub-query.")
     call = WindowCall(
         spelling, args, over.partition, over.order, over.framed, over.frame_sql, aggregate.follows

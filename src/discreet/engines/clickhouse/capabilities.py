@@ -1,0 +1,42 @@
+"""The capabilities of ClickHouse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from discreet.engines.capabilities import Capabilities, Physical, listed, opaque, signed, unsigned
+from discreet.engines.schema import Type
+
+_INTEGER, _DOUBLE = "CAST({0} AS Int64)", "CAST({0} AS Float64)"
+# A String may hold any bytes. What is no text has no meaning as one.
+_CUT = "toStringCutToZero({0})"
+_TEXT = "CASE WHEN isValidUTF8({0}) THEN CAST({0} AS String) END"
+
+TYPES: Mapping[str, Physical] = MappingProxyType({
+    **signed(_INTEGER, Int8=8, Int16=16, Int32=32, Int64=64), **unsigned(_INTEGER, UInt8=8, UInt16=16, UInt32=32),
+    **listed(Type.FLOAT, "Float32 Float64", _DOUBLE),
+    **listed(Type.FLOAT, "UInt64 Int128 UInt128 Int256 UInt256 Decimal", _DOUBLE, stored=True),
+    **listed(Type.BOOLEAN, "Bool"), **listed(Type.TEXT, "String", _TEXT),
+    # Filled with NUL up to its length, which is no part of a text.
+    **listed(Type.TEXT, "FixedString", f"CASE WHEN isValidUTF8({_CUT}) THEN {_CUT} END", stored=True),
+    **listed(Type.TEXT, "Enum8 Enum16", "CAST({0} AS String)"),
+    **listed(Type.TEXT, "UUID", "CAST({0} AS String)", stored=True),
+    **listed(Type.DATE, "Date Date32", "CAST({0} AS Int32)"),
+    **listed(Type.TIMESTAMP, "DateTime", "CAST(toUnixTimestamp({0}) AS Int64) * 1000000"),
+    **listed(Type.TIMESTAMP, "DateTime64", "toUnixTimestamp64Micro({0})", stored=True),
+    **opaque(
+        Array="{0}[1]", Map="{0}['key']", Tuple="{0}.1", JSON="CAST({0}.field AS Nullable(String))",
+        IPv4="toString({0})", IPv6="toString({0})", Interval="", Time="toString({0})", Time64="toString({0})",
+        Variant="", Dynamic="", AggregateFunction="", SimpleAggregateFunction="", BFloat16="CAST({0} AS Float64)",
+        Nested="", Point="{0}.1",
+    ),
+})  # fmt: skip
+"""By the name of the type without its parameters, and without Nullable and LowCardinality around it."""
+
+CAPABILITIES = Capabilities(
+    dialect="clickhouse",
+    types=TYPES,
+    # Its time zones end before the year 9999, and of two moments that a clock shows it takes another one.
+    lacks=frozenset({"in_zone"}),
+)

@@ -1,0 +1,189 @@
+"""Opening PostgreSQL: the connection, and what is known of tables and columns without reading them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.duckdb.connection import quote
+from discreet.engines.postgres.capabilities import CAPABILITIES
+from discreet.engines.postgres.units import identity_of
+from discreet.engines.schema import ColumnSchema, TableSchema
+from discreet.errors import SourceError
+
+if TYPE_CHECKING:
+    import psycopg
+
+_TABLES = """
+    SELECT c.oid, n.nspname, c.relname, c.relkind = 'f' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+    AND (%(schema)s::text IS NULL OR n.nspname = %(schema)s) AND has_table_privilege(c.oid, 'SELECT')
+    ORDER BY n.nspname <> 'public', n.nspname, c.relname
+"""
+_COLUMNS = """
+    SELECT a.attname, CASE WHEN n.nspname = 'pg_catalog' OR b.typname = 'citext' THEN b.typname ELSE '' END, b.typtype,
+    b.typelem <> 0 AND b.typlen = -1, CASE WHEN NOT c.collisdeterministic THEN c.collname END
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+    JOIN pg_namespace n ON n.oid = b.typnamespace LEFT JOIN pg_collation c ON c.oid = a.attcollation
+    WHERE a.attrelid = %(oid)s AND a.attnum > 0 AND NOT a.attisdropped
+    AND has_column_privilege(a.attrelid, a.attnum, 'SELECT') ORDER BY a.attnum
+"""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as queries see it: its view, and where it comes from."""
+
+    view: str
+    schema: TableSchema
+    oid: int
+    foreign: bool
+
+
+def base(source: object) -> object:
+    """The database that a source is of: two of one database have the same."""
+    return source.partition("#")[0] if isinstance(source, str) else id(source)
+
+
+def fragment(source: object) -> str | None:
+    """The table that a url names behind #."""
+    return (source.partition("#")[2] or None) if isinstance(source, str) else None
+
+
+def connect(source: object) -> tuple[psycopg.Connection[Any], bool]:
+    """A connection, and whether it is ours to close."""
+    try:
+        import psycopg
+    except ImportError:
+        raise SourceError("PostgreSQL needs psycopg.", "Run pip install 'discreet[postgresql]'.") from None
+    if isinstance(source, str):
+        connection = _dial(psycopg, source.partition("#")[0])
+        if connection is None:
+            raise SourceError(
+                "The PostgreSQL server cannot be reached, or refuses this user.",
+                "Check the url, and that the password is in it, in PGPASSWORD or in a password file; psql with the "
+                "same url says more.",
+            )
+        own = True
+    else:
+        connection, own = _given(psycopg, source), False
+    info = connection.info
+    if info.server_version < 140000 or info.parameter_status("server_encoding") != "UTF8":
+        if own:
+            connection.close()
+        raise SourceError("The PostgreSQL server is older than 14, or its database is not in UTF-8.",
+                          "Use a newer server, or a database made with ENCODING 'UTF8'.")  # fmt: skip
+    return connection, own
+
+
+def _dial(psycopg: Any, url: str) -> Any:
+    """A new connection; None when there is none, so that nothing of the url is in an error."""
+    try:
+        return psycopg.connect(
+            url, autocommit=True, application_name="discreet", client_encoding="utf8", prepare_threshold=None
+        )
+    except Exception:
+        return None
+
+
+def _given(psycopg: Any, source: object) -> Any:
+    """The psycopg connection in an object of the caller's: itself, or inside a connection of SQLAlchemy's."""
+    inner = source
+    if type(inner).__module__.partition(".")[0] == "sqlalchemy":
+        inner = getattr(getattr(inner, "connection", inner), "driver_connection", inner)
+    if not isinstance(inner, psycopg.Connection):
+        raise SourceError("This is no PostgreSQL connection that can be used.",
+                          "Pass one of psycopg 3, one of SQLAlchemy's over psycopg 3, or a url.")  # fmt: skip
+    idle = psycopg.pq.TransactionStatus.IDLE
+    if inner.closed or inner.info.transaction_status != idle:
+        raise SourceError("The PostgreSQL connection is closed or in the middle of a transaction.",
+                          "Commit first, or pass a connection of its own.")  # fmt: skip
+    inner.prepare_threshold = None
+    return inner
+
+
+def place_of(connection: psycopg.Connection[Any]) -> str:
+    """A text that names the database, the same however the url is spelled, and without any credential.
+
+    The server says who it is; where this user may not ask it, the place of its socket or its name must do.
+    """
+    name = connection.info.dbname
+    known = _ask(connection, "SELECT system_identifier::text FROM pg_control_system()", {})
+    if known:
+        return f"postgresql:{known[0][0]}/{name}"
+    host = connection.info.host
+    place = os.path.realpath(host) if host.startswith("/") else host.lower().rstrip(".")
+    return f"postgresql://{place}:{connection.info.port}/{name}"
+
+
+def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | None) -> dict[str, Table]:
+    """The tables that are asked for, by the name that queries use."""
+    schema, _, table = (wanted or name or "").rpartition(".")
+    result = _ask(connection, _TABLES, {"schema": schema or None})
+    found = [row for row in result or [] if not table or row[2].lower() == table.lower()]
+    if table:
+        exact = [row for row in found if row[2] == table]
+        alike = sorted({row[2] for row in found})
+        if not exact and len(alike) > 1:
+            raise SourceError(f"{table} may mean {' or '.join(alike)}.",
+                              "Write the one that is meant exactly as it is in the database.")  # fmt: skip
+        found = (exact or found)[:1]
+    if not found:
+        what = f"no table {wanted or name}" if table else "no table"
+        raise SourceError(f"The database has {what} that this user may read.",
+                          "Check the name, or GRANT SELECT on it.")  # fmt: skip
+    tables: dict[str, Table] = {}
+    for oid, space, relation, foreign in found:
+        columns = _ask(connection, _COLUMNS, {"oid": oid}) or []
+        shown, fields = [], {}
+        names = [row[0] for row in columns]
+        for column, kind, category, array, collation in columns:
+            sql, field = _column(column, kind, category, array)
+            shown.append(f"{sql} AS {quote(column)}")
+            identity, own = identity_of(column, kind, names, collation)
+            fields[column] = replace(field, identity=identity)
+            shown += [own] if own else []
+        if shown:
+            view = f"SELECT {', '.join(shown)} FROM {quote(space)}.{quote(relation)}"
+            key = name if table and name and (wanted or "." not in name) else relation
+            tables.setdefault(key, Table(view, MappingProxyType(fields), oid, foreign))
+    return tables
+
+
+def in_utf8(connection: psycopg.Connection[Any]) -> None:
+    """Let this transaction speak UTF-8, whatever a connection of the caller's does: it holds every text there is.
+
+    By a cursor of its own, since one remembers how it read its first answer.
+    """
+    connection.execute("SET LOCAL client_encoding = 'UTF8'")
+
+
+def _ask(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) -> list[Any] | None:
+    from psycopg import rows
+
+    try:
+        with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            in_utf8(connection)
+            cursor.execute("SET TRANSACTION READ ONLY")
+            cursor.execute("SET LOCAL search_path = pg_catalog")
+            return cursor.execute(sql, values).fetchall()
+    except Exception:
+        return None
+
+
+def _listed_as(kind: str, category: str, array: bool) -> str:
+    """The name under which the table of abilities has a type."""
+    if array:
+        return "array"
+    several = {"e": "enum", "c": "composite", "r": "range", "m": "range"}
+    # What an extension or a user made may have the name of a type of PostgreSQL's own; citext alone is meant.
+    return several.get(category, kind if category == "b" else f"{kind} ({category})")
+
+
+def _column(name: str, kind: str, category: str, array: bool) -> tuple[str, ColumnSchema]:
+    """A column in its logical type, and what is known of it; reading it cannot fail."""
+    listed = _listed_as(kind, category, array)
+    return CAPABILITIES.physical(listed).read.format(quote(name)), CAPABILITIES.column(name, listed)

@@ -1,0 +1,61 @@
+"""DuckDB's SQL, in whose words templates are written; its own spellings stand in the function table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from discreet.sql.dialects.packed_rows import behind, fits, pack_values, unpack
+from discreet.sql.expressions.dialect import NUMBER, Dialect, Kept
+
+MANY = 64
+"""Up to so many rows of a unit, the least of them are kept in a heap for each unit; more are sorted."""
+TIMES = "__times"
+"""A column: how many rows of a unit are alike."""
+
+
+def _hash(salt: int, columns: Sequence[str]) -> str:
+    return f"hash(hash({salt}::UBIGINT, {', '.join(columns)}))"
+
+
+def _slice(salt: int, unit: str, at: int, of: int) -> str:
+    # Another hash than the one that groups the units, of which a slice would then see a few values only.
+    return f"hash({salt}::UBIGINT, {unit}) % {of} = {at}"
+
+
+def _least(kept: Kept) -> str | None:
+    """The rows that are kept, by a heap for each unit."""
+    if kept.max_rows > MANY:
+        return None
+    source, unit, names, max_rows = kept.source, kept.unit, kept.names, kept.max_rows
+    spans, numbered = kept.spans, kept.numbered
+    packed = spans is not None and fits(names, spans)
+    carried = [f"{pack_values(names, spans)} AS v"] if packed and spans is not None else list(names)
+    values = ["v"] if packed else list(names)
+    if numbered:
+        # Counted first: rows that are alike meet in one group, and grouping is several times faster than a window.
+        places = ", ".join(str(at + 1) for at in range(1 + len(carried)))
+        counted = f"SELECT {', '.join([unit, *carried])}, COUNT(*) AS {TIMES} FROM {source} GROUP BY {places}"
+        each = f"unnest(range({TIMES})) AS {NUMBER}"
+        source = f"(SELECT {', '.join([unit, *values, each])} FROM ({counted}) AS c) AS n"
+    elif packed:
+        source = f"(SELECT {', '.join([unit, *carried])} FROM {source}) AS n"
+    key = _hash(kept.salt, [unit, *values, *([NUMBER] if numbered else [])])
+    if packed and spans is not None:
+        least = f"SELECT unnest(min({behind(key, names, spans, 'v')}, {max_rows})) AS s FROM {source} GROUP BY {unit}"
+        return f"SELECT {unpack(names, spans, 's')} FROM ({least}) AS l"
+    fields = ", ".join([f"h := {key}", *(f"{name} := {name}" for name in names)])
+    least = f"SELECT unnest(min(struct_pack({fields}), {max_rows})) AS s FROM {source} GROUP BY {unit}"
+    items = ", ".join(f"s.{name} AS {name}" for name in names) or "1 AS one"
+    return f"SELECT {items} FROM ({least}) AS l"
+
+
+DUCKDB = Dialect(
+    name="duckdb",
+    parser="duckdb",
+    types=MappingProxyType({}),
+    hash=_hash,
+    slice=_slice,
+    least=_least,
+)
+"""DuckDB 2."""

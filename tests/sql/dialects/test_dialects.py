@@ -1,0 +1,62 @@
+"""Each dialect is one value: it spells functions that exist, and nothing else in the code asks which engine it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.sql import functions as fn
+from discreet.sql.dialects import DIALECTS
+from discreet.sql.expressions.dialect import Dialect
+from discreet.sql.expressions.expression import LETTERS
+from discreet.sql.functions.table import VARIADIC
+
+SOURCE = Path(discreet.__file__).parent
+BESIDE = {"scan": {"o", "f"}, "one_zero": {"f"}, "concat_all": {""}, "in": {""}, "concat_ws": {""}}
+"""Calls that no line of the table makes, and the letters of their arguments."""
+ASKING = re.compile(r"""["'](postgres|spark|clickhouse)["']""")
+FACES = {"engines/registry.py", "engines/ibis.py"}
+"""Where urls and packages of others are told apart by their names."""
+
+
+def unknown(dialect: Dialect) -> list[str]:
+    """The spellings of a dialect that no function has."""
+    found = []
+    for name, lines in dialect.functions.items():
+        known = {"".join(LETTERS[kind] for kind in line.takes) for line in fn.TABLE.get(name, ())}
+        known |= BESIDE.get(name, set()) | ({""} if known or name in VARIADIC or name in BESIDE else set())
+        found += [f"{name} {letters}" for letters in lines if letters not in known]
+    return found + [name for name in dialect.writers if name not in {*fn.TABLE, *VARIADIC, *BESIDE}]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_every_spelling_is_of_a_function(name: str) -> None:
+    assert unknown(DIALECTS[name]) == []
+
+
+def test_a_spelling_of_nothing_is_found() -> None:
+    for fault in ({"brand_new": {"": "{0}"}}, {"year": {"ff": "{0}"}}):
+        assert unknown(replace(DIALECTS["spark"], functions=fault)) != []
+
+
+def asking(text: str) -> list[str]:
+    """The lines of a module that name an engine."""
+    return [line.strip() for line in text.splitlines() if ASKING.search(line)]
+
+
+def test_nothing_else_asks_which_engine_it_is() -> None:
+    found = {
+        str(path.relative_to(SOURCE)): lines
+        for path in SOURCE.rglob("*.py")
+        if (lines := asking(path.read_text())) and "dialects" not in path.parts
+    }
+    own = {name for name in found if re.fullmatch(r"engines/\w+/(capabilities|engine|line)\.py", name)}
+    assert set(found) - own - FACES == set()
+
+
+def test_a_switch_is_found() -> None:
+    assert asking('    if dialect == "postgres":\n        pass') == ['if dialect == "postgres":']
