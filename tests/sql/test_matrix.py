@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -29,10 +30,12 @@ from discreet.sql.analyze import joins, private_select, scopes
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.dialects import duckdb as of_duckdb
-from discreet.sql.dialects import packed_rows
+from discreet.sql.dialects import named, packed_rows
+from discreet.sql.dialects.postgres import POSTGRES
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
 from discreet.sql.lower import relation_sql
+from discreet.sql.measures import measure
 from discreet.sql.plan.plan import Discovery, ScopePlan
 
 DEFAULT = {"duckdb": 120, "postgres": 100, "spark": 3}
@@ -96,7 +99,8 @@ def as_met() -> Any:
     """A found key is spelled as the row that was met first."""
     stack = ExitStack()
     stack.enter_context(mock.patch.object(compiling, "canonical_key", lambda key: key))
-    stack.enter_context(mock.patch.object(relation_sql, "canonical", lambda column: column))
+    for module in (relation_sql, measure):  # the second of COUNT(DISTINCT)
+        stack.enter_context(mock.patch.object(module, "canonical", lambda column: column))
     return stack
 
 
@@ -105,6 +109,9 @@ def hashed() -> Any:
     stack = ExitStack()
     stack.enter_context(mock.patch.object(Binder, "bind", lambda self, node: self._read(node)))
     stack.enter_context(mock.patch.dict(catalog._SCAN, {Type.OTHER: "{0}"}))
+    bare = replace(POSTGRES, functions={k: v for k, v in POSTGRES.functions.items() if k != "scan"})
+    known = {POSTGRES.name: bare}
+    stack.enter_context(mock.patch.object(compiling, "named", lambda name: known.get(name) or named(name)))
     return stack
 
 
