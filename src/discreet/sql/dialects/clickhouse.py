@@ -326,6 +326,7 @@ CLICKHOUSE = Dialect(
         "DOUBLE": "Float64", "VARCHAR": "String", "BIGINT": "Int64", "DATE": "Int32", "TIMESTAMP": "Int64", "BOOLEAN": "Bool",
         WIDE: "Int128",
     }),
+    semi_joins=True,
     divide="intDiv({0}, {1})",
     total="SUM(toInt128({}))".format,
     summed="toInt128({0})",

@@ -117,7 +117,12 @@ def _matching(relation: rel.Matching, needed: set[str], dialect: Dialect) -> str
     test = f"r.{quote(UNIT, dialect)} = l.{quote(UNIT, dialect)}"
     if relation.on is not None:
         test += f" AND {spell(relation.on, dialect)}"
-    items = [*(quote(name, dialect) for name in sorted(needed)), quote(UNIT, dialect)]
+    items = [quote(name, dialect) for name in sorted(needed)]
+    if dialect.semi_joins:
+        join = "ANTI JOIN" if relation.anti else "SEMI JOIN"
+        items.append(f"l.{quote(UNIT, dialect)} AS {quote(UNIT, dialect)}")
+        return f"SELECT {', '.join(items)} FROM ({left}) AS l LEFT {join} ({right}) AS r ON {test}"
+    items.append(quote(UNIT, dialect))
     word = "NOT EXISTS" if relation.anti else "EXISTS"
     return f"SELECT {', '.join(items)} FROM ({left}) AS l WHERE {word} (SELECT 1 FROM ({right}) AS r WHERE {test})"
 
