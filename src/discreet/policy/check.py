@@ -43,7 +43,8 @@ def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> 
             continue
         schema = schemas[sources[0]]
         problems += _names(place, name, table, schema)
-        unit = _found(table.privacy_unit or "", schema)
+        unit = None if table.through else _found(table.privacy_unit or "", schema)
+        problems += step_faults(place, table, schema, schemas) if table.through else []
         if table.privacy_unit != "row" and unit is not None:
             problems += _nameless(f"{place}.privacy_unit", unit)
         for column, declared in table.columns.items():
@@ -58,7 +59,8 @@ def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> 
 def _names(place: str, name: str, table: TablePolicy, schema: Mapping[str, SchemaColumn]) -> list[Problem]:
     """Say which columns are not there, and which could be two."""
     named = [(f"{place}.columns.{column}", column) for column in table.columns]
-    if table.privacy_unit not in (None, "row"):
+    named += [(f"{place}.through.{column}", column) for column in table.through or {}]
+    if table.privacy_unit not in (None, "row") and not table.through:
         named.append((f"{place}.privacy_unit", str(table.privacy_unit)))
     problems: list[Problem] = []
     declared: dict[str, str] = {}
@@ -78,6 +80,47 @@ def _names(place: str, name: str, table: TablePolicy, schema: Mapping[str, Schem
     if alike:
         problems.append((place, *_alike(alike)))
     return problems
+
+
+def step_faults(
+    place: str,
+    table: TablePolicy,
+    schema: Mapping[str, SchemaColumn],
+    schemas: Mapping[str, Mapping[str, SchemaColumn]],
+) -> list[Problem]:
+    """Say which columns of a step are not there, or hold no keys that are told apart alike on both sides."""
+    problems: list[Problem] = []
+    for column, key in (table.through or {}).items():
+        where = f"{place}.through.{column}"
+        tables = meant(key.table, schemas)
+        there = schemas[tables[0]] if len(tables) == 1 else {}
+        found = meant(key.column, there)
+        other = there[found[0]] if len(found) == 1 else None
+        if getattr(other, "twin", False):
+            cause = f"Several columns of the table {key.table} are called {key.column} but for case."
+            problems.append((where, cause, RENAME))
+            continue
+        if other is None:
+            if len(tables) == 1:
+                missing = f"The table {key.table} has no column {key.column}."
+                names = [c.name for c in there.values()]
+                problems.append((where, *_none_or_many(key.column, found, missing, names)))
+            continue
+        own = _found(column, schema)
+        if own is None:
+            continue
+        nameless = _nameless(where, own) or _nameless(where, other)
+        if nameless:
+            problems += nameless
+        elif _told(own) != _told(other):
+            cause = f"The column is told apart as {_told(own)}, {key.table}.{key.column} as {_told(other)}."
+            problems.append((where, cause, "Give both columns one type in the source, for instance through a view."))
+    return problems
+
+
+def _told(column: SchemaColumn) -> str:
+    """By what the values of a column are told apart; those of two columns may be compared where it is the same."""
+    return str(getattr(getattr(column, "identity", None), "kind", None) or _kind(column))
 
 
 def _none_or_many(name: str, found: list[str], missing: str, names: list[str]) -> tuple[str, str]:

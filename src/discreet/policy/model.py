@@ -21,7 +21,7 @@ from discreet import escaping
 from discreet.accounting.events import Neighbours
 from discreet.accounting.tally import Rule
 from discreet.errors import PolicyError
-from discreet.policy import toml, values
+from discreet.policy import path, toml, values
 from discreet.policy.check import SchemaColumn, check
 from discreet.policy.problems import Model, complain, wrong
 from discreet.policy.values import Bound, Key, KeyReference
@@ -110,8 +110,10 @@ class TablePolicy(Model):
     """The declarations about one table.
 
     Attributes:
-        privacy_unit: the column that names the unit a row belongs to, or "row" when each row is one unit.
+        privacy_unit: the column that names the unit a row belongs to, or "row" when each row is one unit; with
+            `through`, "table.column" of the table at the end of the way.
         max_rows: rows kept of a unit.
+        through: where the unit stands in another table: column -> "table.column", the key there that it holds.
         public: the table holds nothing private.
         columns: the declarations about its columns, by name.
         url: the place of the table, when it is not in the source of the policy.
@@ -119,6 +121,7 @@ class TablePolicy(Model):
 
     privacy_unit: str | None = None
     max_rows: Annotated[int | None, PlainValidator(values.rows)] = None
+    through: Annotated[dict[str, KeyReference] | None, PlainValidator(values.through)] = None
     public: Annotated[bool, Field(strict=True)] = False
     columns: dict[str, ColumnPolicy] = Field(default_factory=dict)
     url: Annotated[str | None, BeforeValidator(values.place)] = None
@@ -126,9 +129,10 @@ class TablePolicy(Model):
     @model_validator(mode="after")
     def _complete(self) -> TablePolicy:
         if self.public:
-            if self.privacy_unit is not None or self.max_rows is not None:
+            if self.privacy_unit is not None or self.max_rows is not None or self.through is not None:
+                given = "privacy_unit, through" if self.through is not None else "privacy_unit"
                 raise wrong(
-                    "A public table has no privacy unit.", "Remove privacy_unit and max_rows, or public."
+                    "A public table has no privacy unit.", f"Remove {given} and max_rows, or public."
                 )
         elif not self.privacy_unit:
             raise wrong(
@@ -136,6 +140,12 @@ class TablePolicy(Model):
                 'Name the column that tells people apart, or write "row" when each row is one person; a table '
                 "that holds nothing private declares public = true.",
                 "privacy_unit",
+            )
+        elif self.privacy_unit == "row" and self.through is not None:
+            raise wrong(
+                "Each row is one unit, which needs no other table.",
+                'Write privacy_unit = "table.column", the column that tells people apart, or remove through.',
+                "through",
             )
         elif self.privacy_unit == "row":
             if self.max_rows not in (None, 1):
@@ -224,6 +234,8 @@ class Policy(Model):
                     f"Write [tables.{toml.key(column.keys.table)}] public = true, if nothing in it is private.",
                     f"{key}.keys",
                 )
+        for key, cause, fix in path.faults(self.tables):
+            raise wrong(cause, fix, key)
         return self
 
     def lines(self) -> list[tuple[str, str]]:
@@ -234,7 +246,7 @@ class Policy(Model):
             unit = (
                 "each row is one unit"
                 if table.privacy_unit == "row"
-                else f"privacy unit {table.privacy_unit}"
+                else f"privacy unit {path.unit_words(table)}"
             )
             most = f", at most {table.max_rows} of its rows" if table.privacy_unit != "row" else ""
             out.append((name, "public" if table.public else unit + most))
@@ -265,6 +277,7 @@ class Policy(Model):
         types: Mapping[str, object] | None = None,
         neighbours: str = "add_remove",
         public: Iterable[str] = (),
+        through: Mapping[str, str] | None = None,
         source: str | None = None,
         ledger: str | None = None,
     ) -> Policy:
@@ -280,6 +293,8 @@ class Policy(Model):
             types: column of a CSV file -> how it is read.
             neighbours: "add_remove" or "replace_one".
             public: names of the public tables.
+            through: where the unit is "table.column" of another table: column -> "table.column", the key there that
+                it holds. That table is private, too, with the same max_rows.
             source: the url of the data.
             ledger: the place of the ledger.
 
@@ -297,6 +312,11 @@ class Policy(Model):
                 )
                 columns.setdefault(next(alike, name), {})[part] = value
         tables[table] = {"privacy_unit": privacy_unit, "max_rows": max_rows, "columns": columns}
+        if through is not None:
+            tables[table]["through"] = through
+            end, _, unit = privacy_unit.rpartition(".")
+            if end and end not in tables:
+                tables[end] = {"privacy_unit": unit, "max_rows": max_rows}
         rest: dict[str, Any] = {
             "budget": budget,
             "source": source,
@@ -372,6 +392,7 @@ class Policy(Model):
                     ]
                     for column, declared in table.columns.items()
                 },
+                *([toml.step(table.through).lower()] if table.through else []),
             ]
             for name, table in self.tables.items()
         }

@@ -42,6 +42,10 @@ def unique_on(relation: Relation) -> frozenset[str] | None:
     """Columns of which a unit has each combination of values in at most one row; None when none are known."""
     if isinstance(relation, rel.PerUnit):
         return frozenset(name for name, _ in relation.keys)
+    if isinstance(relation, rel.Scan):
+        # The policy says that others name its rows by this key; rows are bounded behind a join all the same.
+        own = (one.columns for one in relation.table.links if one.key[0] == relation.table.name.lower())
+        return next((frozenset(columns) for columns in own), None)
     if isinstance(relation, rel.Windowed):
         return unique_on(relation.source)
     if isinstance(relation, rel.Matching):
@@ -60,8 +64,7 @@ def most_groups(relation: Relation, names: set[str]) -> int | None:
     if not names:
         return 1
     if isinstance(relation, rel.Scan):
-        unit = relation.table.unit
-        return 1 if unit is not None and names <= {unit.name.lower()} else relation.table.max_rows
+        return 1 if names <= {relation.table.own_unit} else relation.table.max_rows
     if isinstance(relation, rel.Select):
         if relation.items is not None:
             names = read(item for name, item in relation.items if name in names)

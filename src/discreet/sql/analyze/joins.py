@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.policy.naming import twins
+from discreet.sql.algebra import key_paths
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.public_data import public_column, spelled
 from discreet.sql.algebra.relation import Rows
@@ -115,12 +116,33 @@ def _beside_the_unit(
                 elsewhere.remove(node)
                 equal = True
     if not equal:
+        path = key_paths.between(left.rows.relation, right.rows.relation)
+        if not clause.outer and not clause.kind:
+            rest += _of_the_path(path, both, elsewhere)
+        equal = path.joined(rest)
+    if not equal:
         unit = next(iter(left.rows.units), "unit")
         raise refuse(clause.node.this, left.text,
                      "A join of private tables must be on the privacy unit, or a "
                      "row would belong to two units.",
-                     f"Add ON {next(iter(left.tables))}.{unit} = {name}.{unit}.")  # fmt: skip
+                     path.advice(left.tables, name)
+                     or f"Add ON {next(iter(left.tables))}.{unit} = {name}.{unit}.")  # fmt: skip
     return rest
+
+
+def _of_the_path(path: key_paths.KeyPath, both: Frame, elsewhere: list[exp.Expr]) -> list[Expression]:
+    """The conditions of WHERE that compare parts of a key on the path to the unit; they are taken out of it."""
+    found = []
+    for node in list(elsewhere):
+        if isinstance(node, exp.EQ) and isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column):
+            try:
+                one = both.binder().condition(node)
+            except QueryRefused:
+                continue  # of a table that comes later
+            if path.part(one):
+                elsewhere.remove(node)
+                found.append(one)
+    return found
 
 
 def _shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterator[tuple[Column, Column]]:

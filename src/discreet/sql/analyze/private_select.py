@@ -8,11 +8,12 @@ from sqlglot import exp
 
 from discreet import far
 from discreet.engines.schema import Type
-from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.key_paths import groups_by_key
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
-from discreet.sql.analyze.from_clause import Frame, all_of, single
+from discreet.sql.analyze.from_clause import Frame, all_of
+from discreet.sql.analyze.matching import exists_by_key, in_by_key
 from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
@@ -74,10 +75,15 @@ class PrivateSelect:
             or any(c is not None and has_aggregate(c) for c in clauses)
         ):
             nodes = self._group_nodes()
-            if any(self._is_unit(n) for n in nodes):
+            if any(self._is_unit(n) for n in nodes) or self._by_key(nodes):
                 return UnitScope(self.refuse, self.node, self.frame, self.binder, nodes).rows()
             return Public(ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes).post())
         return self._rows()
+
+    def _by_key(self, nodes: list[exp.Expr]) -> bool:
+        """Whether rows of one group are of one unit, as it is grouped by a key on the path to the unit."""
+        bound = [self.binder.bind(n) for n in nodes if isinstance(n, exp.Column)]
+        return groups_by_key(self.frame.rows.relation, bound)
 
     def _is_unit(self, node: exp.Expr) -> bool:
         if not isinstance(node, exp.Column):
@@ -116,6 +122,11 @@ class PrivateSelect:
             scope = self.splitter.query(query.copy(), self.env)
             if not isinstance(scope, Rows):
                 return False
+            key = self.binder.bind(inner.this) if isinstance(inner.this, exp.Column) else None
+            by_key = in_by_key(self.frame, key, scope)
+            if by_key is not None:
+                self._match(inner, *by_key, anti)
+                return True
             if (
                 not self._is_unit(inner.this)
                 or len(scope.names) != 1
@@ -138,36 +149,14 @@ class PrivateSelect:
             raise self.refuse(node, "This form of EXISTS is not supported.",
                               f"Write {self._unit} IN (SELECT {self._unit} FROM … WHERE …).")  # fmt: skip
         name = query.args["from_"].this.alias_or_name.lower()
-        inside = single(self.splitter.text, name, source)
         where = query.args.get("where")
-        equal, rest = False, []
-        for condition in conjunct_nodes(None if where is None else where.this):
-            if isinstance(condition, exp.EQ) and self._links(condition, inside):
-                equal = True
-            else:
-                rest.append(inside.binder().condition(condition))
-        if not equal:
+        conditions = conjunct_nodes(None if where is None else where.this)
+        found = exists_by_key(self.frame, source, name, conditions, self.refuse)
+        if found is None:
             raise self.refuse(node, "EXISTS over private rows must compare the privacy units.",
                               f"Add WHERE {name}.unit = {next(iter(self.frame.tables))}.unit.")  # fmt: skip
-        kept = all_of(rest)
-        self._match(node, source if kept is None else rel.select(source, None, kept), None, anti)
+        self._match(node, *found, anti)
         return True
-
-    def _links(self, node: exp.EQ, inside: Frame) -> bool:
-        for a, b in ((node.this, node.expression), (node.expression, node.this)):
-            if not (isinstance(a, exp.Column) and isinstance(b, exp.Column)):
-                return False
-            try:
-                one, other = inside.column(a), self.frame.column(b)
-            except QueryRefused:
-                continue
-            assert isinstance(one, Column)
-            assert isinstance(other, Column)
-            # An unqualified name belongs to the inner query first, as SQL has it.
-            outside = b.table or b.name.lower() not in inside.rows.columns
-            if outside and one.name in inside.held and other.name in self.frame.held:
-                return True
-        return False
 
     def _match(self, node: exp.Expr, scope: Rows, on: Expression | None, anti: bool) -> None:
         rows = self.frame.rows

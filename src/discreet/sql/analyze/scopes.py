@@ -336,8 +336,10 @@ class Splitter:
             raise self.refuse(node, error.cause, error.fix) from None
 
     def unit_names(self) -> list[str]:
-        """The columns that name units, in lower case."""
-        return [t.unit.name.lower() for t in self.catalog.private.values() if t.unit is not None]
+        """The columns that name units, or keys on the way to them, in lower case."""
+        tables = self.catalog.private.values()
+        keys = [column for table in tables for link in table.links for column in link.columns]
+        return [table.own_unit for table in tables if table.own_unit] + keys
 
     def no_table(self, node: exp.Table, env: Env) -> QueryRefused:
         """The refusal of a table that is not there."""
