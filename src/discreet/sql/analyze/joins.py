@@ -39,6 +39,7 @@ class Clause:
         using: the names of USING.
         outer: whether it is a LEFT JOIN.
         kind: `SEMI`, `ANTI` or empty.
+        comma: whether it says nothing, so that WHERE says it, and it may as well stand later.
     """
 
     node: exp.Join
@@ -46,6 +47,7 @@ class Clause:
     using: tuple[str, ...]
     outer: bool
     kind: str
+    comma: bool = False
 
 
 def read_join(text: str, node: exp.Join) -> Clause:
@@ -59,8 +61,9 @@ def read_join(text: str, node: exp.Join) -> Clause:
         raise refuse(node.this, text, f"A {method or side or kind} JOIN with private rows is not supported.",
                      "Use JOIN, LEFT JOIN, SEMI JOIN or ANTI JOIN.")  # fmt: skip
     using = tuple(u.name.lower() for u in node.args.get("using") or [])
-    return Clause(node, tuple(conjunct_nodes(node.args.get("on"))), using, side == "LEFT" and kind in ("", "OUTER"),
-                  kind if kind in ("SEMI", "ANTI") else "")  # fmt: skip
+    on = tuple(conjunct_nodes(node.args.get("on")))
+    return Clause(node, on, using, side == "LEFT" and kind in ("", "OUTER"), kind if kind in ("SEMI", "ANTI") else "",
+                  not (on or using or side or kind))  # fmt: skip
 
 
 def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
@@ -125,9 +128,19 @@ def _beside_the_unit(
         raise refuse(clause.node.this, left.text,
                      "A join of private tables must be on the privacy unit, or a "
                      "row would belong to two units.",
-                     path.advice(left.tables, name)
+                     path.advice(left.tables, name) or _between(name, right.rows)
                      or f"Add ON {next(iter(left.tables))}.{unit} = {name}.{unit}.")  # fmt: skip
     return rest
+
+
+def _between(name: str, rows: Rows) -> str:
+    """The advice to join the table that leads to the unit; empty where the rows name it themselves."""
+    table = rel.scans(rows.relation)[0].table
+    if rows.units or table.step is None:
+        return ""
+    parent = table.step.parent.name
+    keys = " AND ".join(f"{name}.{own} = {parent}.{key}" for own, key in table.step.columns)
+    return f"The unit of {name} is found through {parent}: join it before, and this ON {keys}."
 
 
 def _of_the_path(path: key_paths.KeyPath, both: Frame, elsewhere: list[exp.Expr]) -> list[Expression]:

@@ -258,10 +258,24 @@ class Splitter:
         start = scopes[order[0]]
         assert isinstance(start, Rows)
         frame = prefixed(self.text, names[order[0]], start)
-        for at in order[1:]:
+        waiting, stuck = order[1:], {-1}
+        while waiting:
+            at = waiting.pop(0)
             scope, clause = scopes[at], clauses[at]
             if isinstance(scope, Rows):
-                frame = join_private(frame, names[at], scope, clause, conditions)
+                tried = list(conditions)
+                try:
+                    frame = join_private(frame, names[at], scope, clause, tried)
+                except QueryRefused:
+                    # FROM customer, lineitem, orders: a table that is on the path between them may come later.
+                    stuck.add(at)
+                    later = [w for w in waiting if isinstance(scopes[w], Rows) and clauses[w].comma]
+                    first = next((w for w in later if w not in stuck), -1)
+                    if first < 0 or not clause.comma:
+                        raise
+                    waiting = [first, at, *(w for w in waiting if w != first)]
+                    continue
+                conditions[:], stuck = tried, {-1}
                 continue
             data = self.evaluate(scope.node, env)
             self.public_joins += 1
