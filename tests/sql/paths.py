@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -75,18 +74,27 @@ def policy(replace_one: bool = False, caps: Sequence[int] = (2, 3, 3)) -> Policy
 def random_data(rng: random.Random) -> dict[str, list[Row]]:
     """Tables of a few units, whose keys are shared, missing or lead nowhere, rarely or often."""
     broken = rng.choice([0, 0.15, 0.15, 0.3])
-    homes, people, orders, lines = rng.randint(2, 5), rng.choice([1, 1, 2]), rng.choice([1, 1, 2]), rng.choice([1, 2])
+    homes, people, orders, lines = (
+        rng.randint(2, 5),
+        rng.choice([1, 1, 2]),
+        rng.choice([1, 1, 2]),
+        rng.choice([1, 2]),
+    )
     persons = list(range(homes * people))
     sold = list(range(len(persons) * orders))
 
     def key(at: int, pool: Sequence[int]) -> int | None:
         if rng.random() >= broken:
             return at
-        return rng.choice([None, 99, *(rng.choice(pool) for _ in range(6))])
+        return rng.choice([None, 30, *(rng.choice(pool) for _ in range(6))])
 
     return {
-        "people": [(key(at, persons), key(at // people, range(homes)), rng.randrange(-2, 12)) for at in persons],
-        "orders": [(key(at, sold), key(at // orders, persons), rng.choice(["x", "y", "z", None])) for at in sold],
+        "people": [
+            (key(at, persons), key(at // people, range(homes)), rng.randrange(-2, 12)) for at in persons
+        ],
+        "orders": [
+            (key(at, sold), key(at // orders, persons), rng.choice(["x", "y", "z", None])) for at in sold
+        ],
         "lines": [
             (key(at // lines, sold), rng.choice([None, -9, 0, 1, 2, 3, 4, 5, 99]), rng.choice(["x", "y"]))
             for at in range(len(sold) * lines)
@@ -113,7 +121,10 @@ def neighbours(data: Data, rng: random.Random, replace_one: bool) -> list[tuple[
     if not replace_one:
         return [(data, without(data, home, rng)) for home in homes]
     return [
-        (without(data, one, rng, False), without(data, two, rng, False)) for one in homes for two in homes if one < two
+        (without(data, one, rng, False), without(data, two, rng, False))
+        for one in homes
+        for two in homes
+        if one < two
     ]
 
 
@@ -147,7 +158,9 @@ def moved(sql: str, declared: Policy, pairs: Sequence[tuple[Data, Data]], rng: r
         for data in pair:
             held.hold(data, rng)
             exact.append([exact_integers(release, held, 7) for release in planned.releases])
-        problems += [f"{sql}: {found} in {pair}" for found in harness.compare(planned, exact[0], exact[1], "it")]
+        problems += [
+            f"{sql}: {found} in {pair}" for found in harness.compare(planned, exact[0], exact[1], "it")
+        ]
     return problems
 
 

@@ -114,7 +114,9 @@ def step_faults(
             problems += nameless
         elif _told(own) != _told(other):
             cause = f"The column is told apart as {_told(own)}, {key.table}.{key.column} as {_told(other)}."
-            problems.append((where, cause, "Give both columns one type in the source, for instance through a view."))
+            problems.append(
+                (where, cause, "Give both columns one type in the source, for instance through a view.")
+            )
     return problems
 
 

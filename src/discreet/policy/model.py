@@ -131,9 +131,7 @@ class TablePolicy(Model):
         if self.public:
             if self.privacy_unit is not None or self.max_rows is not None or self.through is not None:
                 given = "privacy_unit, through" if self.through is not None else "privacy_unit"
-                raise wrong(
-                    "A public table has no privacy unit.", f"Remove {given} and max_rows, or public."
-                )
+                raise wrong("A public table has no privacy unit.", f"Remove {given} and max_rows, or public.")
         elif not self.privacy_unit:
             raise wrong(
                 "It is missing.",

@@ -101,7 +101,10 @@ def advised(error: QueryRefused, policy: Policy, engine: Engine) -> QueryRefused
                 column.lower() in words if column.isidentifier() else column.lower() in error.place.lower()
             )
             wanted = _wanted(error.cause, rule)
-            unit = column.lower() in {(table.privacy_unit or "").lower(), *map(str.lower, table.through or {})}
+            unit = column.lower() in {
+                (table.privacy_unit or "").lower(),
+                *map(str.lower, table.through or {}),
+            }
             if rule.type in (None, "text") and inside and not unit and wanted:
                 return _with(error, column, rule, wanted, name)
     return error

@@ -104,7 +104,10 @@ class KeyPath:
         shown = {c.name: f"{table}.{key}" for table, columns in tables.items() for key, c in columns.items()}
         for a, b in self._pairs():
             if shown.keys() >= set(a):
-                pairs = [f"{shown[one]} = {name}.{other.rpartition('.')[2]}" for one, other in zip(a, b, strict=True)]
+                pairs = [
+                    f"{shown[one]} = {name}.{other.rpartition('.')[2]}"
+                    for one, other in zip(a, b, strict=True)
+                ]
                 return f"Add ON {' AND '.join(pairs)}."
         return ""
 

@@ -147,7 +147,11 @@ def _of_the_path(path: key_paths.KeyPath, both: Frame, elsewhere: list[exp.Expr]
     """The conditions of WHERE that compare parts of a key on the path to the unit; they are taken out of it."""
     found = []
     for node in list(elsewhere):
-        if isinstance(node, exp.EQ) and isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column):
+        if (
+            isinstance(node, exp.EQ)
+            and isinstance(node.this, exp.Column)
+            and isinstance(node.expression, exp.Column)
+        ):
             try:
                 one = both.binder().condition(node)
             except QueryRefused:

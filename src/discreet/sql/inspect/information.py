@@ -98,7 +98,9 @@ def _private(table: PrivateTable, policy: Policy) -> Iterator[tuple[Any, ...]]:
 def _key(table: PrivateTable, column: PrivateColumn) -> str:
     """The key on the path to the unit that a column holds, in words; empty when it holds none."""
     steps = () if table.step is None else table.step.columns
-    return ", ".join(f"key of {table.step.parent.name}" for own, _ in steps if table.step and own == column.name)
+    return ", ".join(
+        f"key of {table.step.parent.name}" for own, _ in steps if table.step and own == column.name
+    )
 
 
 def _answers(column: PrivateColumn, unit: bool) -> str:
