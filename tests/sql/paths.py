@@ -18,7 +18,7 @@ import pyarrow as pa
 from tests.sql import harness
 
 from discreet.engines.schema import ColumnSchema, Type
-from discreet.policy import Policy
+from discreet.policy import Budget, Policy
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import Limits, plan
@@ -68,7 +68,7 @@ def policy(replace_one: bool = False, caps: Sequence[int] = (2, 3, 3)) -> Policy
         "lines": {"privacy_unit": "people.home", "through": {"oid": "orders.oid"}, "max_rows": caps[2],
                   "columns": {"c": letters, "v": {"bounds": (0, 5)}}},
     }  # fmt: skip
-    return Policy(budget=1, tables=tables, neighbours="replace_one" if replace_one else "add_remove")
+    return Policy(budget=Budget(epsilon=1), tables=tables, neighbours="replace_one" if replace_one else "add_remove")
 
 
 def random_data(rng: random.Random) -> dict[str, list[Row]]:
@@ -152,7 +152,8 @@ def moved(sql: str, declared: Policy, pairs: Sequence[tuple[Data, Data]], rng: r
     """The pairs of data sets whose integers are further apart than the plan of a question allows."""
     limits = Limits(None, None)
     planned = plan(sql, Catalog.build(declared, SCHEMAS, {}), Fraction(1), limits, Fraction(0))
-    held, problems = engine(), []
+    held: Any = engine()
+    problems = []
     for pair in pairs:
         exact = []
         for data in pair:

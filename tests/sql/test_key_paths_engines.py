@@ -41,7 +41,7 @@ def owners(data: paths.Data) -> dict[str, list[tuple[paths.Row, int]]]:
     """The rows of each table that have an owner, with that."""
     out = {"people": [(row, row[1]) for row in data["people"]]}
     for parent, child, at in (("people", "orders", 1), ("orders", "lines", 0)):
-        held: dict[int, set[int | None]] = {}
+        held: dict[int | None, set[int | None]] = {}
         for row, owner in out[parent]:
             held.setdefault(row[0], set()).add(owner)
         sure = {key: next(iter(found)) for key, found in held.items() if key is not None and len(found) == 1}

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.policy.naming import meant, twins
+from discreet.policy.path import unit_of
 from discreet.policy.problems import Problem, complain, instead
 from discreet.policy.values import KeyReference
 
@@ -42,7 +43,8 @@ def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> 
             )
             continue
         schema = schemas[sources[0]]
-        problems += _names(place, name, table, schema)
+        there = unit_of(table, policy.tables)
+        problems += _names(place, name, table, schema, "" if there is None else there[0])
         unit = None if table.through else _found(table.privacy_unit or "", schema)
         problems += step_faults(place, table, schema, schemas) if table.through else []
         if table.privacy_unit != "row" and unit is not None:
@@ -56,8 +58,10 @@ def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> 
         complain(problems)
 
 
-def _names(place: str, name: str, table: TablePolicy, schema: Mapping[str, SchemaColumn]) -> list[Problem]:
-    """Say which columns are not there, and which could be two."""
+def _names(
+    place: str, name: str, table: TablePolicy, schema: Mapping[str, SchemaColumn], elsewhere: str
+) -> list[Problem]:
+    """Say which columns are not there, and which could be two; `elsewhere` is the table that a unit seems to name."""
     named = [(f"{place}.columns.{column}", column) for column in table.columns]
     named += [(f"{place}.through.{column}", column) for column in table.through or {}]
     if table.privacy_unit not in (None, "row") and not table.through:
@@ -68,6 +72,10 @@ def _names(place: str, name: str, table: TablePolicy, schema: Mapping[str, Schem
         found = meant(column, schema)
         if len(found) != 1:
             missing = f"The table {name} has no column {column}."
+            if key.endswith(".privacy_unit") and elsewhere and not found:
+                fix = f'Say by which column of this one: through = {{ COLUMN = "{elsewhere}.KEY" }}.'
+                problems.append((key, f"The unit stands in the table {elsewhere}.", fix))
+                continue
             problems.append((key, *_none_or_many(column, found, missing, [c.name for c in schema.values()])))
             continue
         if getattr(schema[found[0]], "twin", False):

@@ -43,8 +43,8 @@ class UnitScope:
         for part in ("limit", "offset"):
             if self.node.args.get(part) is not None:
                 raise self.refuse(self.node.args[part],
-                                  f"{part.upper()} would pick single groups here, and each of them is rows of one unit, "
-                                  "which no answer may show.",
+                                  f"{part.upper()} would pick single groups here, and each of them is rows of one "
+                                  "unit, which no answer may show.",
                                   "Leave it out, and aggregate the groups in a query around this one, as in SELECT "
                                   "COUNT(*), AVG(n) FROM (…).")  # fmt: skip
         for part in ("qualify", "distinct"):

@@ -5,9 +5,9 @@
         GROUP BY key HAVING COUNT(*) = 1 AND COUNT(unit) = 1
     ) ON l_orderkey = key
 
-A key has an owner when all rows of the parent that hold it are of one unit; see `algebra.key_paths` for why. A row whose
-key has no owner keeps its place, with no unit, and is dropped where rows without a unit are. Nothing here fails over a
-row: keys and units are compared and counted, and nothing else.
+A key has an owner when all rows of the parent that hold it are of one unit; see `algebra.key_paths` for why. A row
+whose key has no owner keeps its place, with no unit, and is dropped where rows without a unit are. Nothing here fails
+over a row: keys and units are compared and counted, and nothing else.
 """
 
 from __future__ import annotations
