@@ -24,7 +24,7 @@ from discreet.sql.finish.postprocess import finish
 from discreet.sql.lower.run import Noisy, exact_integers, run_release
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import Plan, ReleasePlan
+from discreet.sql.plan.plan import QueryPlan, ScopePlan
 from discreet.sql.plan.planner import plan
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def coverage_of_chosen(question: Question, runs: int = CHOSEN_RUNS) -> float:
     return held / max(1, shown)
 
 
-def _with_noise(release: ReleasePlan, exact: Integers) -> Integers:
+def _with_noise(release: ScopePlan, exact: Integers) -> Integers:
     noisy = exact.copy()
     for at, part in enumerate(columns(release.measures)):
         noisy[:, part] = add_laplace(np.ascontiguousarray(exact[:, part]), release.scale(at))
@@ -145,7 +145,7 @@ def coverage(sql: str) -> float:
     return held / (RUNS * GROUPS)
 
 
-def _values(planned: Plan, noisy: Sequence[Noisy]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _values(planned: QueryPlan, noisy: Sequence[Noisy]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     column = finish(planned, noisy, {}, CLAIMED).values.column("v")
     return np.asarray(column.to_numpy(), np.float64)
 

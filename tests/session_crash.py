@@ -23,8 +23,9 @@ import duckdb
 
 import discreet as dp
 from discreet.errors import BudgetExceeded
-from discreet.ledger import Loss
+from discreet.ledger import Account, Loss
 from discreet.release.draw import Draw
+from discreet.session import DATA_SET
 from discreet.sql.lower.uses import uses_of
 
 LONGEST = 0.04  # seconds; a question takes 10 to 40 ms
@@ -44,13 +45,13 @@ def start(folder: Path) -> dp.Session:
 
 def ask(session: dp.Session, number: int, show: int, fault: str) -> None:
     sql = f"SELECT COUNT(*) AS n, AVG(a) AS a FROM visits WHERE a > {number} / 100000.0"
-    plan = session._plan(sql, EPSILON)
-    name = session._question(plan)
+    plan = session._queries.plan(sql, EPSILON)
+    name = session._queries.identity(plan)
     if fault == "answer-first":
-        answer = session._finish(plan, session._run(plan, Draw(uses_of(plan.releases))), 0.95)
+        answer = session._queries.finish(plan, session._queries.run(plan, Draw(uses_of(plan.releases))), 0.95)
         os.write(show, f"{name} {answer.to_dict(intervals=False)['n'][0]}\n".encode())
         time.sleep(LONGEST)  # so that every kill that waits for an answer falls before its charge
-        session.ledger.charge(name, Loss(EPSILON), session._accounts)
+        session.ledger.charge(name, Loss(EPSILON), [Account(DATA_SET, Loss(session.policy.budget.epsilon))])
     else:
         answer = session.sql(sql, EPSILON)
         os.write(show, f"{name} {answer.to_dict(intervals=False)['n'][0]}\n".encode())

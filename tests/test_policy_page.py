@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from discreet.accounting.tally import RULES
 from discreet.policy import Policy
-from discreet.policy.model import Budget, ColumnPolicy, TablePolicy
+from discreet.policy.declarations import Budget, ColumnPolicy, TablePolicy
 from discreet.policy.values import KeyReference
 from tests.test_readme import ROOT, _blocks
 

@@ -341,9 +341,9 @@ def test_charge_then_read_then_settle_then_answer(monkeypatch: pytest.MonkeyPatc
         session.sql(COUNT, epsilon=1)
         assert events == ["charge", "integers", "settle"]
         events.clear()
-        draws = (Draw(uses_of(session._plan(COUNT, Fraction(2)).releases)) for _ in range(9))
+        draws = (Draw(uses_of(session._queries.plan(COUNT, Fraction(2)).releases)) for _ in range(9))
         monkeypatch.setattr(
-            session, "_rehearse", lambda plan: session._run(plan, next(draws))
+            session._queries, "rehearse", lambda plan: session._queries.run(plan, next(draws))
         )  # the planted fault
         session.sql(COUNT, epsilon=2)
         assert events[0] == "integers"
@@ -444,7 +444,7 @@ def test_epsilon_is_that_of_the_whole_question() -> None:
         "SELECT ward, n, c, d, (SELECT SUM(age) FROM visits WHERE cost > 3) AS s FROM q"
     )
     with dp.protect({"visits": ROWS}, **POLICY) as session:
-        plan = session._plan(sql, Fraction(7, 10))
+        plan = session._queries.plan(sql, Fraction(7, 10))
         assert sum((share for r in plan.releases for share in r.shares), Fraction(0)) == Fraction(7, 10)
         for release in plan.releases:
             for at, measure in enumerate(release.measures):
@@ -456,7 +456,7 @@ def test_replace_one_doubles_the_scale() -> None:
     scales = []
     for neighbours in ("add_remove", "replace_one"):
         with dp.protect({"visits": ROWS}, neighbours=neighbours, **POLICY) as session:
-            scales.append([r.scale(0) for r in session._plan(COUNT, Fraction(1)).releases])
+            scales.append([r.scale(0) for r in session._queries.plan(COUNT, Fraction(1)).releases])
             assert ("replacing" in session.sql(COUNT, epsilon=1).card()) == (neighbours == "replace_one")
     assert scales == [[3], [6]]
 
@@ -472,7 +472,7 @@ def integers(
     connection.register("rows", rows)
     connection.execute("CREATE TABLE visits AS FROM rows")
     with dp.protect(connection, table="visits", **{**POLICY, "max_rows": 2}) as session:
-        (release,) = session._plan(sql, Fraction(1)).releases
+        (release,) = session._queries.plan(sql, Fraction(1)).releases
         return exact_integers(release, session._engine, salt)
 
 
@@ -584,7 +584,7 @@ def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
     shown = crash(tmp_path, 200, "none")
     same = dp.protect(tmp_path / "visits.parquet", privacy_unit="u", max_rows=2, bounds={"a": (0, 100)}, budget=2,
                       ledger=":memory:")  # fmt: skip
-    plan = same._plan(
+    plan = same._queries.plan(
         "SELECT COUNT(*) AS n, AVG(a) AS a FROM visits WHERE a > 1 / 100000.0", Fraction(1, 100)
     )
     with open_ledger(tmp_path / "ledger.db") as ledger:
@@ -595,7 +595,7 @@ def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
         for question, value in shown.items():
             kept = ledger.replay(question)
             assert kept is not None
-            answer = same._finish(plan, unpack(kept, plan).noisy, 0.95)
+            answer = same._queries.finish(plan, unpack(kept, plan).noisy, 0.95)
             assert answer.to_dict(intervals=False)["n"] == [value]
         count = sum(entry.kind == "charge" for entry in entries)
         assert ledger.spent(DATA_SET).epsilon == Fraction(count, 100) <= 2

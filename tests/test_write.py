@@ -28,7 +28,8 @@ from discreet.errors import (
     PostProcessingError,
     QueryRefused,
 )
-from discreet.mechanisms import laplace_vector
+from discreet.mechanisms.numeric import laplace_vector
+from discreet.release import answer_file
 from discreet.release.answer_file import Target
 from discreet.release.kept import Packer
 from discreet.session import writing
@@ -162,7 +163,7 @@ def test_a_file_is_replaced_when_asked_and_stays_when_the_answer_fails(
     session = protect(tmp_path)
     path = tmp_path / "a.csv"
     path.write_text("old")
-    monkeypatch.setattr(Target, "_appear", _full)
+    monkeypatch.setattr(answer_file, "appear", _full)
     with pytest.raises(OSError, match="disk"):
         session.write(COUNT, 1, path, replace=True)
     assert path.read_text() == "old"
@@ -189,7 +190,7 @@ def _post_fails(*_: object) -> Iterator[Any]:
     (Packer, "block", _full, OSError, False),
     (Spilling, "run", _post_fails, PostProcessingError, True),
     (Target, "write", _full, OSError, True),
-    (Target, "_appear", _full, OSError, True),
+    (answer_file, "appear", _full, OSError, True),
 ])  # fmt: skip
 def test_what_fails_after_the_charge_stays_charged_and_leaves_no_file(
     owner: Any, name: str, fault: Any, error: type[Exception], kept: bool, tmp_path: Path,

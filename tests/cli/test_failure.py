@@ -15,7 +15,7 @@ from tests.cli.conftest import Run
 
 from discreet.errors import EngineError
 from discreet.ledger import Ledger
-from discreet.session import Session
+from discreet.session.queries import Queries
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
@@ -51,7 +51,7 @@ def test_after_the_charge(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatc
     def fails(*_: object) -> None:
         raise EngineError("It failed.")
 
-    monkeypatch.setattr(Session, "_run", fails)
+    monkeypatch.setattr(Queries, "run", fails)
     assert said(run, "query", COUNT, "-e", "1/8")["charged"] == {"epsilon": "1/8", "delta": "0"}
     result = run("query", "SELECT COUNT(*) AS n FROM visits", "-e", "1/4")
     assert result.stderr.splitlines()[-1] == "charged: epsilon 0.25, which stays charged"

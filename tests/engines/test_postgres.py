@@ -219,7 +219,7 @@ def test_a_query_is_cancelled_on_the_server(url: str) -> None:
 
 
 def test_a_policy_is_written_from_its_columns_without_the_password(url: str) -> None:
-    from discreet.cli.init import read_schema
+    from discreet.cli.commands.init import read_schema
 
     place = url.replace("postgres:@", f"postgres:{SECRET}@")
     assert SECRET in place

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import discreet.ledger.sql  # noqa: F401  # load before the forks, as a server would
+from discreet.accounting.events import Event
 from discreet.errors import BudgetExceeded, LedgerCorrupt
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
 from discreet.ledger.book import after
@@ -28,13 +29,14 @@ class Unlocked(Ledger):
     def charge(
         self,
         question: str,
-        loss: Loss,
+        loss: Loss | Event,
         accounts: Sequence[Account],
         *,
         guarantee: str = "",
         description: str = "",
         admit: Callable[[Entry | None], None] | None = None,
     ) -> Charge:
+        assert isinstance(loss, Loss)
         postings = self._store.read(lambda rows: [_admit(rows, account, loss) for account in accounts])
 
         time.sleep(0.001)  # so that the fault cannot hide, however few cores there are

@@ -14,7 +14,7 @@ import discreet as dp
 from discreet.errors import LedgerError
 from discreet.ledger import Ledger, room
 from discreet.ledger.room import Room
-from discreet.session import asking
+from discreet.session import queries
 
 MAP = "SELECT a, b, COUNT(*) AS n, AVG(a) AS m FROM visits GROUP BY a, b"
 
@@ -70,7 +70,7 @@ def test_the_room_is_as_large_as_the_answer(session: dp.Session, monkeypatch: py
         "SELECT COUNT(*) AS n FROM visits",
     ):
         session.sql(sql, "1/7")
-        assert sizes[-1] <= asking.size_of(session._plan(sql, dp.Budget(epsilon="1/7").epsilon))
+        assert sizes[-1] <= queries.size_of(session._queries.plan(sql, dp.Budget(epsilon="1/7").epsilon))
 
 
 def test_it_is_really_there_until_it_is_given_back(tmp_path: Path) -> None:

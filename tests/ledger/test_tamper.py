@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from discreet.accounting.event_text import read, written
+from discreet.accounting.events import LaplaceNoise
 from discreet.errors import LedgerCorrupt
-from discreet.ledger import Account, Entry, Head, Loss, open_ledger
+from discreet.ledger import Account, Entry, Head, Loss, chain, open_ledger
 from discreet.ledger.book import Book
 from discreet.ledger.head import HeadFile, head_of
 
@@ -62,6 +64,7 @@ ENTRY_COLUMNS = {
     "settles": "6",
     "digest": "'00'",
     "guarantee": "'{}'",
+    "event": "'{}'",
     "description": "'another'",
     "totals": "previous",
     "previous": "hash",
@@ -136,7 +139,9 @@ def test_reordered(path: Path) -> None:
 
 
 def test_inserted(path: Path) -> None:
-    columns = "time, kind, question, question_key, digest, guarantee, description, totals, previous, hash"
+    columns = (
+        "time, kind, question, question_key, digest, guarantee, event, description, totals, previous, hash"
+    )
     tamper(
         path,
         f"INSERT INTO discreet_entry (number, {columns}) "
@@ -187,6 +192,32 @@ def test_an_entry_rewritten_with_a_right_hash(path: Path) -> None:
     tamper(path, "DELETE FROM discreet_entry WHERE number = 7")
     note(path, Head(6, cheap.hash))
     assert found(path).startswith("Entry 6 of the ledger is no proper charge")
+
+
+NOISE = LaplaceNoise(20, 2, neighbours="add_remove")
+
+
+def test_a_charge_is_the_price_of_its_event_and_keeps_it(path: Path) -> None:
+    with open_ledger(path) as ledger:
+        charge = ledger.charge("five", NOISE, [Account("visits", Loss(100))])
+        assert charge.loss == Loss("1/10")
+        assert read(ledger.newest(1)[0].event) == NOISE
+        assert ledger.verify() == charge.number
+
+
+@pytest.mark.parametrize("event", [written(LaplaceNoise(10, 2, neighbours="add_remove")), "{}", "some noise"])
+def test_a_charge_below_the_price_of_its_event_is_found_though_all_hashes_fit(
+    path: Path, event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_ledger(path) as ledger:
+        monkeypatch.setattr("discreet.ledger.ledger._priced", lambda _: (Loss("1/10"), event))
+        ledger.charge("five", NOISE, [Account("visits", Loss(100))])
+        number = ledger.head().number
+    assert found(path).startswith(f"Entry {number} of the ledger has another loss than the price")
+    # Without the price nothing is wrong with it.
+    monkeypatch.setattr(chain, "see_price", lambda _: None)
+    with open_ledger(path) as ledger:
+        assert ledger.verify() == number
 
 
 CUT = tuple(f"DELETE FROM {table} WHERE number >= 6" for table in ("discreet_entry", "discreet_posting"))

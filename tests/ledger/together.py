@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 import discreet as dp
 from discreet.ledger import open_ledger
-from discreet.session.session import Session
+from discreet.session.queries import Queries
 
 QUERY = "SELECT COUNT(*) AS n FROM data"
 TABLE = pa.table({"age": [31, 47, 62]})
@@ -28,14 +28,14 @@ def ask(folder: Path, how: str, number: int, ready: int) -> None:
     session = dp.protect(folder / "data.parquet", privacy_unit="row", budget=3, ledger=folder / "ledger.db")
     if how == "alone":
         session._ledger.turn = lambda *_: contextlib.nullcontext(True)  # type: ignore[method-assign]
-    run = Session._run
+    run = Queries.run
 
-    def slowly(self: Session, plan: object, draw: object) -> object:
+    def slowly(self: Queries, plan: object, draw: object) -> object:
         (folder / f"charged {number}").touch()
         time.sleep(30 if how == "killed" and number == 0 else 0.5)
         return run(self, plan, draw)  # type: ignore[arg-type]
 
-    Session._run = slowly  # type: ignore[method-assign,assignment]
+    Queries.run = slowly  # type: ignore[method-assign,assignment]
     os.write(ready, b"r")
     if number:
         while how != "alone" and not (folder / "charged 0").exists():

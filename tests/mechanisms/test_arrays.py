@@ -27,9 +27,9 @@ from discreet.mechanisms import (
     Staircase,
     ThresholdedCounts,
     arrays,
-    scores,
     values,
 )
+from discreet.mechanisms.selection import scores
 
 BIG = 2**62 - 255
 """Between doubles: those beside it are 512 and more away."""

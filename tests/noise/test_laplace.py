@@ -13,7 +13,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.noise import entropy, laplace
 from discreet.noise.entropy import Source, Words
-from discreet.noise.geometric import LIMIT, Plan, draw, plan
+from discreet.noise.geometric import LIMIT, BitPlanes, draw, plan
 from discreet.noise.lanes import Thresholds
 from tests.noise.fit import ALARM, laplace_alarms
 from tests.noise.tape import Flipped, SignReused, Tape, agrees, every_tape, law_of_laplace
@@ -21,11 +21,11 @@ from tests.noise.tape import Flipped, SignReused, Tape, agrees, every_tape, law_
 HALF = Fraction(1, 2)
 
 
-def sampler(chosen: Plan) -> Callable[[Source], int]:
+def sampler(chosen: BitPlanes) -> Callable[[Source], int]:
     return lambda source: int(draw(source, chosen, 1)[0])
 
 
-def flipped(chosen: Plan, plane: int, position: int = 12) -> Plan:
+def flipped(chosen: BitPlanes, plane: int, position: int = 12) -> BitPlanes:
     planes = list(chosen.thresholds.planes)
     planes[plane] = Flipped(planes[plane], position)
     words = chosen.thresholds

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.accounting.event_text import read
 from discreet.accounting.events import Neighbours
+from discreet.accounting.pricing import loss_of
 from discreet.errors import BudgetExceeded, EngineError, QueryRefused
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.local import Access, Choices, LocalNode
@@ -28,7 +30,7 @@ from discreet.sql.finish import blockwise
 from discreet.sql.lower import run
 from discreet.sql.plan import planner, shares
 from discreet.sql.plan.plan import Discovery
-from discreet.sql.plan.plan import ReleasePlan as Scope
+from discreet.sql.plan.plan import ScopePlan as Scope
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 MEAN = "SELECT COUNT(*) AS n, AVG(age) AS a, MEDIAN(age) AS m FROM visits"
@@ -149,6 +151,16 @@ def test_alternatives_cost_as_much_as_the_dearest_and_others_add_up() -> None:
                 gate.see_loss(plan(wrong * quarter, *sets), "add_remove")
 
 
+@pytest.mark.parametrize("query", [MEAN, FOUND])
+def test_the_ledger_keeps_what_the_mechanisms_release_and_its_price_is_what_was_charged(query: str) -> None:
+    with protect() as session:
+        session.sql(query, "7/10", delta="1e-4")
+        (charge,) = (entry for entry in session._ledger.entries() if entry.kind == "charge")
+        (line,) = charge.postings
+        assert loss_of(read(charge.event)) == line.loss == Loss("7/10", "1e-4" if query == FOUND else 0)
+        assert session._ledger.verify() == 2
+
+
 def test_a_sensitivity_for_other_neighbours_is_refused_before_the_charge() -> None:
     steps = Steps(neighbours="replace_one")
     with pytest.raises(QueryRefused, match="other neighbours"):
@@ -218,9 +230,10 @@ def test_a_wrong_share_is_refused_before_the_charge(monkeypatch: pytest.MonkeyPa
         with pytest.raises(QueryRefused, match="add up"):
             session.write(GRID, 1, tmp_path / "map.parquet")
         assert session.budget.spent == 0
-        # Without the gate's assertion the question is answered, with a loss that nobody granted.
-        monkeypatch.setattr(gate, "see_loss", lambda *_: None)
+        # Without the gate's assertion the question is answered, with a loss that nobody granted; it is charged.
+        monkeypatch.setattr(gate, "see_loss", lambda plan, _: gate.event_of(plan.uses))
         session.sql(MEAN, 1)
+        assert session.budget.spent > 1
 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.accounting.events import Released
 from discreet.errors import BudgetExceeded, PolicyError
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.policy import Policy
@@ -229,18 +230,18 @@ def test_a_charge_between_looking_and_re_pricing_is_seen(
     account = Account(DATA_SET, Loss(100))
     before, now = held({"t": "column id"}), held({"t": "column id"}, "replace_one")
     old, new = DataAccount(ledger, account, before), DataAccount(ledger, account, now)
-    old.charge("q1", Loss(1), (), "one")
+    old.charge("q1", Released(1, neighbours="add_remove"), (), "one")
     reprice = DataAccount._reprice
     raced: list[Any] = []
 
     def late(self: DataAccount, last: Any) -> None:
         if not raced:
             raced.append("now")
-            old.charge("q2", Loss(2), (), "two")
+            old.charge("q2", Released(2, neighbours="add_remove"), (), "two")
         reprice(self, last)
 
     monkeypatch.setattr(DataAccount, "_reprice", late)
-    new.charge("q3", Loss(4), (), "three")
+    new.charge("q3", Released(4, neighbours="replace_one"), (), "three")
     assert ledger.spent(account) == Loss(2 * (1 + 2) + 4)
     assert Guarantee.declared(policy).units == {"t": "column id"}
 
@@ -287,7 +288,9 @@ MORE = {
 
 def over(path: Path, **tests: Any) -> dp.Session:
     tables: Any = {**TWO, "tests": {**STEP, **tests}}
-    return dp.protect(MORE, policy=Policy(budget=dp.Budget(epsilon=100), tables=tables), ledger=path / "two.db")
+    return dp.protect(
+        MORE, policy=Policy(budget=dp.Budget(epsilon=100), tables=tables), ledger=path / "two.db"
+    )
 
 
 def test_the_way_to_a_unit_in_another_table_stands_with_each_charge(tmp_path: Path) -> None:

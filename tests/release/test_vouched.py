@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import EngineError, InvalidParameter
-from discreet.mechanisms import unbounded_laplace
 from discreet.mechanisms.arrays import take
+from discreet.mechanisms.numeric import unbounded_laplace
 from discreet.release import vouched
 
 EPSILON = Fraction(1)

@@ -9,10 +9,10 @@ from math import comb
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.sensitivity import Plan, plan
+from discreet.sensitivity import SampleSize, plan
 
 
-def _holds(found: Plan) -> bool:
+def _holds(found: SampleSize) -> bool:
     """P(Binomial(m, 1 - phi) >= k) <= rho, in exact arithmetic."""
     phi = Fraction(found.gamma) - Fraction(found.rho)
     above = range(found.m - found.k + 1)

@@ -26,7 +26,7 @@ from discreet import far
 from discreet.engines.connection import connect, make_total
 from discreet.engines.schema import ColumnSchema, Type
 from discreet.errors import QueryRefused
-from discreet.mechanisms import threshold
+from discreet.mechanisms.numeric import threshold
 from discreet.policy import Policy
 from discreet.sql.algebra import keys
 from discreet.sql.algebra.catalog import Catalog
@@ -35,7 +35,7 @@ from discreet.sql.lower.compile import compile_discovery
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures import quantile_tree as quantiles
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import Limits, plan
 
 NAN, INF = float("nan"), float("inf")
@@ -376,7 +376,7 @@ def default_engine() -> Versions:
     return Versions()
 
 
-def plan_of(case: Case) -> Plan:
+def plan_of(case: Case) -> QueryPlan:
     """The plan of a case."""
     with mock.patch.object(quantiles, "MOST_ENTRIES", MOST_ENTRIES), mock.patch.object(keys, "PLANNED", 20):
         limits = Limits(None, case.max_groups)
@@ -424,7 +424,7 @@ def _violations(case: Case, salt: int, engine: Any) -> list[str]:
     ]
 
 
-def found_groups(planned: Plan, engine: Any, versions: int, salt: int) -> tuple[list[str], Plan]:
+def found_groups(planned: QueryPlan, engine: Any, versions: int, salt: int) -> tuple[list[str], QueryPlan]:
     """Check how groups are found, and go on with all groups of all versions as if they had been.
 
     The counts of two versions may differ by what the plan allows in L1, a group that only one of them has must count
@@ -488,7 +488,7 @@ def tuples(columns: Any) -> list[tuple[Any, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def compare(planned: Plan, one: Sequence[Any], other: Sequence[Any], name: str) -> list[str]:
+def compare(planned: QueryPlan, one: Sequence[Any], other: Sequence[Any], name: str) -> list[str]:
     """Compare the integers of two neighbouring tables with what the plan allows."""
     problems = []
     for release, x, y in zip(planned.releases, one, other, strict=True):

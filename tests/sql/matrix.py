@@ -25,7 +25,7 @@ from tests.sql.physical.totality import HUGE, NARROW, TOP, WIDE, _of_row, bounds
 from discreet.engines.schema import Type
 from discreet.errors import DiscreetError, PolicyError, QueryRefused
 from discreet.ledger import open_ledger
-from discreet.mechanisms import threshold
+from discreet.mechanisms.numeric import threshold
 from discreet.policy import Policy
 from discreet.session.session import Session
 from discreet.sql.algebra.catalog import Catalog

@@ -68,7 +68,9 @@ def policy(replace_one: bool = False, caps: Sequence[int] = (2, 3, 3)) -> Policy
         "lines": {"privacy_unit": "people.home", "through": {"oid": "orders.oid"}, "max_rows": caps[2],
                   "columns": {"c": letters, "v": {"bounds": (0, 5)}}},
     }  # fmt: skip
-    return Policy(budget=Budget(epsilon=1), tables=tables, neighbours="replace_one" if replace_one else "add_remove")
+    return Policy(
+        budget=Budget(epsilon=1), tables=tables, neighbours="replace_one" if replace_one else "add_remove"
+    )
 
 
 def random_data(rng: random.Random) -> dict[str, list[Row]]:

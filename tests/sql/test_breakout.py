@@ -268,7 +268,7 @@ def test_every_release_of_a_statement_is_paid_for(watch: Watch) -> None:
         f"WITH a AS ({q}1) SELECT c, COUNT(*) AS n, ({q}2) AS m, (SELECT n FROM ({q}3)) AS k FROM visits GROUP BY c "
         f"HAVING COUNT(*) > ({q}4) - 1000 UNION ALL SELECT 'z', n, n, n FROM a"
     )
-    plan = watch.session._plan(statement, epsilon=1)  # type: ignore[arg-type]
+    plan = watch.session._queries.plan(statement, epsilon=1)  # type: ignore[arg-type]
     assert len(plan.releases) == 5
     assert plan.epsilon == 1
     assert {release.epsilon for release in plan.releases} == {plan.epsilon / 5}
@@ -289,8 +289,8 @@ def test_asking_before_the_charge_is_found(watch: Watch, monkeypatch: pytest.Mon
     charge, session = watch.session.ledger.charge, watch.session
 
     def late(*args: Any, **more: Any) -> Any:
-        plan = session._plan("SELECT COUNT(*) AS n FROM visits", Fraction(1))
-        session._run(plan, Draw(uses_of(plan.releases)))
+        plan = session._queries.plan("SELECT COUNT(*) AS n FROM visits", Fraction(1))
+        session._queries.run(plan, Draw(uses_of(plan.releases)))
         return charge(*args, **more)
 
     monkeypatch.setattr(watch.session.ledger, "charge", late)

@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.mechanisms.test_threshold import excess, law
+from tests.mechanisms.numeric.test_threshold import excess, law
 from tests.noise.tape import exp
 
 import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.lower.compile import compile_discovery
-from discreet.sql.plan.plan import Discovery, ReleasePlan
+from discreet.sql.plan.plan import Discovery, ScopePlan
 
 BASE = [("a", 1), ("a", 2)]
 ALONE = ("c", 3)
@@ -55,9 +55,9 @@ def releases(rows: list[tuple[str, int]], question: str, epsilon: int, delta: Fr
         {"t": table, "pub": PUBLIC},
         policy=dp.Policy(budget=dp.Budget(epsilon=100, delta=Fraction(1, 2)), tables=declared, **policy),  # type: ignore[arg-type]
     )
-    out: list[tuple[ReleasePlan, dict[str, int]]] = []
+    out: list[tuple[ScopePlan, dict[str, int]]] = []
     with session:
-        for release in session._plan(question, Fraction(epsilon), delta=delta).releases:
+        for release in session._queries.plan(question, Fraction(epsilon), delta=delta).releases:
             compiled = compile_discovery(release, "duckdb", 7)
             counts: list[Any] = []
 
@@ -127,7 +127,7 @@ def test_neighbours_that_replace_one(epsilon: int, monkeypatch: pytest.MonkeyPat
 def test_a_doubled_row_that_is_thought_to_count_once_is_caught(
     epsilon: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def once(discovery: Discovery, release: ReleasePlan) -> ThresholdedCounts:  # the planted fault
+    def once(discovery: Discovery, release: ScopePlan) -> ThresholdedCounts:  # the planted fault
         return ThresholdedCounts(discovery.share, discovery.delta, discovery.part.cap)
 
     monkeypatch.setattr(Discovery, "mechanism", once)
@@ -152,7 +152,7 @@ def test_a_unit_that_a_column_names_is_counted_once_in_a_group_whatever_multipli
     )
     for source in (TWICE, "t, UNNEST([1, 2]) AS u(x)", "t JOIN t AS s ON t.who = s.who"):
         question = f"SELECT t.k, COUNT(*) AS n FROM {source} GROUP BY t.k"
-        (release,) = session._plan(question, Fraction(1), delta=Fraction(1, 10)).releases
+        (release,) = session._queries.plan(question, Fraction(1), delta=Fraction(1, 10)).releases
         assert release.discovery is not None
         assert release.discovery.mechanism(release).max_count == 1
         compiled = compile_discovery(release, "duckdb", 7)

@@ -64,8 +64,8 @@ OVER = {
 @pytest.fixture(autouse=True)
 def silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Zero noise: what is left is the data."""
-    monkeypatch.setattr("discreet.mechanisms.threshold.add_laplace", no_noise)
-    monkeypatch.setattr("discreet.mechanisms.laplace_vector.add_laplace", no_noise)
+    monkeypatch.setattr("discreet.mechanisms.numeric.threshold.add_laplace", no_noise)
+    monkeypatch.setattr("discreet.mechanisms.numeric.laplace_vector.add_laplace", no_noise)
 
 
 def shown(
@@ -200,7 +200,7 @@ def signs(ledger: Path) -> set[str]:
         with dp.protect(**load(pair, [*both()][2]), **more, budget=budget, ledger=ledger) as session:
             for units in [*WITHIN, *SIGNED, "SELECT id, x FROM t", "SELECT id, -x AS x FROM t"]:
                 question = f"SELECT COUNT(x) AS n FROM ({units}) AS u"
-                relation = session._plan(question, Fraction(1)).releases[0].parts[0].rows.relation
+                relation = session._queries.plan(question, Fraction(1)).releases[0].parts[0].rows.relation
                 sql = relation_sql.to_sql(relation, {"x"}, "duckdb")
                 found = session._engine._connection.execute(f"SELECT x FROM ({sql}) AS r")  # type: ignore[attr-defined]
                 out |= {_bits(value) for value in found.fetchnumpy()["x"].tolist()}
@@ -232,7 +232,7 @@ def test_public_keys_that_are_equal_are_not_unique(column: str, one: str, other:
         f"SELECT COUNT(*) AS n FROM data JOIN (VALUES ({one}), ({other})) AS p(k) ON data.{column} = p.k"
     )
     with dp.protect(table, privacy_unit="row", budget=10**4, ledger=tmp_path / "ledger.db") as session:
-        (release,) = session._plan(question, Fraction(1000)).releases
+        (release,) = session._queries.plan(question, Fraction(1000)).releases
         counted = int(exact_integers(release, session._engine, 7).sum())
         assert counted == release.sensitivity(release.measures[0]) == 2  # one row, which finds both
 

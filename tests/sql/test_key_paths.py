@@ -50,7 +50,10 @@ def test_neighbours_stay_within_the_sensitivity(shard: int) -> None:
     assert paths.violations(shard, CASES // SHARDS) == []
 
 
-SHARED: paths.Data = {"people": [(0, 0, 1), (1, 1, 1)], "orders": [(7, 0, "x"), (7, 1, "x"), (8, 1, "x"), (9, 0, "x")]}
+SHARED: paths.Data = {
+    "people": [(0, 0, 1), (1, 1, 1)],
+    "orders": [(7, 0, "x"), (7, 1, "x"), (8, 1, "x"), (9, 0, "x")],
+}
 """Two households share the order 7, and each has another of its own."""
 NOBODYS: paths.Data = {
     "people": [(0, 0, 1), (0, 1, 1), (2, 2, 1), (3, 0, 1)], "orders": [(7, 0, "x"), (7, 2, "x"), (8, 3, "x")],

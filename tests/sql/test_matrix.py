@@ -31,7 +31,7 @@ from discreet.sql.analyze.binder import Binder
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
 from discreet.sql.lower import packed_rows, relation_sql
-from discreet.sql.plan.plan import Discovery, ReleasePlan
+from discreet.sql.plan.plan import Discovery, ScopePlan
 
 DEEP = bool(os.environ.get("DISCREET_DEEP"))
 SCALE = int(os.environ.get("DISCREET_EXAMPLES", "1120")) / 1120
@@ -106,7 +106,7 @@ def hashed() -> Any:
 def once() -> Any:
     """A row that UNION ALL doubles is thought to count once in a group that is found."""
 
-    def mechanism(discovery: Discovery, release: ReleasePlan) -> ThresholdedCounts:
+    def mechanism(discovery: Discovery, release: ScopePlan) -> ThresholdedCounts:
         return ThresholdedCounts(discovery.share, discovery.delta, discovery.part.cap)
 
     return mock.patch.object(Discovery, "mechanism", mechanism)

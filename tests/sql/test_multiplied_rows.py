@@ -20,7 +20,7 @@ import discreet as dp
 from discreet.sql.analyze import join_multiplicity, joins
 from discreet.sql.inspect import misleading, warnings
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.plan import ReleasePlan
+from discreet.sql.plan.plan import ScopePlan
 from discreet.sql.plan.planner import Limits, plan
 
 RNG = np.random.default_rng(11)
@@ -96,7 +96,7 @@ def plain() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def release_of(session: dp.Session, sql: str, **limits: int) -> ReleasePlan:
+def release_of(session: dp.Session, sql: str, **limits: int) -> ScopePlan:
     (release,) = plan(sql, session._catalog, Fraction(1), Limits(**limits)).releases
     return release
 

@@ -18,7 +18,7 @@ from discreet.sql.conformance.check import SALT, Case, cases
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower import run
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.plan import ReleasePlan
+from discreet.sql.plan.plan import ScopePlan
 
 BY_UNIT = cases("questions by u, 3")
 
@@ -55,7 +55,7 @@ def test_a_slice_that_is_left_out_and_values_that_are_counted_apart_are_found(
     with monkeypatch.context() as patched:
         put = run._put
 
-        def first(out: Any, release: ReleasePlan, number: int, result: pa.Table, more: bool) -> None:
+        def first(out: Any, release: ScopePlan, number: int, result: pa.Table, more: bool) -> None:
             if not more:
                 put(out, release, number, result, more)
 
@@ -69,7 +69,7 @@ def test_a_slice_that_is_left_out_and_values_that_are_counted_apart_are_found(
 def test_sums_of_slices_saturate_and_never_wrap() -> None:
     options: dict[str, Any] = {"privacy_unit": "u", "max_rows": 1, "budget": 1}
     session = dp.protect(pa.table({"u": [1]}), **options)
-    release = session._plan("SELECT COUNT(*) AS n FROM data", Fraction(1)).releases[0]
+    release = session._queries.plan("SELECT COUNT(*) AS n FROM data", Fraction(1)).releases[0]
     for end in (SATURATE, -SATURATE):
         out = np.zeros((1, 1), dtype=np.int64)
         for at in range(4):

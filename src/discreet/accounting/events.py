@@ -266,6 +266,29 @@ class Parallel(Event):
 
 
 @dataclass(frozen=True, init=False, eq=False)
+class Alternatives(Event):
+    """Events of which a neighbour moves one, or several in part: they cost as much as the dearest.
+
+    Whoever states it answers for the premise: over all events, the parts of each sensitivity that a neighbour step
+    moves add up to at most one. So it is where each row counts in one of several sums, and a neighbour changes no more
+    rows than each sensitivity allows for. The parts a_i of pure losses epsilon_i give a sum of a_i epsilon_i, which is
+    at most the largest of them.
+
+    Example:
+        >>> from discreet.accounting import loss_of
+        >>> young, old = (LaplaceNoise(scale, neighbours="add_remove") for scale in (2, 4))
+        >>> str(loss_of(Alternatives([young, old])))
+        'epsilon 0.5'
+    """
+
+    events: tuple[Event, ...]
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        found = tuple(events)
+        _set(self, neighbours=_common(found), events=found)
+
+
+@dataclass(frozen=True, init=False, eq=False)
 class Grouped(Event):
     """An event as it concerns a group of units that act as one.
 

@@ -89,6 +89,11 @@ def _(event: ev.Parallel) -> Loss:
 
 
 @_loss.register
+def _(event: ev.Alternatives) -> Loss:
+    return parallel(map(loss_of, event.events))
+
+
+@_loss.register
 def _(event: ev.Grouped) -> Loss:
     return group(loss_of(event.event), event.size)
 

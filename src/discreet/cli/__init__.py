@@ -14,7 +14,7 @@ def main() -> None:
     from discreet.cli.signals import clean_up_on_signals
 
     clean_up_on_signals()
-    from discreet.cli.completion import prepare
+    from discreet.cli.commands.completion import prepare
     from discreet.cli.streams import guard
 
     guard()

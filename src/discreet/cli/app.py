@@ -9,13 +9,13 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from discreet import __version__
-from discreet.cli import (
+from discreet.cli import failure
+from discreet.cli.commands import (
     budget,
     completion,
     demo,
     experiment,
     explain,
-    failure,
     gallery,
     init,
     plan,

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import csv
-import os
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from discreet.errors import InvalidParameter, SourceError
-
-if TYPE_CHECKING:
-    from discreet.session import Session
-
 MAX_RANGE = 10_000_000
-DEFAULT_POLICY = Path("policy.toml")
 
 PolicyFile = Annotated[
     Path | None,
@@ -103,87 +95,6 @@ class Usage(typer.BadParameter):
     def format_message(self) -> str:
         """Return the words without a preface."""
         return self.message
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the data is and what was declared about it: a policy file, or options that stand for one."""
-
-    policy: Path | None = None
-    source: str | None = None
-    table: str | None = None
-    unit: str | None = None
-    max_rows: int | None = None
-    bounds: list[str] | None = None
-    keys: list[str] | None = None
-    budget: str | None = None
-    ledger: Path | None = None
-    types: list[str] | None = None
-
-    @property
-    def question_rows(self) -> int | None:
-        """The rows of a unit that count in this question; without a policy the session knows it already."""
-        return None if self.source is not None else self.max_rows
-
-    def open(self) -> Session:
-        """Open the session; what is missing is bad usage.
-
-        Raises:
-            DiscreetError: as for `protect`.
-        """
-        if self.source is None:
-            self._only_with_source()
-            from discreet.session import protect
-
-            return protect(policy=policy_file(self.policy), ledger=self.ledger)
-        if self.policy is not None:
-            raise Usage("give either --policy or --source")
-        for option, value in (("--unit", self.unit), ("--budget", self.budget)):
-            if value is None:
-                raise Usage(f"--source needs {option}, for there is no policy")
-        bounds = dict(read_bounds(text) for text in self.bounds or ())
-        keys = dict(read_keys(text) for text in self.keys or ())
-        types = dict(read_pair(text, "--type") for text in self.types or ())
-        from discreet.session import protect
-
-        return _opened(
-            protect, self.source, table=self.table, privacy_unit=self.unit, max_rows=self.max_rows,
-            bounds=bounds or None, keys=keys or None, types=types or None, budget=self.budget, ledger=self.ledger,
-        )  # fmt: skip
-
-    def _only_with_source(self) -> None:
-        given = {"--table": self.table, "--unit": self.unit, "--bounds": self.bounds, "--keys": self.keys,
-                 "--type": self.types, "--budget": self.budget}  # fmt: skip
-        for option, value in given.items():
-            if value:
-                raise Usage(f"{option} goes with --source; a policy file says it itself")
-
-
-def _opened(protect: Callable[..., Session], source: str, **declared: Any) -> Session:
-    """Open what --source names.
-
-    Raises:
-        InvalidParameter: there is no such source, which is bad usage.
-    """
-    try:
-        return protect(source, **declared)
-    except SourceError as error:
-        cause, fix = error.cause, error.fix
-    raise InvalidParameter(f"--source: {cause}", fix)
-
-
-def policy_file(given: Path | None) -> Path:
-    """The policy file: the one given, else that of the environment, else the one in this folder."""
-    named = given or (Path(os.environ["DISCREET_POLICY"]) if os.environ.get("DISCREET_POLICY") else None)
-    path = named or DEFAULT_POLICY
-    if path.is_file():
-        return path
-    if named is not None:
-        raise Usage(f"there is no policy file {path}")
-    raise Usage(
-        "there is no policy.toml in this folder; name one with --policy, make one with `discreet init FILE`, "
-        "or ask a file directly with --source"
-    )
 
 
 def question(sql: str | None, file: Path | None) -> str:

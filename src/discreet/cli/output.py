@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import json
 import math
-import os
 import sys
-import tempfile
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +16,7 @@ from discreet import escaping, far
 from discreet.cli.options import Usage
 from discreet.release import shown
 from discreet.release.answer_file import SUFFIXES as WRITTEN
-from discreet.release.answer_file import about, flat, without_formulas
+from discreet.release.answer_file import about, flat, whole, without_formulas
 from discreet.release.answer_file import exact as exact
 
 if TYPE_CHECKING:
@@ -95,7 +92,7 @@ def check_output(path: Path | None) -> None:
     if not path.absolute().parent.is_dir():
         raise Usage(f"--output {path}: there is no such folder")
     if path.suffix.lower() in PICTURES:
-        from discreet.plots.theme import altair
+        from discreet.plots.library import altair
 
         altair()  # says now, not after the charge, that the extra is missing
 
@@ -109,15 +106,6 @@ def write(release: Release, budget: BudgetState, path: Path) -> None:
         from discreet.plots.render import save
 
         save(release.plot(), unfinished)
-
-
-@contextlib.contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A private place for a file that then takes its name; what another name or a link leads to is left alone."""
-    with tempfile.TemporaryDirectory(prefix=".discreet-", dir=path.absolute().parent) as folder:
-        unfinished = Path(folder) / f"answer{path.suffix.lower()}"
-        yield unfinished
-        os.replace(unfinished, path)
 
 
 def print_table(

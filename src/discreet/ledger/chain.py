@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from discreet.errors import LedgerCorrupt
+from discreet.errors import InvalidParameter, LedgerCorrupt, UnsupportedEvent
 from discreet.ledger.book import Book, follow
 from discreet.ledger.entry import Entry, Head, corrupt, digest_of, sealed
 from discreet.ledger.store import Rows, Store
@@ -125,6 +125,25 @@ def _follow(rows: Rows, walk: _Walk, entry: Entry) -> None:
         raise corrupt(number, "is no proper charge")
     if entry.kind == "charge":
         walk.open[number] = entry.question
+    if entry.event:
+        see_price(entry)
+
+
+def see_price(entry: Entry) -> None:
+    """Price what a charge says was released, and see that each account was charged as much.
+
+    Raises:
+        LedgerCorrupt: it was charged less or more, or says nothing that can be priced.
+    """
+    from discreet.accounting.event_text import read
+    from discreet.accounting.pricing import loss_of
+
+    try:
+        price = loss_of(read(entry.event)).rounded_up()
+    except (InvalidParameter, UnsupportedEvent):
+        price = None
+    if any(line.loss != price for line in entry.postings):
+        raise corrupt(entry.number, "has another loss than the price of what was released")
 
 
 def _compare(head: Head, noted: Head | None) -> None:

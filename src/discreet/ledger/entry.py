@@ -14,7 +14,7 @@ from discreet.accounting.loss import Loss
 from discreet.accounting.tally import Rule, Tally, price, rule_of
 from discreet.errors import InvalidParameter, LedgerCorrupt
 
-FORMAT = 3
+FORMAT = 4
 """The version of tables and hashes. A ledger of a later format is refused, never guessed at."""
 
 Kind: TypeAlias = Literal["charge", "settle", "adopt"]
@@ -100,6 +100,8 @@ class Entry:
         settles: the number of the charge that a settlement answers; None for a charge.
         digest: SHA-256 of the answer of a settlement, hexadecimal; empty for a charge.
         guarantee: which guarantee the charge bought, as canonical JSON; empty for a settlement, or when none was said.
+        event: what was released, as `accounting.event_text` writes it; its price is the loss that was charged. Empty
+            for a settlement, or when nothing was said.
         description: what was asked and by whom, in words; empty for a settlement, or when nothing was said.
         totals: SHA-256 of the totals of all accounts with it (`discreet.ledger.book`), hexadecimal.
         previous: hash of the entry before it.
@@ -114,6 +116,7 @@ class Entry:
     settles: int | None
     digest: str
     guarantee: str
+    event: str
     description: str
     totals: str
     previous: str
@@ -159,6 +162,7 @@ def make_entry(
     settles: int | None = None,
     digest: str = "",
     guarantee: str = "",
+    event: str = "",
     description: str = "",
     time: datetime | None = None,
 ) -> Entry:
@@ -172,6 +176,7 @@ def make_entry(
         settles=settles,
         digest=digest,
         guarantee=guarantee,
+        event=event,
         description=description,
         totals=totals,
         previous=head.hash,
@@ -236,6 +241,7 @@ def _seal(entry: Entry) -> str:
         str(entry.settles or 0),
         entry.digest,
         entry.guarantee,
+        entry.event,
         entry.description,
         entry.totals,
         entry.previous,

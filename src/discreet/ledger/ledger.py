@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from discreet.accounting.loss import Loss, at_least, at_most
 from discreet.accounting.tally import OWN, Tally, admits, price
@@ -30,6 +30,9 @@ from discreet.ledger.entry import (
 from discreet.ledger.room import Room
 from discreet.ledger.store import MemoryStore, Rows, Store, pieces
 from discreet.ledger.turn import WAIT, turn
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import Event
 
 TIMEOUT = 30.0
 """Seconds to wait for other writers. A charge takes milliseconds, so this is thousands of them."""
@@ -84,7 +87,7 @@ class Ledger:
     def charge(
         self,
         question: str,
-        loss: Loss,
+        loss: Loss | Event,
         accounts: Sequence[Account],
         *,
         guarantee: str = "",
@@ -96,7 +99,8 @@ class Ledger:
         Args:
             question: the canonical question: same text, same answer. It names the data version, the loss and
                 the policy as far as they matter.
-            loss: what the answer costs; rounded up to a multiple of 1/UNIT.
+            loss: what the answer costs; rounded up to a multiple of 1/UNIT. Or the event that is released: it is priced
+                here, and kept, so that `verify` prices it again.
             accounts: the budgets that it counts against, at least one; each name once.
             guarantee: which guarantee is bought (the unit, the neighbours, the caps), as canonical JSON, so that
                 charges of different guarantees can be told apart. The ledger keeps it under the hash and reads
@@ -110,6 +114,7 @@ class Ledger:
                 written.
             LedgerError: the ledger cannot be written, or is busy for too long. Give no answer.
             LedgerCorrupt: an entry that the charge builds on was altered.
+            UnsupportedEvent: the event has no loss.
             InvalidParameter: no account, one name twice, or a text that cannot be stored.
 
         Example:
@@ -130,7 +135,8 @@ class Ledger:
             )
         if self._rejected is not None:
             raise LedgerCorrupt(self._rejected.cause, self._rejected.fix)
-        cost = loss.rounded_up()
+        exact, event = _priced(loss)
+        cost = exact.rounded_up()
 
         def work(rows: Rows) -> Entry:
             if admit is not None:
@@ -145,6 +151,7 @@ class Ledger:
                 totals=after(book, {line.account: line.tally for line in postings}),
                 postings=postings,
                 guarantee=guarantee,
+                event=event,
                 description=description,
             )
             rows.append(entry)
@@ -301,7 +308,7 @@ class Ledger:
         return self._store.read(lambda rows: rows.book().head)
 
     def verify(self, noted: Head | None = None) -> int:
-        """Recompute every hash, total and answer digest, and return the number of entries.
+        """Recompute every hash, price, total and answer digest, and return the number of entries.
 
         Others may charge meanwhile. Once it found something, this object charges nothing more.
 
@@ -380,6 +387,16 @@ def open_ledger(
     from discreet.ledger.sql import open_sql  # SQLite and its fork handlers only where they are used
 
     return Ledger(open_sql(text("The ledger's address", name), timeout))
+
+
+def _priced(loss: Loss | Event) -> tuple[Loss, str]:
+    """What is charged, and the text of the event that is priced; empty where only a loss was said."""
+    if isinstance(loss, Loss):
+        return loss, ""
+    from discreet.accounting.event_text import written
+    from discreet.accounting.pricing import loss_of
+
+    return loss_of(loss), written(loss)
 
 
 def _copied(answer: Iterator[bytes], into: BinaryIO) -> Iterator[bytes]:

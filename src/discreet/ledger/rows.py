@@ -133,7 +133,7 @@ class SqlRows:
         kept = None if answer is None or large else b"".join(pieces(answer))
         time = entry.time.isoformat(timespec="microseconds")
         row = (entry.number, time, entry.kind, entry.question, _key(entry.question), entry.settles, entry.digest,
-               entry.guarantee, entry.description, entry.totals, entry.previous, entry.hash,
+               entry.guarantee, entry.event, entry.description, entry.totals, entry.previous, entry.hash,
                size if large else kept)  # fmt: skip
         self._connection.execute(_ADD_LARGE if large else _ADD_ENTRY, row)
         if answer is not None and large:
@@ -190,7 +190,7 @@ def _entry(width: int, *fields: object) -> Entry:
         width: how many of the fields are the entry's own.
         fields: those of the entry, then those of its postings.
     """
-    number, time, kind, question, key, settles, digest, guarantee, description, totals, previous, seal = (
+    number, time, kind, question, key, settles, digest, guarantee, event, description, totals, previous, seal = (
         cast(Row, fields[:width])
     )  # fmt: skip
     lines = [fields[at : at + len(POSTING)] for at in range(width, len(fields), len(POSTING))]
@@ -198,8 +198,8 @@ def _entry(width: int, *fields: object) -> Entry:
         posted = tuple(map(_posting, lines))
         when = datetime.fromisoformat(time)
         if key == _key(question) and isinstance(number, int):
-            return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, guarantee, description,
-                         totals, previous, seal)  # fmt: skip
+            return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, guarantee, event,
+                         description, totals, previous, seal)  # fmt: skip
     except (ValueError, TypeError, AttributeError):
         pass  # a field is not what we wrote; the database's text stays in here
     raise corrupt(number, "was altered")

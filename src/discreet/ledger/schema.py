@@ -17,6 +17,7 @@ ENTRY = (
     "settles",
     "digest",
     "guarantee",
+    "event",
     "description",
     "totals",
     "previous",
@@ -30,7 +31,8 @@ _TABLES = (
     # The key of a question is its SHA-256, for it may be long.
     "CREATE TABLE discreet_entry (number INTEGER NOT NULL PRIMARY KEY, time VARCHAR(32) NOT NULL, "
     "kind VARCHAR(16) NOT NULL, question TEXT NOT NULL, question_key VARCHAR(64) NOT NULL, "
-    "settles INTEGER UNIQUE, digest VARCHAR(64) NOT NULL, guarantee TEXT NOT NULL, description TEXT NOT NULL, "
+    "settles INTEGER UNIQUE, digest VARCHAR(64) NOT NULL, guarantee TEXT NOT NULL, event TEXT NOT NULL, "
+    "description TEXT NOT NULL, "
     "totals VARCHAR(64) NOT NULL, previous VARCHAR(64) NOT NULL, "
     "hash VARCHAR(64) NOT NULL, answer BLOB)",
     "CREATE INDEX ix_discreet_entry_question_key ON discreet_entry (question_key)",

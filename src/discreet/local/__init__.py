@@ -10,7 +10,7 @@ from discreet.local.heights import HeightExperiment, Point, height_experiment
 from discreet.local.messages import Access, Choices, Node, Offer, Report
 from discreet.local.node import LocalNode
 from discreet.local.remote import RemoteNode, serve
-from discreet.mechanisms.laplace_sum.scales import half_width
+from discreet.mechanisms.laplace_sum.half_width import half_width
 
 __all__ = [
     "Access",

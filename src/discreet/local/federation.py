@@ -17,7 +17,7 @@ from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, Query
 from discreet.local.messages import STEPS, Access, Choices, Declaration, Node, Offer, Report
 from discreet.local.node import LocalNode
 from discreet.mechanisms import Frequencies, RandomizedResponse
-from discreet.mechanisms.laplace_sum.scales import half_width
+from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.rational import Number, decimal, epsilon_of, show
 
 Progress = Callable[[int, int], None]

@@ -15,23 +15,23 @@ from discreet.mechanisms.clamp import clamp, clamp_bias
 
 if TYPE_CHECKING:
     from discreet.mechanisms import l1
-    from discreet.mechanisms.above_threshold import AboveThreshold, Watch
-    from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
-    from discreet.mechanisms.exponential import Exponential
-    from discreet.mechanisms.frequencies import Frequencies
-    from discreet.mechanisms.hadamard_response import HadamardResponse
-    from discreet.mechanisms.laplace import Laplace
-    from discreet.mechanisms.laplace_error import LaplaceError
-    from discreet.mechanisms.laplace_vector import LaplaceVector
-    from discreet.mechanisms.local_laplace import LocalLaplace, LocalMean
-    from discreet.mechanisms.noisy_max import NoisyMax
-    from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-    from discreet.mechanisms.randomized_response import RandomizedResponse
-    from discreet.mechanisms.staircase import Staircase
-    from discreet.mechanisms.threshold import ThresholdedCounts
-    from discreet.mechanisms.two_coins import TwoCoins
-    from discreet.mechanisms.unary_encoding import UnaryEncoding
-    from discreet.mechanisms.unbounded_laplace import UnboundedLaplace
+    from discreet.mechanisms.local.frequencies import Frequencies
+    from discreet.mechanisms.local.hadamard_response import HadamardResponse
+    from discreet.mechanisms.local.local_laplace import LocalLaplace, LocalMean
+    from discreet.mechanisms.local.randomized_response import RandomizedResponse
+    from discreet.mechanisms.local.two_coins import TwoCoins
+    from discreet.mechanisms.local.unary_encoding import UnaryEncoding
+    from discreet.mechanisms.numeric.discrete_gaussian import DiscreteGaussian
+    from discreet.mechanisms.numeric.laplace import Laplace
+    from discreet.mechanisms.numeric.laplace_error import LaplaceError
+    from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+    from discreet.mechanisms.numeric.staircase import Staircase
+    from discreet.mechanisms.numeric.threshold import ThresholdedCounts
+    from discreet.mechanisms.numeric.unbounded_laplace import UnboundedLaplace
+    from discreet.mechanisms.selection.above_threshold import AboveThreshold, Watch
+    from discreet.mechanisms.selection.exponential import Exponential
+    from discreet.mechanisms.selection.noisy_max import NoisyMax
+    from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 
 __all__ = [
     "AboveThreshold",
@@ -59,23 +59,23 @@ __all__ = [
 ]
 
 _NAMES = {
-    "above_threshold": "AboveThreshold Watch",
-    "discrete_gaussian": "DiscreteGaussian",
-    "exponential": "Exponential",
-    "frequencies": "Frequencies",
-    "hadamard_response": "HadamardResponse",
-    "laplace": "Laplace",
-    "laplace_error": "LaplaceError",
-    "laplace_vector": "LaplaceVector",
-    "local_laplace": "LocalLaplace LocalMean",
-    "noisy_max": "NoisyMax",
-    "permute_and_flip": "PermuteAndFlip",
-    "randomized_response": "RandomizedResponse",
-    "staircase": "Staircase",
-    "threshold": "ThresholdedCounts",
-    "two_coins": "TwoCoins",
-    "unary_encoding": "UnaryEncoding",
-    "unbounded_laplace": "UnboundedLaplace",
+    "selection.above_threshold": "AboveThreshold Watch",
+    "numeric.discrete_gaussian": "DiscreteGaussian",
+    "selection.exponential": "Exponential",
+    "local.frequencies": "Frequencies",
+    "local.hadamard_response": "HadamardResponse",
+    "numeric.laplace": "Laplace",
+    "numeric.laplace_error": "LaplaceError",
+    "numeric.laplace_vector": "LaplaceVector",
+    "local.local_laplace": "LocalLaplace LocalMean",
+    "selection.noisy_max": "NoisyMax",
+    "selection.permute_and_flip": "PermuteAndFlip",
+    "local.randomized_response": "RandomizedResponse",
+    "numeric.staircase": "Staircase",
+    "numeric.threshold": "ThresholdedCounts",
+    "local.two_coins": "TwoCoins",
+    "local.unary_encoding": "UnaryEncoding",
+    "numeric.unbounded_laplace": "UnboundedLaplace",
 }
 _FILE_OF = {name: file for file, names in _NAMES.items() for name in names.split()}
 

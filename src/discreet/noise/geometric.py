@@ -34,7 +34,7 @@ _TAIL: Final = 28
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class BitPlanes:
     """How to draw at one scale: planes for bits 0 to K - 1, one for "anything above", perhaps one for a sign.
 
     Attributes:
@@ -49,14 +49,14 @@ class Plan:
     signed: bool
     thresholds: lanes.Thresholds
 
-    def above(self) -> Plan:
+    def above(self) -> BitPlanes:
         """The plan of H - 1, given that H >= 1: one coin at a time, for each is all but never needed."""
         words = self.thresholds
         return plan(self.scale / (1 << self.bits), False, words.width, words.rest, 0)
 
 
 @lru_cache(maxsize=256)
-def plan(scale: Fraction, signed: bool, width: int, rest: int = 64, bits: int | None = None) -> Plan:
+def plan(scale: Fraction, signed: bool, width: int, rest: int = 64, bits: int | None = None) -> BitPlanes:
     """Return the plan at a scale; tests choose narrow words and few bits to enumerate them all."""
     if bits is None:
         bits = max(0, math.ceil(_TAIL * scale) - 1).bit_length()
@@ -66,7 +66,7 @@ def plan(scale: Fraction, signed: bool, width: int, rest: int = 64, bits: int | 
     planes.append(digits.of_exp((1 << bits) / scale))
     if signed:
         planes.append(digits.of_logistic(1 / scale))
-    return Plan(scale, bits, signed, lanes.Thresholds(tuple(planes), width, rest))
+    return BitPlanes(scale, bits, signed, lanes.Thresholds(tuple(planes), width, rest))
 
 
 def sample(scale: Fraction, count: int, *, signed: bool) -> npt.NDArray[np.int64]:
@@ -85,7 +85,7 @@ def sample(scale: Fraction, count: int, *, signed: bool) -> npt.NDArray[np.int64
 
 
 def draw(
-    source: Source, chosen: Plan, count: int, tile: entropy.Words | None = None
+    source: Source, chosen: BitPlanes, count: int, tile: entropy.Words | None = None
 ) -> npt.NDArray[np.signedinteger]:
     """Return `count` draws of a plan, in the narrowest of int8 to int64 that its planes need."""
     bits = lanes.pack(lanes.draw(source, chosen.thresholds, count, tile))

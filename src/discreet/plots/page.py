@@ -9,8 +9,8 @@ from pathlib import Path
 
 from discreet.errors import InvalidParameter
 from discreet.plots.catalogue import FIGURES, Figure
+from discreet.plots.library import altair
 from discreet.plots.render import save
-from discreet.plots.theme import altair
 
 _STYLE = """\
 :root { --ink: #1c1c1c; --quiet: #5a5a5a; --line: #dcdcdc; --paper: #ffffff; --wash: #f5f7f9 }

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from discreet import escaping
 from discreet.errors import InvalidParameter
-from discreet.plots.theme import altair
+from discreet.plots.library import altair
 
 KINDS: Final = (".svg", ".png", ".html", ".json")
 _VERSIONS: Final = ("vega_version", "vegalite_version", "vegaembed_version")

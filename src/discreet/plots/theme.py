@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from discreet import escaping
-from discreet.errors import DiscreetError, InvalidParameter
+from discreet.errors import InvalidParameter
+from discreet.plots.library import MissingExtra as MissingExtra
+from discreet.plots.library import altair as altair
 
 Row: TypeAlias = Mapping[str, Any]
 Picture: TypeAlias = Any
@@ -51,30 +53,6 @@ class Size:
 
 SIZES: Final = {"slide": Size(800, 400, 16), "column": Size(330, 230, 11)}
 """For a projector, and for a column of print."""
-
-
-class MissingExtra(DiscreetError, ImportError):
-    """A library of an optional extra is not installed."""
-
-
-def altair() -> Any:
-    """The library that draws.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
-    try:
-        import altair as alt
-        import vl_convert  # noqa: F401
-    except ImportError:
-        found = None
-    else:
-        found = alt
-    if found is None:
-        raise MissingExtra(
-            "Pictures need altair and vl-convert-python.", 'Install them with pip install "discreet[plots]".'
-        )
-    return found
 
 
 def size_of(size: str | Size) -> Size:

@@ -1,7 +1,8 @@
 """The steward's declarations about a data set: budget, privacy unit, bounds and keys."""
 
 from discreet.accounting.events import Neighbours
-from discreet.policy.model import Budget, ColumnPolicy, Policy, TablePolicy
+from discreet.policy.declarations import Budget, ColumnPolicy, TablePolicy
+from discreet.policy.model import Policy
 from discreet.policy.values import MAX_KEYS, Bound, Key, KeyReference
 
 __all__ = [

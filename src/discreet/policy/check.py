@@ -13,7 +13,7 @@ from discreet.policy.problems import Problem, complain, instead
 from discreet.policy.values import KeyReference
 
 if TYPE_CHECKING:
-    from discreet.policy.model import ColumnPolicy, Policy, TablePolicy
+    from discreet.policy.declarations import ColumnPolicy, TablePolicy
 
 
 class SchemaColumn(Protocol):
@@ -31,10 +31,10 @@ class SchemaColumn(Protocol):
 RENAME = "Rename one of them in the source, for instance through a view."
 
 
-def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
+def check(tables: Mapping[str, TablePolicy], schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
     """Compare; see `Policy.check`."""
     problems: list[Problem] = []
-    for name, table in policy.tables.items():
+    for name, table in tables.items():
         place = f"tables.{name}"
         sources = meant(name, schemas)
         if len(sources) != 1:
@@ -43,7 +43,7 @@ def check(policy: Policy, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> 
             )
             continue
         schema = schemas[sources[0]]
-        there = unit_of(table, policy.tables)
+        there = unit_of(table, tables)
         problems += _names(place, name, table, schema, "" if there is None else there[0])
         unit = None if table.through else _found(table.privacy_unit or "", schema)
         problems += step_faults(place, table, schema, schemas) if table.through else []

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from discreet.policy.problems import Problem, instead
 
 if TYPE_CHECKING:
-    from discreet.policy.model import TablePolicy
+    from discreet.policy.declarations import TablePolicy
 
 Tables = Mapping[str, "TablePolicy"]
 

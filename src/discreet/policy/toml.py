@@ -9,16 +9,44 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from discreet.escaping import toml_document
 from discreet.policy.values import KeyReference
 
 if TYPE_CHECKING:
-    from discreet.policy.model import Policy
+    from discreet.policy.declarations import Budget, TablePolicy
 
 
-def write(policy: Policy) -> str:
+class Declared(Protocol):
+    """The parts of a policy that its file holds."""
+
+    @property
+    def neighbours(self) -> str:
+        """How neighbouring data sets differ."""
+
+    @property
+    def random_dp(self) -> bool:
+        """Whether sampled sensitivities are allowed."""
+
+    @property
+    def budget(self) -> Budget:
+        """The privacy loss that may ever be spent."""
+
+    @property
+    def source(self) -> str | None:
+        """Where the data is."""
+
+    @property
+    def ledger(self) -> str | None:
+        """Where the budget is kept."""
+
+    @property
+    def tables(self) -> Mapping[str, TablePolicy]:
+        """The tables by name."""
+
+
+def write(policy: Declared) -> str:
     """Write the policy as TOML that reads back as an equal policy."""
     lines = [
         f"neighbours = {value(policy.neighbours)}",

@@ -6,10 +6,14 @@ import getpass
 import os
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetExceeded, PolicyError
 from discreet.ledger import Account, Charge, Entry, Ledger, Loss
 from discreet.release.guarantee import Guarantee, cannot_reprice
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import Event
 
 LONGEST = 4000
 """Characters of a description; the rest of a longer question is left out."""
@@ -37,12 +41,12 @@ class DataAccount:
         """The neighbouring data sets that an epsilon of this account speaks of."""
         return self._guarantee.neighbours
 
-    def charge(self, question: str, loss: Loss, kept: Iterable[int], words: str) -> Charge:
+    def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge a question, after re-pricing what went before if the policy has changed.
 
         Args:
             question: the canonical one.
-            loss: what it costs.
+            event: what it releases; its price is charged.
             kept: the caps of this question.
             words: what is asked.
 
@@ -65,7 +69,7 @@ class DataAccount:
 
             try:
                 return self._ledger.charge(
-                    question, loss, [self._account], guarantee=text, description=said, admit=admit
+                    question, event, [self._account], guarantee=text, description=said, admit=admit
                 )
             except _Changed:
                 continue  # another process, with another policy, was faster
@@ -98,13 +102,15 @@ class DataAccount:
         times = self._times(last)
         if last is None or times == 1:
             return
+        from discreet.accounting.events import Released, neighbours_of
+
         spent = self._ledger.spent(self._account)  # all that was charged until `last`, or it is seen below
 
         def same(entry: Entry | None) -> None:
             if entry is None or entry.number != last.number:
                 raise _Changed
 
-        more = Loss((times - 1) * spent.epsilon)
+        more = Released((times - 1) * spent.epsilon, neighbours=neighbours_of(self._guarantee.neighbours))
         text = self._guarantee.after(_said(last)).text()
         words = f"what was charged before counts {times} times since the policy has changed"
         try:
@@ -145,9 +151,9 @@ class PlainAccount:
         self._account = account
         self.neighbours = neighbours
 
-    def charge(self, question: str, loss: Loss, kept: Iterable[int], words: str) -> Charge:
+    def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge a question. Caps and words are not written down."""
-        return self._ledger.charge(question, loss, [self._account])
+        return self._ledger.charge(question, event, [self._account])
 
 
 class _Changed(Exception):

@@ -81,16 +81,14 @@ class Target:
         Raises:
             InvalidParameter: it cannot be made.
         """
-        try:
-            made = Folder(".discreet-", self.path.absolute().parent)
-        except OSError:
-            raise InvalidParameter(
-                f"The folder of {self.path} cannot be written.", "Choose another one."
-            ) from None
-        try:
-            yield made.path
-        finally:
-            made.remove()
+        with contextlib.ExitStack() as stack:
+            try:
+                made = stack.enter_context(private_folder(self.path))
+            except OSError:
+                raise InvalidParameter(
+                    f"The folder of {self.path} cannot be written.", "Choose another one."
+                ) from None
+            yield made
 
     def write(self, pieces: Iterable[Release], folder: Path) -> tuple[Release, int]:
         """Write an answer, and let it appear under its name when all of it is on disk.
@@ -120,23 +118,62 @@ class Target:
             if writer is not None:
                 writer.close()
         assert first is not None
-        with unfinished.open("rb") as file:
-            os.fsync(file.fileno())
-        self._appear(unfinished)
+        appear(unfinished, self.path, self._replace)
         return first, rows
 
-    def _appear(self, unfinished: Path) -> None:
-        if self._replace:
-            os.replace(unfinished, self.path)
-            return
-        try:
-            os.link(unfinished, self.path)  # unlike a rename, it fails where somebody was faster
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without links
-            if os.path.lexists(self.path):
-                raise FileExistsError(str(self.path)) from None
-            os.rename(unfinished, self.path)
+
+@contextlib.contextmanager
+def private_folder(beside: Path) -> Iterator[Path]:
+    """A folder beside a file that only this user can read, gone afterwards.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    made = Folder(".discreet-", beside.absolute().parent)
+    try:
+        yield made.path
+    finally:
+        made.remove()
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A private place for a file that then takes its name; what another name or a link leads to is left alone.
+
+    Raises:
+        OSError: it cannot be written there.
+    """
+    with private_folder(path) as folder:
+        unfinished = folder / f"answer{path.suffix.lower()}"
+        yield unfinished
+        appear(unfinished, path, replace=True)
+
+
+def appear(unfinished: Path, path: Path, replace: bool) -> None:
+    """Give a file that is whole its name, once it is on disk.
+
+    Args:
+        unfinished: the file, in a folder of the same file system.
+        path: its name.
+        replace: whether a file of that name may go.
+
+    Raises:
+        FileExistsError: there is one, and it may not.
+        OSError: it cannot be written there.
+    """
+    with unfinished.open("rb") as file:
+        os.fsync(file.fileno())
+    if replace:
+        os.replace(unfinished, path)
+        return
+    try:
+        os.link(unfinished, path)  # unlike a rename, it fails where somebody was faster
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(path):
+            raise FileExistsError(str(path)) from None
+        os.rename(unfinished, path)
 
 
 def without_formulas(table: pa.Table) -> pa.Table:

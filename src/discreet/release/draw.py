@@ -7,29 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import EngineError
 
 if TYPE_CHECKING:
-    from discreet.accounting.events import Event, Neighbours
+    from discreet.accounting.events import Neighbours
+    from discreet.mechanisms.mechanism import Mechanism
 
 REPORT = "This is a fault of discreet; please report it with the question."
-
-
-class Mechanism(Protocol):
-    """A guarantee: noise that fits a sensitivity."""
-
-    def release(self, exact: Any) -> Any:
-        """Exact values with noise."""
-
-    def event(self, neighbours: Neighbours) -> Event:
-        """The event that accountants price, for the neighbours of which the sensitivity speaks."""
-
-    def half_width(self, confidence: float) -> float:
-        """Of the interval of one number."""
 
 
 @dataclass(frozen=True)

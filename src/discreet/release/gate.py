@@ -10,13 +10,17 @@ the source for that.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import QueryRefused
-from discreet.ledger import Charge, Ledger, Loss
+from discreet.ledger import Charge, Ledger
 from discreet.release.bill import bill
-from discreet.release.draw import REPORT, Draw
+from discreet.release.draw import REPORT, Draw, Use
 from discreet.release.plan import Answer, Noisy, ReleasePlan
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import Event
 
 
 class Payer(Protocol):
@@ -26,8 +30,8 @@ class Payer(Protocol):
     def neighbours(self) -> str:
         """The neighbouring data sets that the account's epsilon speaks of."""
 
-    def charge(self, question: str, loss: Loss, kept: tuple[int, ...], words: str) -> Charge:
-        """Charge a question durably, or raise."""
+    def charge(self, question: str, event: Event, kept: tuple[int, ...], words: str) -> Charge:
+        """Charge the price of what a question releases, durably, or raise."""
 
 
 def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Answer:
@@ -60,13 +64,13 @@ def _kept(plan: ReleasePlan[Noisy, Answer], ledger: Ledger) -> Any:
 
 def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Answer:
     plan.probe()
-    see_loss(plan, payer.neighbours)
+    event = see_loss(plan, payer.neighbours)
     with ledger.room(plan.size) as room:
         charge = bill().charge(
             ledger,
             plan.question,
             plan.loss,
-            lambda: payer.charge(plan.question, plan.loss, plan.caps, plan.words),
+            lambda: payer.charge(plan.question, event, plan.caps, plan.words),
         )
         draw = Draw(plan.uses)
         noisy = plan.compute(draw)
@@ -77,26 +81,42 @@ def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Ans
     return answer
 
 
-def see_loss(plan: ReleasePlan[Noisy, Answer], neighbours: str) -> None:
-    """See that the loss which is charged is the composition of the losses of what is drawn.
+def see_loss(plan: ReleasePlan[Noisy, Answer], neighbours: str) -> Event:
+    """See that the loss of a plan is the price of what it draws.
 
     Args:
-        plan: with the loss that is charged.
+        plan: with the loss that was promised.
         neighbours: those of the policy.
+
+    Returns:
+        What the mechanisms release together: the ledger charges its price, and keeps it.
 
     Raises:
         QueryRefused: it is another one, or a sensitivity speaks of other neighbours.
     """
-    from discreet.accounting.composition import parallel, sequential
     from discreet.accounting.pricing import loss_of
 
     if any(use.neighbours != neighbours for use in plan.uses.values()):
         raise QueryRefused(
             "The sensitivity of this question is for other neighbours than the policy's.", REPORT
         )
-    sets: dict[tuple[str, str], list[Loss]] = {}
-    for name, use in plan.uses.items():
-        own = ("alternatives", use.alternatives) if use.alternatives else ("use", name)
-        sets.setdefault(own, []).append(loss_of(use.mechanism.event(use.neighbours)))
-    if sequential(map(parallel, sets.values())) != plan.loss:
+    event = event_of(plan.uses)
+    if loss_of(event) != plan.loss:
         raise QueryRefused("The noise of this question does not add up to its privacy loss.", REPORT)
+    return event
+
+
+def event_of(uses: Mapping[str, Use]) -> Event:
+    """What some uses of mechanisms release together.
+
+    Raises:
+        InvalidParameter: there is no use.
+    """
+    from discreet.accounting.events import Alternatives, Composed
+
+    sets: dict[tuple[str, str], list[Event]] = {}
+    for name, use in uses.items():
+        own = ("alternatives", use.alternatives) if use.alternatives else ("use", name)
+        sets.setdefault(own, []).append(use.mechanism.event(use.neighbours))
+    events = [one[0] if len(one) == 1 else Alternatives(one) for one in sets.values()]
+    return events[0] if len(events) == 1 else Composed(events)

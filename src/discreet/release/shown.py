@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet import far
 from discreet.arrow import is_number
 from discreet.escaping import cell, markup, name, row
 
 if TYPE_CHECKING:
-    from discreet.release.answer import Release
+    from fractions import Fraction
+
+    import pyarrow as pa
 
 ROWS = 40
 """How many rows of an answer are shown where it shows itself."""
@@ -18,7 +21,61 @@ UNKNOWN = "± ?"
 """Stands beside a number whose interval could not be derived."""
 
 
-def header(release: Release) -> list[str]:
+class Shown(Protocol):
+    """An answer, as far as it is shown."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+
+    @property
+    def values(self) -> pa.Table:
+        """The answer without intervals."""
+
+    @property
+    def low(self) -> Mapping[str, pa.Array]:
+        """The lower ends of the intervals."""
+
+    @property
+    def high(self) -> Mapping[str, pa.Array]:
+        """The upper ends."""
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The noisy columns without an interval."""
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """The content of a column where its name says something else."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about its numbers."""
+
+    @property
+    def confidence(self) -> float:
+        """The confidence of the intervals."""
+
+    @property
+    def simultaneous(self) -> bool:
+        """Whether they have it all together."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The privacy loss."""
+
+    @property
+    def cost(self) -> str:
+        """The privacy loss in words."""
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it is an earlier answer."""
+
+    def __len__(self) -> int: ...
+
+
+def header(release: Shown) -> list[str]:
     """The names of the columns, with what they hold where that is not what they are called."""
     means = release.meanings
     return [name(one) + (f" ({means[one]})" if one in means else "") for one in release.columns]
@@ -28,7 +85,7 @@ LONGEST = 1e16
 """Fractions from here up are written with an exponent: a double has no more digits than that."""
 
 
-def rows(release: Release, most: int | None = None) -> list[list[str]]:
+def rows(release: Shown, most: int | None = None) -> list[list[str]]:
     """The rows as text.
 
     Args:
@@ -52,12 +109,12 @@ def rows(release: Release, most: int | None = None) -> list[list[str]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def to_the_right(release: Release) -> list[bool]:
+def to_the_right(release: Shown) -> list[bool]:
     """Which columns hold numbers."""
     return [one in release.low or is_number(release.values, one) for one in release.columns]
 
 
-def footer(release: Release) -> list[str]:
+def footer(release: Shown) -> list[str]:
     """The lines under an answer: rows, cost, the meaning of the intervals, and warnings."""
     cost = "free: asked before" if release.replayed else release.cost
     if not release.epsilon:
@@ -71,7 +128,7 @@ def footer(release: Release) -> list[str]:
     return [" · ".join(said), *(f"warning: {name(one)}" for one in release.warnings)]
 
 
-def text(release: Release) -> str:
+def text(release: Shown) -> str:
     """An answer as a table of text."""
     lines = [header(release), *rows(release, ROWS)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(release.columns))]
@@ -86,7 +143,7 @@ def text(release: Release) -> str:
     return "\n".join([*aligned, *_more(release), *footer(release)])
 
 
-def page(release: Release) -> str:
+def page(release: Shown) -> str:
     """An answer as a table of HTML."""
     sides = ["right" if right else "left" for right in to_the_right(release)]
     head = row("th", header(release), sides)
@@ -95,7 +152,7 @@ def page(release: Release) -> str:
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><small>{foot}</small>"
 
 
-def _more(release: Release) -> list[str]:
+def _more(release: Shown) -> list[str]:
     return [f"… {len(release) - ROWS:,} more rows"] if len(release) > ROWS else []
 
 

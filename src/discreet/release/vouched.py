@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from discreet.errors import EngineError, InvalidParameter
 from discreet.mechanisms.arrays import take
-from discreet.mechanisms.unbounded_laplace import UnboundedLaplace
+from discreet.mechanisms.numeric.unbounded_laplace import UnboundedLaplace
 from discreet.release.answer import Release
 
 _FINE = 20

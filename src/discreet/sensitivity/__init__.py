@@ -9,7 +9,7 @@ from discreet.sensitivity.handed import admit
 from discreet.sensitivity.populations import HEIGHTS, Empirical, Mixture, Normal, Population
 from discreet.sensitivity.sampled import SampledSensitivity, sample
 from discreet.sensitivity.search import Found, search
-from discreet.sensitivity.sizes import Plan, plan
+from discreet.sensitivity.sizes import SampleSize, plan
 
 __all__ = [
     "HEIGHTS",
@@ -17,8 +17,8 @@ __all__ = [
     "Found",
     "Mixture",
     "Normal",
-    "Plan",
     "Population",
+    "SampleSize",
     "SampledSensitivity",
     "admit",
     "plan",

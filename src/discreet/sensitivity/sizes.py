@@ -35,7 +35,7 @@ _STEPS: Final = 400
 
 
 @dataclass(frozen=True)
-class Plan:
+class SampleSize:
     """The sample that a given confidence needs.
 
     Attributes:
@@ -60,7 +60,7 @@ class Plan:
 
 def plan(
     gamma: Number, *, m: int | None = None, rho: Number | None = None, bound: Bound = "binomial"
-) -> Plan:
+) -> SampleSize:
     """Say how many pairs to sample for gamma, or which order statistic of m pairs to take.
 
     Args:
@@ -101,7 +101,7 @@ def plan(
         raise InvalidParameter(
             f"{m:,} samples are too few for this gamma.", f"Leave m out, or take at least {enough:,}."
         )
-    return Plan(whole, rhos[at], m, k, bound)
+    return SampleSize(whole, rhos[at], m, k, bound)
 
 
 def whole_number(value: object, name: str, least: int = 1, most: int = 1 << 40) -> int:

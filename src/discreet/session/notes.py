@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from discreet.sql.functions.aggregates import EXTREME
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
 
 
-def notes_of(plan: Plan, without: tuple[str, ...], unit_factor: int) -> tuple[str, ...]:
+def notes_of(plan: QueryPlan, without: tuple[str, ...], unit_factor: int) -> tuple[str, ...]:
     """Notes of what an answer hides and its intervals leave out.
 
     Args:

@@ -12,10 +12,10 @@ from discreet.errors import PolicyError
 from discreet.imports import loading
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
-from discreet.session import csv_types
-from discreet.session.named import open_named
-from discreet.session.place import beside, beside_policy
 from discreet.session.session import Session
+from discreet.session.sources import csv_types
+from discreet.session.sources.ledger_place import beside, beside_policy
+from discreet.session.sources.policy_sources import open_policy_source
 
 
 def protect(
@@ -96,7 +96,7 @@ def protect(
         shown = [name for name, one in declared.tables.items() if one.public]
         name = named[0] if len(declared.tables) == 1 else None
         opening = partial(open_source, source, name, csv_types.of_policy(declared, source), shown)
-        engine = open_named(declared, opening) if named_here else opening()
+        engine = open_policy_source(declared, opening) if named_here else opening()
         place = (
             ledger or declared.ledger or (beside_policy(home) if home else _beside(engine, source, declared))
         )

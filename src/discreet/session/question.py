@@ -13,6 +13,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits
 
 ONE = Fraction(1)
+"""The epsilon that a question without one is planned for: it needs none where it reads nothing private."""
 
 
 @dataclass(frozen=True)

@@ -9,24 +9,22 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
-from discreet.errors import QueryRefused
+from discreet.errors import InvalidParameter, QueryRefused
 from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.release.answer_file import Target
 from discreet.release.draw import Draw
 from discreet.release.kept import Packer, answer_of, made_of
 from discreet.session.budget import DATA_SET
-from discreet.session.producing import release_plan
-from discreet.session.prompt import promptly
+from discreet.session.interruption import interruptibly
+from discreet.session.queries import Queries
 from discreet.session.question import Question
-from discreet.sql.finish.blockwise import MOST_KEPT, answers, integers, noisy_blocks
+from discreet.sql.finish.blockwise import MOST_KEPT, answers, in_groups, integers, noisy_blocks, streams
+from discreet.sql.finish.postprocess import rehearse
 from discreet.sql.intervals.simultaneous import Level
-from discreet.sql.plan.plan import Plan
-
-if TYPE_CHECKING:
-    from discreet.session.session import Session
+from discreet.sql.plan.plan import QueryPlan
 
 EVERY = 0.5
 """Seconds between two words on how far it is."""
@@ -71,6 +69,24 @@ class Written:
                    release.warnings)  # fmt: skip
 
 
+def written(queries: Queries, question: Question, target: Target, say: Say) -> Written:
+    """Answer a question into a file.
+
+    Raises:
+        Those of `Session.write`.
+    """
+    plan = queries.planned(question)
+    target.see(lambda: rehearse(plan, queries.catalog.public))
+    if not streams(plan):
+        return in_memory(queries.answer(question, plan, say), target)
+    if question.simultaneous and not in_groups(plan):
+        raise InvalidParameter(
+            "Simultaneous intervals of so many rows need an answer whose rows are groups.",
+            "Write the groups, and compute from the file.",
+        )
+    return streamed(queries, question, plan, target, say)
+
+
 def in_memory(release: Release, target: Target) -> Written:
     """Write an answer that is in memory."""
     with target.folder() as folder:
@@ -78,7 +94,7 @@ def in_memory(release: Release, target: Target) -> Written:
     return Written.of(first, rows, target.path)
 
 
-def streamed(session: Session, question: Question, plan: Plan, target: Target, say: Say) -> Written:
+def streamed(queries: Queries, question: Question, plan: QueryPlan, target: Target, say: Say) -> Written:
     """Answer a question that `streamed.streams` is true of, block by block, into a file.
 
     Raises:
@@ -90,20 +106,20 @@ def streamed(session: Session, question: Question, plan: Plan, target: Target, s
             f"The answer is made of {integers(plan):,} noisy integers; at most {MOST_KEPT:,} can be kept.",
             "Ask for fewer groups or fewer quantities at once.",
         )
-    session._rehearse(plan)
+    queries.rehearse(plan)
     with target.folder() as folder, (folder / "settled").open("w+b") as kept:
 
         def compute(draw: Draw) -> IO[bytes]:
             say("reading the data")
-            promptly(session._engine, lambda: _draw(session, plan, kept, draw, say))
+            interruptibly(queries.engine, lambda: _draw(queries, plan, kept, draw, say))
             return kept
 
-        asked = release_plan(
-            session, question, plan, compute, lambda noisy: (False, noisy), lambda _: True, kept
+        asked = queries.release_plan(
+            question, plan, compute, lambda noisy: (False, noisy), lambda _: True, kept
         )
-        replayed = gate.release(asked, session._ledger, session._account)
+        replayed = gate.release(asked, queries.ledger, queries.account)
         with zipfile.ZipFile(kept) as archive:
-            releases = _releases(session, plan, archive, question.level, replayed, folder)
+            releases = _releases(queries, plan, archive, question.level, replayed, folder)
             first, rows = _kept(target, _told(releases, say), folder)
     return Written.of(first, rows, target.path)
 
@@ -117,16 +133,16 @@ def _kept(target: Target, pieces: Iterable[Release], folder: Path) -> tuple[Rele
         raise
 
 
-def _draw(session: Session, plan: Plan, kept: IO[bytes], draw: Draw, say: Say) -> None:
+def _draw(queries: Queries, plan: QueryPlan, kept: IO[bytes], draw: Draw, say: Say) -> None:
     """The noisy integers of all releases, into a file."""
-    salt = session._ledger.salt(DATA_SET)
+    salt = queries.ledger.salt(DATA_SET)
     packer = Packer(kept, dt.datetime.now(dt.UTC).replace(microsecond=0))
     total = sum(release.cells * len(release.parts) for release in plan.releases)
     done, last = 0, time.monotonic()
     try:
         for number, release in enumerate(plan.releases):
             for part in range(len(release.parts)):
-                for block in noisy_blocks(release, part, session._engine, salt, draw):
+                for block in noisy_blocks(release, part, queries.engine, salt, draw):
                     packer.block(number, part, block)
                     done += len(block)
                     if time.monotonic() - last > EVERY:
@@ -137,7 +153,7 @@ def _draw(session: Session, plan: Plan, kept: IO[bytes], draw: Draw, say: Say) -
 
 
 def _releases(
-    session: Session, plan: Plan, archive: zipfile.ZipFile, level: Level, replayed: bool, folder: Path
+    queries: Queries, plan: QueryPlan, archive: zipfile.ZipFile, level: Level, replayed: bool, folder: Path
 ) -> Iterator[Release]:
     """The answer as one release after the other, each with some of its rows."""
     release = answer_of(archive)  # there is one where it was answered in memory before
@@ -149,8 +165,8 @@ def _releases(
         yield release
         return
     made = made_of(archive)
-    for answered in answers(plan, archive, session._catalog.public, level.confidence, folder, level.together):
-        yield session._release(plan, answered, level.confidence, made, replayed, level.together)
+    for answered in answers(plan, archive, queries.catalog.public, level.confidence, folder, level.together):
+        yield queries.shown(plan, answered, level.confidence, made, replayed, level.together)
 
 
 def _told(releases: Iterator[Release], say: Say) -> Iterator[Release]:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from discreet.mechanisms.laplace_sum.weighted import equal_tail, half_width, standard_half_width, tail
+from discreet.mechanisms.laplace_sum.equal import tail as equal_tail
+from discreet.mechanisms.laplace_sum.weighted import reach, standard_reach, tail
 
 SAMPLES = 250_000
 WEIGHTS = [[1.0], [1, 1], [1, 0.5, 0.2], [1, 1, 1, 1], [1] * 7, [1] * 40, [1, 0.5, 0.2, 0.1, 0.7], [1] + [0.2] * 8,
@@ -22,7 +23,7 @@ def test_half_widths_have_their_confidence(weights: list[float], confidence: flo
     """
     rng = np.random.default_rng(1)
     total = sum(w * rng.laplace(size=SAMPLES) for w in weights)
-    width = float(half_width(np.array(weights, dtype=np.float64), confidence))
+    width = float(reach(np.array(weights, dtype=np.float64), confidence))
     assert abs(np.mean(np.abs(total) <= width) - confidence) < 0.005
 
 
@@ -37,7 +38,7 @@ def test_the_tail_of_equal_weights_is_that_of_partial_fractions() -> None:
 
 def test_widths_grow_from_normal_to_laplace() -> None:
     effective = np.array([1e9, 40, 10, 3, 1])
-    widths = standard_half_width(effective, 0.99)
+    widths = standard_reach(effective, 0.99)
     assert widths[0] == pytest.approx(2.5758, abs=1e-4)
     assert widths[-1] == pytest.approx(math.log(100) / math.sqrt(2))
     assert np.all(np.diff(widths) > 0)
@@ -45,6 +46,6 @@ def test_widths_grow_from_normal_to_laplace() -> None:
 
 def test_weights_as_large_as_doubles_have_a_width_without_a_warning() -> None:
     for size in (1, 2, 3, 9):
-        plain = half_width(np.linspace(0.5, 1, size), 0.95)
-        assert half_width(np.linspace(0.5, 1, size) * 1e300, 0.95) == pytest.approx(plain * 1e300, rel=1e-9)
-        assert half_width(np.full(size, 1.7e308), 0.95) == np.inf or size == 1
+        plain = reach(np.linspace(0.5, 1, size), 0.95)
+        assert reach(np.linspace(0.5, 1, size) * 1e300, 0.95) == pytest.approx(plain * 1e300, rel=1e-9)
+        assert reach(np.full(size, 1.7e308), 0.95) == np.inf or size == 1

@@ -13,7 +13,7 @@ import pytest
 import discreet as dp
 from discreet.engines.engine import in_batches
 from discreet.errors import EngineError
-from discreet.mechanisms import laplace_vector
+from discreet.mechanisms.numeric import laplace_vector
 from discreet.noise import add_laplace
 from discreet.release.draw import Draw
 from discreet.sql.finish import blockwise as streamed
@@ -23,7 +23,7 @@ from discreet.sql.intervals.closed_form import draws_for
 from discreet.sql.intervals.repeated_simulation import FEWEST
 from discreet.sql.lower import run
 from discreet.sql.lower.uses import uses_of
-from discreet.sql.plan.plan import ReleasePlan
+from discreet.sql.plan.plan import ScopePlan
 
 RNG = np.random.default_rng(0)
 TABLE = pa.table({
@@ -46,8 +46,8 @@ def protect(table: pa.Table = TABLE, **more: Any) -> dp.Session:
                       keys={"t": ["Eve", "Bob", "Zoe"]}, budget=1000, **more)  # fmt: skip
 
 
-def release_of(session: dp.Session, query: str, epsilon: Fraction = Fraction(1)) -> ReleasePlan:
-    (release,) = session._plan(query, epsilon).releases
+def release_of(session: dp.Session, query: str, epsilon: Fraction = Fraction(1)) -> ScopePlan:
+    (release,) = session._queries.plan(query, epsilon).releases
     return release
 
 
@@ -81,7 +81,7 @@ def test_the_data_decides_no_shape(query: str, rows: int, monkeypatch: pytest.Mo
         assert sum(shape[0] for shape in shapes[0]) == release.cells
 
 
-def faults(blocks: Iterator[np.ndarray[Any, Any]], release: ReleasePlan) -> str:
+def faults(blocks: Iterator[np.ndarray[Any, Any]], release: ScopePlan) -> str:
     """What is wrong with the blocks of a count at epsilon 2^-40.
 
     An integer with noise of scale 2^40 is below 1,000 with a probability below 1e-9, and two are the same with one
@@ -190,6 +190,6 @@ def test_an_iterator_that_is_left_lets_the_engine_go() -> None:
 
 def test_answers_that_stream_are_too_large_for_draws() -> None:
     session = dp.protect(TABLE, privacy_unit="u", max_rows=3, bounds={"g": (0, 65_536)}, budget=1)
-    plan = session._plan(QUESTIONS[0], Fraction(1))
+    plan = session._queries.plan(QUESTIONS[0], Fraction(1))
     assert streamed.streams(plan)
     assert draws_for(plan.releases) < FEWEST

@@ -98,7 +98,7 @@ def test_rows_that_noise_chose_come_with_a_warning(session: dp.Session, sql: str
 
 def test_all_noise_is_told_from_some(session: dp.Session) -> None:
     """Scale 2 at epsilon 1: among 500 groups the noise stays within 18 with 95 %."""
-    plan = session._plan(TOP, Fraction(1))
+    plan = session._queries.plan(TOP, Fraction(1))
 
     def warned(n: list[int], whole: bool = True) -> str:
         values = pa.table({"code": [10_117, 10_118, 10_119], "n": n})
@@ -132,4 +132,4 @@ def test_a_check_that_sees_no_choice_is_caught(session: dp.Session, monkeypatch:
     monkeypatch.setattr(misleading, "selects", lambda plan: None)
     with pytest.raises(ValueError, match="unpack"):
         test_rows_that_noise_chose_come_with_a_warning(session, TOP)
-    assert together.selects(session._plan(TOP, Fraction(1))) == 3
+    assert together.selects(session._queries.plan(TOP, Fraction(1))) == 3

@@ -16,13 +16,13 @@ import pytest
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
+from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys
 from discreet.sql.intervals import band_expressions
 from discreet.sql.intervals.band_relations import BandScope, NoBandsError
 from discreet.sql.intervals.band_rewrite import Bands
 from discreet.sql.intervals.band_select import SelectBands
 from discreet.sql.intervals.row_identity import identified
-from discreet.sql.lower.run import CELL
 
 TRUTHS = 12
 VISITS = pa.table({"u": [1], "age": [31], "h": [1], "a": [1]})
@@ -73,7 +73,7 @@ def session() -> Iterator[dp.Session]:
 
 def broken(session: dp.Session, sql: str, seed: int) -> list[str]:
     """The numbers that lie outside their ends."""
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     public = {"pub": PUB}
     found = identified(plan.post, [one.name for one in plan.releases], {"pub": PUB.column_names})
     assert found is not None
@@ -150,7 +150,7 @@ def _narrow(ends: object) -> object:
     f"SELECT n FROM {C} EXCEPT SELECT 1",
 ])  # fmt: skip
 def test_what_has_no_bands_says_so(session: dp.Session, sql: str) -> None:
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     noisy = {one.name: (len(one.keys), len(one.aggregates)) for one in plan.releases}
     with pytest.raises(NoBandsError):
         Bands(noisy, {}).statement(plan.post)

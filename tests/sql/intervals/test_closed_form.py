@@ -23,7 +23,7 @@ from discreet.noise import laplace
 from discreet.sql.intervals import closed_form as intervals
 from discreet.sql.intervals.closed_form import direct, discrete_half_width
 from discreet.sql.lower.run import Noisy, exact_integers
-from discreet.sql.plan.plan import ReleasePlan
+from discreet.sql.plan.plan import ScopePlan
 
 DRAWS, FEW = 20_000, 500
 
@@ -51,9 +51,7 @@ def test_the_half_width_is_that_of_the_probabilities() -> None:
             assert discrete_half_width(scale, confidence) == least
 
 
-def released(
-    rows: int, sql: str, epsilon: Fraction
-) -> tuple[ReleasePlan, np.ndarray[Any, np.dtype[np.int64]]]:
+def released(rows: int, sql: str, epsilon: Fraction) -> tuple[ScopePlan, np.ndarray[Any, np.dtype[np.int64]]]:
     """The plan and the exact integers of a question over some invented rows."""
     rng = np.random.default_rng(rows)
     table = pa.table({
@@ -62,7 +60,7 @@ def released(
     })  # fmt: skip
     bounds = {"i": (-5, 20), "x": (0, 150), "n": (0, 6)}
     with dp.protect(table, privacy_unit="row", bounds=bounds, budget=10**6) as session:
-        (release,) = session._plan(sql, epsilon).releases
+        (release,) = session._queries.plan(sql, epsilon).releases
         return release, exact_integers(release, session._engine, 7)
 
 

@@ -18,13 +18,13 @@ import pytest
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
+from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys
 from discreet.sql.intervals import simulation_rewrite as draws
 from discreet.sql.intervals.simulated import noisy_shapes
 from discreet.sql.intervals.simulation_parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output
 from discreet.sql.intervals.simulation_rewrite import rewrite
-from discreet.sql.lower.run import CELL
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 DRAWS = 6
 VISITS = pa.table({"u": [1], "age": [31], "cost": [1.5], "c": ["x"], "d": [True]})
@@ -109,7 +109,7 @@ def session() -> Iterator[dp.Session]:
         yield made
 
 
-def invented(plan: Plan, seed: int) -> dict[str, pa.Table]:
+def invented(plan: QueryPlan, seed: int) -> dict[str, pa.Table]:
     """Noisy tables of some draws; small whole numbers, so that ties and signs change between draws."""
     rng = np.random.default_rng(seed)
     out = {}
@@ -145,7 +145,7 @@ def rows(table: pa.Table, names: list[str]) -> Counter[tuple[str, ...]]:
 
 def compare(session: dp.Session, sql: str, whole: bool, seed: int) -> list[str]:
     """The draws in which the rewritten statement differs from the original."""
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     shapes = {name: tuple(Output(c, False) for c in t.column_names) for name, t in PUBLIC.items()}
     rewritten = rewrite(plan.post, noisy_shapes(plan), shapes)
     noisy = invented(plan, seed)
@@ -204,7 +204,7 @@ def test_every_row_that_is_shown_is_among_the_draws(session: dp.Session, sql: st
     ],
 )
 def test_what_is_not_rewritten_says_so(session: dp.Session, sql: str) -> None:
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     with pytest.raises(CannotRewriteError):
         rewrite(
             plan.post,

@@ -38,7 +38,7 @@ def session() -> dp.Session:
 
 def covered(session: dp.Session, sql: str, answers: int, together: bool) -> float:
     """In how many answers all intervals hold the truth, zero."""
-    plan = session._plan(sql, Fraction(1))
+    plan = session._queries.plan(sql, Fraction(1))
     (release,) = plan.releases
     drawn = laplace(release.scale(0), answers * release.cells).reshape(answers, release.cells, 1)
     held = 0
@@ -112,7 +112,7 @@ def test_a_preview_says_how_wide_they_are(session: dp.Session) -> None:
 
 
 def test_an_interval_that_draws_cannot_show_is_not_given(session: dp.Session) -> None:
-    plan = session._plan("SELECT code, STDDEV(age) AS n FROM data GROUP BY code", Fraction(1))
+    plan = session._queries.plan("SELECT code, STDDEV(age) AS n FROM data GROUP BY code", Fraction(1))
     (release,) = plan.releases
     entries = np.zeros((50, 3))
     low, _ = _by_draws(release, release.aggregates[0], entries, each(0.95, 10**9))

@@ -14,6 +14,7 @@ from tests import servers
 
 import discreet as dp
 from discreet.errors import EngineError, InvalidParameter, QueryRefused, SourceError
+from discreet.session.queries import Queries
 from discreet.session.session import Session
 
 ROWS = pa.table(
@@ -69,7 +70,7 @@ def test_a_file_that_has_gone_or_changed(tmp_path: Path, damage: Callable[[Path]
 
 def test_the_check_is_what_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: without the probe, the same question is charged and fails."""
-    monkeypatch.setattr(Session, "_probe", lambda *_: None)
+    monkeypatch.setattr(Queries, "probe", lambda *_: None)
     pq.write_table(ROWS, tmp_path / "t.parquet")
     with protect(tmp_path / "t.parquet") as session:
         (tmp_path / "t.parquet").unlink()

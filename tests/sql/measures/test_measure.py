@@ -202,7 +202,7 @@ QUANTITIES = {
 
 def without_noise(session: dp.Session, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
     """The estimates of some aggregates per group from exact integers."""
-    plan = session._plan(f"SELECT k, {', '.join(names)} FROM data GROUP BY k", Fraction(1))
+    plan = session._queries.plan(f"SELECT k, {', '.join(names)} FROM data GROUP BY k", Fraction(1))
     (release,) = plan.releases
     noisy = Noisy(release, exact_integers(release, session._engine, 7))
     return {name: noisy.values(a) for name, a in zip(names, release.aggregates, strict=True)}
@@ -247,7 +247,7 @@ def test_sums_saturate_and_move_by_no_more_than_before(monkeypatch: pytest.Monke
         with dp.protect(
             pa.table({"x": rows}), privacy_unit="row", bounds={"x": (-5, 20)}, budget=1
         ) as session:
-            plan = session._plan("SELECT SUM(x) AS s FROM data", Fraction(1))
+            plan = session._queries.plan("SELECT SUM(x) AS s FROM data", Fraction(1))
             found.append(int(exact_integers(plan.releases[0], session._engine, 7)[0, 0]))
     assert found == [100, 100, -100, 80, 100, 100]
 

@@ -144,7 +144,7 @@ def test_without_noise_they_are_what_duckdb_says(alone: bool) -> None:
     with dp.protect(table, privacy_unit="row", bounds=bounds, budget=1) as session:
         for names in [[name] for name in QUESTIONS] if alone else [[*QUESTIONS, "COUNT(*)"]]:
             sql = f"SELECT k, {', '.join(names)} FROM {{}} GROUP BY k ORDER BY k"
-            (release,) = session._plan(sql.format("data"), Fraction(1)).releases
+            (release,) = session._queries.plan(sql.format("data"), Fraction(1)).releases
             assert len(release.measures) == 1
             noisy = Noisy(release, exact_integers(release, session._engine, 7))
             true = connection().sql(sql.format("plain")).fetchall()
@@ -175,7 +175,7 @@ def test_intervals_cover_what_there_is_without_noise(name: str) -> None:
     with dp.protect(
         made(3000), privacy_unit="row", bounds={"x": (0, 100), "y": (-20, 60)}, budget=1
     ) as session:
-        (release,) = session._plan(f"SELECT {name} FROM data", Fraction(1, 2)).releases
+        (release,) = session._queries.plan(f"SELECT {name} FROM data", Fraction(1, 2)).releases
         exact = exact_integers(release, session._engine, 7)
     true = Noisy(release, exact).values(release.aggregates[0])[0]
     noisy = np.repeat(exact, 1500, axis=0)

@@ -125,7 +125,7 @@ def test_without_noise_they_are_what_duckdb_says_within_a_leaf(kind: str) -> Non
         for q in ASKED.values()
     ]
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, hi), "k": (0, 2)}, budget=1) as session:
-        (release,) = session._plan(sql, Fraction(1)).releases
+        (release,) = session._queries.plan(sql, Fraction(1)).releases
         assert len(release.measures) == 1
         noisy = Noisy(release, exact_integers(release, session._engine, 7))
     for at, name in enumerate(ASKED):
@@ -146,7 +146,7 @@ def test_filters_have_trees_of_their_own_and_other_columns_other_parts() -> None
     table = pa.table({"x": [1, 2], "y": [0.5, 1.5]})
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, 9), "y": (0, 2)}, budget=1) as session:
         sql = "SELECT MEDIAN(x), MAX(x), MEDIAN(x) FILTER (WHERE y > 1), AVG(y), SUM(y), COUNT(*), MIN(y) FROM data"
-        (release,) = session._plan(sql, Fraction(1)).releases
+        (release,) = session._queries.plan(sql, Fraction(1)).releases
     trees = [m for m in release.measures if isinstance(m, Tree)]
     assert len(release.measures) == 4
     assert len({m.part for m in trees}) == 3

@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dp
 from discreet.sql.plan import alternatives
-from discreet.sql.plan.plan import ReleasePlan
+from discreet.sql.plan.plan import ScopePlan
 from discreet.sql.plan.strategies import choose
 
 N = 3_000
@@ -38,9 +38,9 @@ def asked(form: str, conditions: tuple[str, ...] = BY_K) -> str:
     return f"SELECT {items} FROM data"
 
 
-def planned(sql: str, unit: str = "row") -> ReleasePlan:
+def planned(sql: str, unit: str = "row") -> ScopePlan:
     with session(unit) as opened:
-        (release,) = opened._plan(sql, Fraction(1)).releases
+        (release,) = opened._queries.plan(sql, Fraction(1)).releases
     return release
 
 
@@ -106,7 +106,7 @@ def test_one_question_in_several_forms_is_measured_once_and_answered_like_sql(sq
     import duckdb
 
     with session() as opened:
-        (release,) = opened._plan(f"SELECT {sql} FROM data", Fraction(1)).releases
+        (release,) = opened._queries.plan(f"SELECT {sql} FROM data", Fraction(1)).releases
         assert len(release.measures) == 1
         got = opened.sql(f"SELECT {sql} FROM data", epsilon=900).to_arrow().to_pylist()[0]
     data = DATA  # noqa: F841  DuckDB finds it by its name
@@ -159,12 +159,12 @@ def test_the_whole_way(unit: str, tmp_path: Any) -> None:
 
 def test_an_answer_of_another_layout_is_another_question(monkeypatch: pytest.MonkeyPatch) -> None:
     with session() as opened:
-        now = opened._plan(asked("count_if({p})"), Fraction(1)).statement
-        plain = opened._plan("SELECT COUNT(*) AS n FROM data", Fraction(1)).statement
+        now = opened._queries.plan(asked("count_if({p})"), Fraction(1)).statement
+        plain = opened._queries.plan("SELECT COUNT(*) AS n FROM data", Fraction(1)).statement
     monkeypatch.setattr(alternatives, "exclude", lambda one, other: False)
     with session() as opened:
-        assert opened._plan(asked("count_if({p})"), Fraction(1)).statement != now
-        assert opened._plan("SELECT COUNT(*) AS n FROM data", Fraction(1)).statement == plain
+        assert opened._queries.plan(asked("count_if({p})"), Fraction(1)).statement != now
+        assert opened._queries.plan("SELECT COUNT(*) AS n FROM data", Fraction(1)).statement == plain
 
 
 def test_a_thousand_conditions_are_planned_soon() -> None:

@@ -154,7 +154,7 @@ def test_nothing_else_is_taken(session: dp.Session, sql: str) -> None:
 )
 def test_no_part_of_a_question_is_passed_over(session: dp.Session, sql: str) -> None:
     with pytest.raises(QueryRefused):
-        session._plan(sql, Fraction(1))
+        session._queries.plan(sql, Fraction(1))
 
 
 def test_what_stands_behind_parentheses_counts(session: dp.Session) -> None:
@@ -194,7 +194,7 @@ def test_what_is_too_large_is_refused_in_time(session: dp.Session, at: int) -> N
 @pytest.mark.parametrize("at", range(len(PLAIN)))
 def test_what_is_long_but_plain_is_planned_in_time(session: dp.Session, at: int) -> None:
     """Binding an argument twice would double at every level: 2^60 times here."""
-    assert session._plan(PLAIN[at], Fraction(1)).releases
+    assert session._queries.plan(PLAIN[at], Fraction(1)).releases
 
 
 @pytest.mark.parametrize(

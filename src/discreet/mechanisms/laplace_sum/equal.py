@@ -26,7 +26,7 @@ def tail(n: int, x: float) -> float:
     return _tail(_more(n), x)
 
 
-def half_width(n: int, confidence: Fraction) -> float:
+def reach(n: int, confidence: Fraction) -> float:
     """The least x, to 9 digits and rounded up, with P(|S| <= x) >= confidence, for n variables of scale 1."""
     outside = float(1 - confidence)
     more = _more(n)

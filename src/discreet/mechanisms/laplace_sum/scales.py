@@ -17,7 +17,7 @@ _POINTS = 1 << 13
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
-def half_width(scales: Sequence[float] | Floats, confidence: Number = 0.95) -> float:
+def reach(scales: Sequence[float] | Floats, confidence: Number = 0.95) -> float:
     """The t with P(|Z_1 + ... + Z_k| <= t) = confidence, for independent Laplace Z_i of the given scales.
 
     The characteristic function of the sum is the product of 1/(1 + b_i^2 u^2); the probability follows by
@@ -32,7 +32,7 @@ def half_width(scales: Sequence[float] | Floats, confidence: Number = 0.95) -> f
         InvalidParameter: an argument is out of range.
 
     Example:
-        >>> round(half_width([2.0]), 4), round(half_width([1.0] * 500) / 500**0.5, 3)
+        >>> round(reach([2.0]), 4), round(reach([1.0] * 500) / 500**0.5, 3)
         (5.9915, 2.772)
     """
     level = float(decimal(confidence, "confidence"))

@@ -10,13 +10,14 @@ and the fourth cumulant is right for all; n = 1 is Laplace and n = infinity is n
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.mechanisms.laplace_sum.equal import tail as equal_tail
+from discreet.mechanisms.laplace_sum import equal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +55,7 @@ def tail(weights: Floats, t: Floats) -> Floats:
     return np.clip(out, 0, 1)
 
 
-def half_width(weights: Floats, confidence: float) -> Floats:
+def reach(weights: Floats, confidence: float) -> Floats:
     """The t at which the tail of a weighted sum is 1 - confidence.
 
     Args:
@@ -65,9 +66,9 @@ def half_width(weights: Floats, confidence: float) -> Floats:
         float64 array (...), in the units of the weights.
 
     Example:
-        >>> round(float(half_width(np.array([2.0]), 0.95)), 3)
+        >>> round(float(reach(np.array([2.0]), 0.95)), 3)
         5.991
-        >>> round(float(half_width(np.ones(9), 0.95)), 2)
+        >>> round(float(reach(np.ones(9), 0.95)), 2)
         8.42
     """
     w = np.abs(np.asarray(weights, dtype=np.float64))
@@ -85,7 +86,7 @@ def _in_units(w: Floats, confidence: float) -> Floats:
     if w.shape[-1] > MOST_EXACT:
         squares = (w * w).sum(axis=-1)
         effective = squares * squares / (w**4).sum(axis=-1)
-        return np.asarray(np.sqrt(2 * squares) * standard_half_width(effective, confidence))
+        return np.asarray(np.sqrt(2 * squares) * standard_reach(effective, confidence))
     low = np.zeros(w.shape[:-1])
     high = w.sum(axis=-1) * (-np.log1p(-confidence) + 1.0) + 1e-300
     for _ in range(60):
@@ -95,7 +96,7 @@ def _in_units(w: Floats, confidence: float) -> Floats:
     return np.asarray(high)
 
 
-def standard_half_width(effective: Floats, confidence: float) -> Floats:
+def standard_reach(effective: Floats, confidence: float) -> Floats:
     """The half-width of a sum of `effective` equally wide Laplace variables, in standard deviations of the sum.
 
     Args:
@@ -111,16 +112,6 @@ def _equal_half_widths(confidence: float) -> tuple[Floats, Floats]:
     """1/n, increasing from 0, and the half-widths for n = infinity, MOST_EQUAL, ..., 1."""
     inverse, widths = [0.0], [NormalDist().inv_cdf((1 + confidence) / 2)]
     for n in range(MOST_EQUAL, 0, -1):
-        low, high = 0.0, 2.0 * n * (1 - math.log1p(-confidence))
-        for _ in range(60):
-            middle = (low + high) / 2
-            if equal_tail(n, middle) > 1 - confidence:
-                low = middle
-            else:
-                high = middle
         inverse.append(1 / n)
-        widths.append(high / math.sqrt(2 * n))
+        widths.append(equal.reach(n, Fraction(confidence)) / math.sqrt(2 * n))
     return np.array(inverse), np.array(widths)
-
-
-__all__ = ["equal_tail", "half_width", "standard_half_width", "tail"]

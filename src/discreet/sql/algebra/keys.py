@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.schema import Type
+from discreet.release.noisy_schema import key_name
 from discreet.sql.expressions.canonical import distinct
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, replace, spell
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
@@ -280,10 +281,10 @@ def table(keys: tuple[Key, ...], wanted: Collection[int] | None = None) -> dict[
         for at in mine:
             if index is None:
                 values = arrow.numbers(keys[at].arrow())
-                out[f"k{at}"] = arrow.column(np.tile(np.repeat(values, inner), times))
+                out[key_name(at)] = arrow.column(np.tile(np.repeat(values, inner), times))
             else:
-                out[f"k{at}"] = _spread(keys[at], index)
-    return {f"k{at}": out[f"k{at}"] for at in range(len(keys)) if f"k{at}" in out}
+                out[key_name(at)] = _spread(keys[at], index)
+    return {name: out[name] for name in map(key_name, range(len(keys))) if name in out}
 
 
 def columns_of(keys: tuple[Key, ...], at: NDArray[np.int64], wanted: Collection[int]) -> dict[str, pa.Array]:
@@ -302,8 +303,8 @@ def columns_of(keys: tuple[Key, ...], at: NDArray[np.int64], wanted: Collection[
         mine = [one for one in axis if one in wanted]
         if mine:
             index = at // max(inner, 1) % max(length, 1)
-            out.update({f"k{one}": _spread(keys[one], index) for one in mine})
-    return {f"k{one}": out[f"k{one}"] for one in range(len(keys)) if f"k{one}" in out}
+            out.update({key_name(one): _spread(keys[one], index) for one in mine})
+    return {name: out[name] for name in map(key_name, range(len(keys))) if name in out}
 
 
 __all__ = ["MAX_CELLS", "Call", "Key", "axes", "cells", "column_values", "columns_of", "found", "imagined",

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.schema import Type
+from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, Joined
 from discreet.sql.algebra.keys import MAX_EVALUATED, arrow_type, column_values, public_values
 from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed, rebuilt
@@ -249,7 +250,7 @@ class Trial:
                     + ("" if on is None else f" WHERE {spell(on, 'duckdb')}")
                     + ")"
                 )
-        listed = [f"{spell(key, 'duckdb')} AS k{at}" for at, key in enumerate(keys)]
+        listed = [f"{spell(key, 'duckdb')} AS {key_name(at)}" for at, key in enumerate(keys)]
         where += [f"{spell(key, 'duckdb')} IS NOT NULL" for key in keys]
         read_from = ", ".join(name for name in tables if name.startswith("source_")) or "(SELECT 1) AS one"
         with Sandbox(tables) as sandbox:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.release.noisy_schema import key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
@@ -37,7 +38,7 @@ class ReleaseScope:
             raise self.refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
                               "answered.", "Group by fewer or coarser keys.")  # fmt: skip
         place = node.args.get("group") or node
-        self.draft = Draft(f"__release_{len(splitter.drafts) + 1}", frame.rows, keys, place)
+        self.draft = Draft(table_name(len(splitter.drafts) + 1), frame.rows, keys, place)
         splitter.drafts.append(self.draft)
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
 
@@ -131,7 +132,7 @@ class ReleaseScope:
             return scope.node
         key = self._as_key(node)
         if key is not None:
-            return exp.column(f"k{key}", table=self.draft.name)
+            return exp.column(key_name(key), table=self.draft.name)
         if isinstance(node, exp.Column):
             alias = None if node.table else self.aliases.get(node.name.lower())
             if alias is not None and node.name.lower() not in self.frame.rows.columns:

@@ -20,6 +20,7 @@ from sqlglot import exp
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.policy.naming import twins
+from discreet.release.noisy_schema import is_table
 from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
@@ -339,7 +340,7 @@ class Splitter:
             if isinstance(scope, Public) and scope.definition is not None:
                 inner = inner.with_(scope.definition.alias, as_=scope.definition.this.copy())
         names = {table.name.lower() for table in inner.find_all(exp.Table)}
-        if any(name.startswith("__release") for name in names):
+        if any(is_table(name) for name in names):
             raise self.refuse(node, "Private rows cannot be compared with a released number in the same statement.",
                               "Ask for that number first, and write its value into the query.")  # fmt: skip
         tables = {name: table for name, table in self.catalog.public.items() if name in names}

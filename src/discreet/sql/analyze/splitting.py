@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.relation import Rows
@@ -50,7 +51,7 @@ class Draft:
         """The column of the noisy table that answers a request."""
         if request not in self.requests:
             self.requests.append(request)
-        return exp.column(f"a{self.requests.index(request)}", table=self.name)
+        return exp.column(aggregate_name(self.requests.index(request)), table=self.name)
 
 
 class Splitting(Protocol):

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.policy.naming import twins
+from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows, UnitAggregate
 from discreet.sql.analyze.binder import Binder
@@ -34,7 +35,7 @@ class UnitScope:
         self.binder = binder
         self.keys = [binder.bind(n) for n in group_nodes]
         self.columns: dict[str, Column] = {
-            f"k{at}": Column(f"k{at}", key.type, key.span) for at, key in enumerate(self.keys)
+            key_name(at): Column(key_name(at), key.type, key.span) for at, key in enumerate(self.keys)
         }
         self.aggregates: list[tuple[str, UnitAggregate]] = []
 
@@ -66,7 +67,7 @@ class UnitScope:
         items = [(name, outer.bind(node)) for name, node in lifted]
         where = None if test is None else outer.condition(test)
         rows, held = self.frame.rows, self.frame.held
-        keys = tuple((f"k{at}", key) for at, key in enumerate(self.keys))
+        keys = tuple((key_name(at), key) for at, key in enumerate(self.keys))
         alone = all(isinstance(key, Column) and key.name in held for key in self.keys)
         grouped = Rows(
             rel.PerUnit(rows.relation, keys, tuple(self.aggregates)),
@@ -92,7 +93,7 @@ class UnitScope:
             )
         key = self._as_key(node)
         if key is not None:
-            return placed(node, f"k{key}")
+            return placed(node, key_name(key))
         if isinstance(node, exp.Column):
             self.binder.bind(node)
             raise self.refuse(node, f"{node.sql('duckdb')} is neither grouped by nor inside an aggregate.",

@@ -22,7 +22,7 @@ from discreet.sql.expressions.expression import Column
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.plan import Part, ReleasePlan
+from discreet.sql.plan.plan import Part, ScopePlan
 from discreet.sql.plan.planner import plan
 
 SALT = 0x9E3779B97F4A7C15
@@ -49,7 +49,7 @@ class Case:
     """One release, what its integers are about, and which expressions of which case of the corpus these are."""
 
     names: tuple[str, ...]
-    release: ReleasePlan
+    release: ScopePlan
     origin: tuple[str, int]
     which: tuple[int, ...] = (0,)
 
@@ -136,8 +136,8 @@ def _some(case: Case, which: range) -> Case:
     )
 
 
-def _release(part: Part, keys: tuple[ks.Key, ...], chosen: tuple[Measure, ...]) -> ReleasePlan:
-    return ReleasePlan("corpus", (part,), keys, chosen, (Fraction(1),) * len(chosen), (), 1)
+def _release(part: Part, keys: tuple[ks.Key, ...], chosen: tuple[Measure, ...]) -> ScopePlan:
+    return ScopePlan("corpus", (part,), keys, chosen, (Fraction(1),) * len(chosen), (), 1)
 
 
 @cache

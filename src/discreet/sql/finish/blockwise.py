@@ -22,6 +22,7 @@ from discreet.engines.engine import Engine, in_batches
 from discreet.engines.spilling import Spilling
 from discreet.errors import EngineError
 from discreet.release.draw import Draw
+from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number
 from discreet.sql.algebra import keys as ks
 from discreet.sql.finish.postprocess import Answered, around, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
@@ -34,11 +35,10 @@ from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, w
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
-from discreet.sql.lower.run import CELL
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import Tree
-from discreet.sql.plan.plan import Plan, ReleasePlan
+from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +54,7 @@ MOST_KEPT = 110_000_000
 """The most integers of one answer: the ledger keeps at most 10^9 bytes in one piece, and one may take 8 of them."""
 
 
-def streams(plan: Plan) -> bool:
+def streams(plan: QueryPlan) -> bool:
     """Whether an answer is made block by block: it has many groups, and all of them are known beforehand."""
     return (
         all(release.discovery is None for release in plan.releases)
@@ -62,14 +62,12 @@ def streams(plan: Plan) -> bool:
     )
 
 
-def integers(plan: Plan) -> int:
+def integers(plan: QueryPlan) -> int:
     """The number of noisy integers of an answer."""
     return sum(release.cells * sum(m.entries for m in release.measures) for release in plan.releases)
 
 
-def noisy_blocks(
-    release: ReleasePlan, part: int, engine: Engine, salt: int, draw: Draw
-) -> Iterator[Integers]:
+def noisy_blocks(release: ScopePlan, part: int, engine: Engine, salt: int, draw: Draw) -> Iterator[Integers]:
     """The noisy integers of one part of a release, block by block, for all its groups whatever the data.
 
     Privacy: each measure of the part is released by `mechanisms.LaplaceVector`, as in `run.run_release`: every
@@ -98,7 +96,7 @@ def noisy_blocks(
         yield block
 
 
-def _exact(release: ReleasePlan, part: int, engine: Engine, salt: int) -> Iterator[Integers]:
+def _exact(release: ScopePlan, part: int, engine: Engine, salt: int) -> Iterator[Integers]:
     """The integers before any noise. Never shown, logged or raised."""
     compiled = compile_part(release, part, engine.dialect, salt)
     measures = [m for m in release.measures if m.part == part]
@@ -158,7 +156,7 @@ class _Sorted:
 
 
 def answers(
-    plan: Plan,
+    plan: QueryPlan,
     kept: zipfile.ZipFile,
     public: Mapping[str, pa.Table],
     confidence: float,
@@ -187,12 +185,12 @@ def answers(
     yield from _spilled(plan, kept, public, confidence, folder, together)
 
 
-def in_groups(plan: Plan) -> bool:
+def in_groups(plan: QueryPlan) -> bool:
     """Whether each row of an answer is one group, so that the number of its numbers is known beforehand."""
     return with_cell(plan)[1]
 
 
-def _by_group(plan: Plan) -> bool:
+def _by_group(plan: QueryPlan) -> bool:
     """Whether each row of an answer comes from one group alone, and rows have no other order than groups have."""
     post, has_cell = with_cell(plan)
     if not has_cell or any(v for k, v in post.args.items() if k not in ("expressions", "from_", "where")):
@@ -205,7 +203,7 @@ def _by_group(plan: Plan) -> bool:
 
 
 def _spilled(
-    plan: Plan,
+    plan: QueryPlan,
     kept: zipfile.ZipFile,
     public: Mapping[str, pa.Table],
     confidence: float,
@@ -221,13 +219,14 @@ def _spilled(
         for item in (plan.post.selects if has_cell else [])
         if item.alias_or_name not in shown and monotone_in(item.unalias(), release.name)
     }
-    under = {int(name[1:]) for item in further.values() if (name := monotone_in(item, release.name))}
+    named = (monotone_in(item, release.name) for item in further.values())
+    under = {number for name in named if name and (number := aggregate_number(name)) is not None}
     wanted: dict[int, list[str]] = {}
     for at in under.union(shown.values()):
         place = columns(release.measures)[release.aggregates[at].measure]
         wanted[at] = [f"__e{entry}" for entry in range(place.start, place.stop)]
     extra = sorted({name for names in wanted.values() for name in names})
-    beside = {f"__a{at}": f"a{at}" for at in sorted(under)}
+    beside = {f"__a{at}": aggregate_name(at) for at in sorted(under)}
     if extra:
         assert isinstance(post, exp.Select)
         for name, column in {**{name: name for name in extra}, **beside}.items():
@@ -273,7 +272,7 @@ def _count(box: Spilling, post: exp.Query) -> int:
 
 def _further(
     items: Mapping[str, exp.Expr],
-    release: ReleasePlan,
+    release: ScopePlan,
     table: pa.Table,
     wanted: Mapping[int, list[str]],
     confidence: float,
@@ -287,7 +286,7 @@ def _further(
     return carried(items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends)
 
 
-def _file(kept: zipfile.ZipFile, number: int, release: ReleasePlan, extra: list[str], path: Path) -> Path:
+def _file(kept: zipfile.ZipFile, number: int, release: ScopePlan, extra: list[str], path: Path) -> Path:
     """A noisy table as a Parquet file, with some of its integers beside what is estimated from them."""
     from pyarrow import parquet
 
@@ -306,7 +305,7 @@ def _file(kept: zipfile.ZipFile, number: int, release: ReleasePlan, extra: list[
 
 
 def _ends(
-    release: ReleasePlan, at: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
+    release: ScopePlan, at: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
 ) -> Interval:
     values = arrow.floats(shown)
     integers = np.zeros((len(values), entries.num_columns))

@@ -14,6 +14,7 @@ from discreet import arrow
 from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
+from discreet.release.noisy_schema import CELL, aggregate_name, key_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.intervals.bands import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
@@ -31,8 +32,8 @@ from discreet.sql.intervals.row_mapping import (
 from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
-from discreet.sql.lower.run import CELL, EVERY, LARGEST, Noisy, Some, blocks
-from discreet.sql.plan.plan import Aggregate, Plan
+from discreet.sql.lower.run import EVERY, LARGEST, Noisy, Some, blocks
+from discreet.sql.plan.plan import Aggregate, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
 from discreet.sql.syntax.parse import TWINS
 
@@ -68,7 +69,7 @@ class Answered:
 
 
 def finish(
-    plan: Plan,
+    plan: QueryPlan,
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     confidence: float,
@@ -157,7 +158,7 @@ def _numbered(found: Identified | None, cells: int | Integers, first: int) -> pa
 
 
 def _by_draws_or_bands(
-    plan: Plan,
+    plan: QueryPlan,
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     values: pa.Table,
@@ -200,7 +201,7 @@ def _everywhere(noisy: Noisy, aggregate: Aggregate, confidence: float) -> Interv
     return direct_ends(noisy, aggregate, EVERY, confidence)
 
 
-def of_one_group(plan: Plan) -> bool:
+def of_one_group(plan: QueryPlan) -> bool:
     """Whether what is shown of a group is made of that group alone."""
     others = (exp.Window, exp.Query, exp.AggFunc, exp.UDTF)
     return not any(isinstance(node, others) for item in plan.post.selects for node in item.walk())
@@ -226,7 +227,9 @@ def as_it_is(ends: Interval) -> Interval:
     return ends
 
 
-def _direct(plan: Plan, noisy: Noisy, cells: Some, confidence: float) -> dict[str, Callable[[], Interval]]:
+def _direct(
+    plan: QueryPlan, noisy: Noisy, cells: Some, confidence: float
+) -> dict[str, Callable[[], Interval]]:
     """Intervals of the columns that are an aggregate as it is; a formula is worked out when it is looked at."""
     out: dict[str, Callable[[], Interval]] = {}
     if (
@@ -254,7 +257,7 @@ def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float)
 
 
 def _carried(
-    plan: Plan, noisy: Noisy, values: pa.Table, cells: Some, names: list[str], confidence: float
+    plan: QueryPlan, noisy: Noisy, values: pa.Table, cells: Some, names: list[str], confidence: float
 ) -> dict[str, Interval]:
     """Intervals of the columns that are monotone in one aggregate of their group."""
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
@@ -268,7 +271,7 @@ def _carried(
     )
 
 
-def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> pa.Schema | None:
+def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | None:
     """Run the post-processing on invented noisy tables: whatever is wrong with it shows before anything is charged.
 
     They have one row each, with a public key and ones, so that what fails on any row fails here.
@@ -288,9 +291,9 @@ def rehearse(plan: Plan, public: Mapping[str, pa.Table]) -> pa.Schema | None:
     for release in imagined(plan).releases:
         row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
         for at, key in enumerate(release.keys):
-            row[f"k{at}"] = arrow.listed(key.values[:1], ks.arrow_type(key.expression.type))
+            row[key_name(at)] = arrow.listed(key.values[:1], ks.arrow_type(key.expression.type))
         for at, aggregate in enumerate(release.aggregates):
-            row[f"a{at}"] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
+            row[aggregate_name(at)] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
         tables[release.name] = pa.table(row)
     try:
         with Sandbox(tables | used(public, plan.post)) as sandbox:

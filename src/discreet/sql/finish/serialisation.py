@@ -17,10 +17,11 @@ import numpy as np
 from discreet import far
 from discreet.release.answer import Release
 from discreet.release.kept import Packer, answer_of, block_of, made_of, table_of
+from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.lower.run import Noisy
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import Plan, ReleasePlan
+from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +70,7 @@ def pack(release: Release, noisy: Sequence[Noisy], follows: bool = False) -> byt
     return out.getvalue()
 
 
-def unpack(data: bytes, plan: Plan) -> Kept:
+def unpack(data: bytes, plan: QueryPlan) -> Kept:
     """Read what `pack` wrote, for the same plan."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         release = answer_of(archive)
@@ -85,7 +86,7 @@ def unpack(data: bytes, plan: Plan) -> Kept:
         return Kept(made_of(archive), release, noisy)
 
 
-def blocks_of(archive: zipfile.ZipFile, number: int, release: ReleasePlan) -> Iterator[Noisy]:
+def blocks_of(archive: zipfile.ZipFile, number: int, release: ScopePlan) -> Iterator[Noisy]:
     """The noisy integers of a release block by block."""
     at, first = 0, 0
     places = places_of(release)
@@ -104,7 +105,7 @@ def _parts(archive: zipfile.ZipFile, number: int, count: int, at: int) -> list[I
     return parts or None
 
 
-def places_of(release: ReleasePlan) -> list[list[int]]:
+def places_of(release: ScopePlan) -> list[list[int]]:
     """Where the integers of each part stand among all integers of a group."""
     places = list(zip(release.measures, columns(release.measures), strict=True))
     return [
@@ -113,11 +114,11 @@ def places_of(release: ReleasePlan) -> list[list[int]]:
     ]
 
 
-def _found(release: ReleasePlan) -> pa.Table:
+def _found(release: ScopePlan) -> pa.Table:
     """The keys of the groups that were found."""
     import pyarrow as pa
 
-    return pa.table({f"k{at}": key.arrow() for at, key in enumerate(release.keys) if not key.public})
+    return pa.table({key_name(at): key.arrow() for at, key in enumerate(release.keys) if not key.public})
 
 
 def _keys(number: int) -> str:

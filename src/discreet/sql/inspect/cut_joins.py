@@ -7,10 +7,10 @@ from math import prod
 
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.multiplicity import unbounded_joins
-from discreet.sql.plan.plan import Part, Plan
+from discreet.sql.plan.plan import Part, QueryPlan
 
 
-def cut_joins(plan: Plan) -> tuple[str, ...]:
+def cut_joins(plan: QueryPlan) -> tuple[str, ...]:
     """The warnings about joins that may give a unit more rows than are kept.
 
     Nothing where the question says how many rows of a unit are kept: then somebody decided.

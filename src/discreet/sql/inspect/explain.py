@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from discreet.policy import Policy
 from discreet.rational import show, small
+from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.lineage import origins, read
@@ -24,7 +25,7 @@ from discreet.sql.inspect.wording import ends, values, words
 from discreet.sql.lower.compile import compile_discovery, compile_part
 from discreet.sql.measures.moments import Joint
 from discreet.sql.measures.quantile_tree import Tree
-from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, Plan, ReleasePlan
+from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, QueryPlan, ScopePlan
 from discreet.sql.syntax.nodes import shown_as
 
 
@@ -74,7 +75,7 @@ class Explanation:
 
 
 def explain(
-    plan: Plan, catalog: Catalog, policy: Policy, sql: bool = False, dialect: str = "duckdb"
+    plan: QueryPlan, catalog: Catalog, policy: Policy, sql: bool = False, dialect: str = "duckdb"
 ) -> Explanation:
     """Explain a plan.
 
@@ -124,7 +125,7 @@ def pretty(query: str, dialect: str = "duckdb") -> str:
 # Releases ----------------------------------------------------------------------------------------------------
 
 
-def _release(release: ReleasePlan, plan: Plan, policy: Policy) -> Node:
+def _release(release: ScopePlan, plan: QueryPlan, policy: Policy) -> Node:
     facts = [Fact("epsilon", show(release.epsilon)), _neighbours(release)]
     if release.discovery is None:
         facts.append(Fact("groups", f"{release.cells:,}", release.cells))
@@ -141,14 +142,14 @@ def _release(release: ReleasePlan, plan: Plan, policy: Policy) -> Node:
     )
 
 
-def _neighbours(release: ReleasePlan) -> Fact:
+def _neighbours(release: ScopePlan) -> Fact:
     several = any(part.rows.per_unit for part in release.parts)
     what = "all rows of one unit" if several else "one row"
     step = "added or removed" if release.unit_factor == 1 else "replaced, which counts twice"
     return Fact("hides", f"{what}, {step}", {"what": what, "unit_factor": release.unit_factor})
 
 
-def _found(release: ReleasePlan, discovery: Discovery) -> Fact:
+def _found(release: ScopePlan, discovery: Discovery) -> Fact:
     """How groups are found that are not public."""
     chance = discovery.mechanism(release)
     cap = discovery.part.cap
@@ -172,7 +173,7 @@ def _found(release: ReleasePlan, discovery: Discovery) -> Fact:
     return Fact("groups", "\n".join(lines), data)
 
 
-def _key(key: Key, release: ReleasePlan, at: int, policy: Policy) -> Fact:
+def _key(key: Key, release: ScopePlan, at: int, policy: Policy) -> Fact:
     text = words(key.expression)
     if not key.public:
         return Fact("key", f"{text}: not public, so its values are found", {"expression": text, "values": None,
@@ -192,7 +193,7 @@ def _key(key: Key, release: ReleasePlan, at: int, policy: Policy) -> Fact:
     return Fact("key", f"{text}: {count}, {values(key.values)}, computed from {where}", data, many=True)
 
 
-def _measure(release: ReleasePlan, at: int) -> Fact:
+def _measure(release: ScopePlan, at: int) -> Fact:
     measure = release.measures[at]
     total, scale, share = release.sensitivity(measure), release.scale(at), release.shares[at]
     what = measure.name + (f" of {' and '.join(map(words, measure.arguments))}" if measure.arguments else "")
@@ -251,9 +252,9 @@ def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:
     return float(scale if isinstance(measure, Tree) else scale / measure.levels), "rows"
 
 
-def _output(release: ReleasePlan, at: int, post: exp.Query) -> Fact:
+def _output(release: ScopePlan, at: int, post: exp.Query) -> Fact:
     aggregate = release.aggregates[at]
-    names = shown_as(post, release.name, f"a{at}")
+    names = shown_as(post, release.name, aggregate_name(at))
     shown = f"{', '.join(names)} = {aggregate.sql}" if names and names != [aggregate.sql] else aggregate.sql
     text = f"{shown} ← measure {aggregate.measure + 1}"
     data: dict[str, Json] = {"columns": list(names), "sql": aggregate.sql, "measure": aggregate.measure + 1}
@@ -264,7 +265,7 @@ def _output(release: ReleasePlan, at: int, post: exp.Query) -> Fact:
     return Fact("output", text, data, many=True)
 
 
-def _deviation(release: ReleasePlan, aggregate: Aggregate) -> float | None:
+def _deviation(release: ScopePlan, aggregate: Aggregate) -> float | None:
     """The standard deviation of the noise of a linear quantity; None where it depends on the data."""
     weights = release.measures[aggregate.measure].weights(aggregate.what)
     if weights is None:

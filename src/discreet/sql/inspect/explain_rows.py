@@ -13,10 +13,10 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.diagram import Fact, Node
 from discreet.sql.inspect.wording import words
-from discreet.sql.plan.plan import Part, ReleasePlan
+from discreet.sql.plan.plan import Part, ScopePlan
 
 
-def part_node(release: ReleasePlan, at: int, policy: Policy) -> Node:
+def part_node(release: ScopePlan, at: int, policy: Policy) -> Node:
     """The private rows of one part of a release, down to the tables."""
     one = release.parts[at]
     arguments = [argument for m in release.measures if m.part == at for argument in m.arguments]

@@ -44,7 +44,7 @@ def with_information(catalog: Catalog, policy: Policy) -> Catalog:
     return replace(catalog, public={**_contents(catalog, policy), **catalog.public})
 
 
-def told(catalog: Catalog, policy: Policy) -> dict[str, pa.Table]:
+def described_tables(catalog: Catalog, policy: Policy) -> dict[str, pa.Table]:
     """The public tables whose contents are data of somebody, and not made of the policy."""
     own = {name.lower() for name in policy.tables}
     return {n: t for n, t in catalog.public.items() if n in own or n not in INFORMATION}

@@ -8,19 +8,20 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
+from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.warnings import COUNTED
 from discreet.sql.intervals.closed_form import linear_half_width
 from discreet.sql.intervals.row_mapping import aggregate_columns, shared_with_cell
 from discreet.sql.intervals.simultaneous import Level, each, noisy_names, ordering, selects
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def meanings_of(plan: Plan) -> dict[str, str]:
+def meanings_of(plan: QueryPlan) -> dict[str, str]:
     """The content of a column where its question says something else: MIN and MAX are quantiles here."""
     out = {}
     direct = {item.alias_or_name for item in plan.post.selects if isinstance(item.unalias(), exp.Column)}
@@ -33,7 +34,7 @@ def meanings_of(plan: Plan) -> dict[str, str]:
     return out
 
 
-def misled(plan: Plan, values: pa.Table, confidence: float, whole: bool) -> tuple[str, ...]:
+def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) -> tuple[str, ...]:
     """Warnings that belong beside an answer.
 
     Args:
@@ -62,7 +63,7 @@ def misled(plan: Plan, values: pa.Table, confidence: float, whole: bool) -> tupl
     )
 
 
-def chosen(plan: Plan, level: Level, group_rows: int) -> tuple[str, ...]:
+def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:
     """The warning of a preview: rows that noisy numbers will choose although groups of this size are all noise."""
     shown = selects(plan)
     groups = max((release.cells for release in plan.releases), default=0)
@@ -85,12 +86,12 @@ def chosen(plan: Plan, level: Level, group_rows: int) -> tuple[str, ...]:
     return ()
 
 
-def _orders(plan: Plan, name: str, at: int) -> bool:
+def _orders(plan: QueryPlan, name: str, at: int) -> bool:
     """Whether an aggregate is among what the rows are ordered by."""
-    return any(column.name.lower() in (name.lower(), f"a{at}") for column in ordering(plan))
+    return any(column.name.lower() in (name.lower(), aggregate_name(at)) for column in ordering(plan))
 
 
-def _drowned(plan: Plan, values: pa.Table, confidence: float, groups: int) -> tuple[str, float] | None:
+def _drowned(plan: QueryPlan, values: pa.Table, confidence: float, groups: int) -> tuple[str, float] | None:
     """A count or a sum of which all shown lie within the largest noise of all groups, and how far that reaches."""
     _, has_cell = shared_with_cell(plan)
     if not has_cell or not len(values):

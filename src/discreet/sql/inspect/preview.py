@@ -19,7 +19,7 @@ from discreet.sql.inspect.warnings import warnings_of
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.run import Noisy
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import Plan, ReleasePlan
+from discreet.sql.plan.plan import QueryPlan, ScopePlan
 from discreet.sql.plan.unknown_groups import imagined
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Preview:
 
 
 def preview_of(
-    plan: Plan,
+    plan: QueryPlan,
     public: Mapping[str, pa.Table],
     level: Level,
     group_rows: int,
@@ -160,7 +160,7 @@ def preview_of(
 
 
 def expected_errors(
-    plan: Plan, public: Mapping[str, pa.Table], level: Level, group_rows: int
+    plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, group_rows: int
 ) -> tuple[dict[str, float], bool]:
     """The half-widths of the intervals on invented groups, and whether they depend on what was invented.
 
@@ -172,13 +172,15 @@ def expected_errors(
     return errors, not linear or not _plain(plan)
 
 
-def _plain(plan: Plan) -> bool:
+def _plain(plan: QueryPlan) -> bool:
     from sqlglot import exp
 
     return all(isinstance(item.unalias(), exp.Column) for item in plan.post.selects)
 
 
-def _errors(plan: Plan, public: Mapping[str, pa.Table], level: Level, group_rows: int) -> dict[str, float]:
+def _errors(
+    plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, group_rows: int
+) -> dict[str, float]:
     plan = imagined(plan)
     noisy = [Noisy(release, _invented(release, group_rows)) for release in plan.releases]
     answered = finish(plan, noisy, public, *level)
@@ -191,7 +193,7 @@ def _errors(plan: Plan, public: Mapping[str, pa.Table], level: Level, group_rows
     return out
 
 
-def _invented(release: ReleasePlan, group_rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def _invented(release: ScopePlan, group_rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     entries = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64)
     for part, measure in zip(columns(release.measures), release.measures, strict=True):
         entries[:, part] = measure.invented(group_rows)
@@ -199,7 +201,7 @@ def _invented(release: ReleasePlan, group_rows: int) -> np.ndarray[tuple[int, in
 
 
 def least_epsilon(
-    make: Callable[[Fraction], Plan],
+    make: Callable[[Fraction], QueryPlan],
     public: Mapping[str, pa.Table],
     within: Mapping[str, object],
     level: Level,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
@@ -12,14 +13,14 @@ from discreet.sql.expressions.expression import Call, Expression
 from discreet.sql.expressions.span import Span
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.wording import ends, words
-from discreet.sql.plan.plan import Plan, ReleasePlan
+from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 COUNTED = frozenset({"rows", "count", "pairs"})
 AVERAGED = frozenset({"avg", "avgx", "avgy", "stddev_pop", "stddev_samp"})
 HINT = "; ask with fewer rows of a unit (max_rows), with coarser groups, or with more epsilon"
 
 
-def warnings_of(plan: Plan, errors: Mapping[str, float], group_rows: int) -> tuple[str, ...]:
+def warnings_of(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> tuple[str, ...]:
     """Name the bounds that are certain to hurt.
 
     Privacy: reads the plan only.
@@ -34,7 +35,7 @@ def warnings_of(plan: Plan, errors: Mapping[str, float], group_rows: int) -> tup
     return tuple(dict.fromkeys(found))
 
 
-def _of_release(release: ReleasePlan) -> Iterator[str]:
+def _of_release(release: ScopePlan) -> Iterator[str]:
     for part in release.parts:
         for where in _filters(part.rows.relation):
             for one in conjuncts([where]):
@@ -47,14 +48,14 @@ def _of_release(release: ReleasePlan) -> Iterator[str]:
                 yield f"{words(argument)} has the bounds {ends(span, argument.type)}, so it is the same for every row"
 
 
-def _drowned(plan: Plan, errors: Mapping[str, float], group_rows: int) -> Iterator[str]:
+def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> Iterator[str]:
     """Columns whose noise is as large as all that they could say."""
     names = {
         item.unalias().sql(): item.alias_or_name for item in plan.post.selects if not item.unalias().is_star
     }
     for release in plan.releases:
         for at, aggregate in enumerate(release.aggregates):
-            name = names.get(f"{release.name}.a{at}", "")
+            name = names.get(f"{release.name}.{aggregate_name(at)}", "")
             error = errors.get(name)
             if error is None:
                 continue

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from sqlglot import exp
 
+from discreet.release.noisy_schema import ENDS
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.band_expressions import Arithmetic, Ends
 
@@ -107,5 +108,5 @@ def column_ends(source: str, shown: Shown) -> Ends:
     place = f"{quote(source)}."
     if not shown.noisy:
         return Ends(place + quote(shown.name), place + quote(shown.name))
-    low, high = (place + quote(shown.name + end) for end in ("__lo", "__hi"))
+    low, high = (place + quote(shown.name + end) for end in ENDS)
     return Ends(low, high, True, shown.bent, low if shown.single else "")

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from discreet.release.noisy_schema import CELL, ENDS, NoisySchema, ends_of
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.band_relations import FAN, SURE, NoBandsError, Relation, Shown
 from discreet.sql.intervals.band_select import SelectBands
 from discreet.sql.intervals.band_windows_apart import windows_apart
-from discreet.sql.lower.run import CELL
 
 
 class Bands:
@@ -32,9 +32,10 @@ class Bands:
         self.public = {name.lower(): columns for name, columns in public.items()}
         self.base: dict[str, Relation] = {}
         for name, (keys, aggregates) in noisy.items():
-            fixed = [CELL, *(f"k{at}" for at in range(keys))]
-            shown = (*map(Shown, fixed), *(Shown(f"a{at}", True, single=True) for at in range(aggregates)))
-            ends = [f"a{at}__{end}" for at in range(aggregates) for end in ("lo", "hi")]
+            schema = NoisySchema(keys, aggregates)
+            fixed = [CELL, *schema.key_names]
+            shown = (*map(Shown, fixed), *(Shown(each, True, single=True) for each in schema.aggregate_names))
+            ends = [end for each in schema.aggregate_names for end in ends_of(each)]
             listed = ", ".join([*fixed, *ends])
             made = self.add(f"SELECT {listed}, TRUE AS {SURE}, 1 AS {FAN} FROM {name}")
             self.base[name.lower()] = Relation(made, shown, drawn=True)
@@ -98,7 +99,7 @@ class Bands:
             items = [
                 f"{quote(own.name + (end if own.noisy else ''))} AS {quote(shown.name + end)}"
                 for own, shown in zip(side.columns, columns, strict=True)
-                for end in (("__lo", "__hi") if shown.noisy else ("",))
+                for end in (ENDS if shown.noisy else ("",))
             ]
             sides.append(f"SELECT {', '.join([*items, SURE, FAN])} FROM {side.name}")
         made = self.add(" UNION ALL ".join(sides))

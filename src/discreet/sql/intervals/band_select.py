@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from discreet.release.noisy_schema import ENDS, HIGH, LOW
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.band_aggregates import aggregate_ends
 from discreet.sql.intervals.band_expressions import Arithmetic, Ends, Truth
@@ -66,8 +67,8 @@ class SelectBands(BandScope):
             columns.append(replace(shown, noisy=ends.noisy, bent=ends.bent, single=bool(ends.only)))
             if ends.noisy:
                 items += [
-                    f"{ends.low} AS {quote(shown.name + '__lo')}",
-                    f"{ends.high} AS {quote(shown.name + '__hi')}",
+                    f"{ends.low} AS {quote(shown.name + LOW)}",
+                    f"{ends.high} AS {quote(shown.name + HIGH)}",
                 ]
             else:
                 items.append(f"{ends.low} AS {quote(shown.name)}")
@@ -240,7 +241,7 @@ class SelectBands(BandScope):
             raise NoBandsError
         (shown,) = visible
         self.local = False
-        ends = [quote(shown.name + end) if shown.noisy else quote(shown.name) for end in ("__lo", "__hi")]
+        ends = [quote(shown.name + end) if shown.noisy else quote(shown.name) for end in ENDS]
         low, high = (
             f"(SELECT {name}({end}) FROM {relation.name})"
             for name, end in zip(("MIN", "MAX"), ends, strict=True)

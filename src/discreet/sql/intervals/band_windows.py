@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from discreet.release.noisy_schema import HIGH, LOW
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.band_aggregates import with_argument
 from discreet.sql.intervals.band_expressions import ANYWHERE, Ends
@@ -94,7 +95,7 @@ def _rank(scope: BandScope, window: exp.Window, called: str) -> None:
     if isinstance(function, exp.DenseRank):
         low = f"LEAST(1, {low})"
     made = scope.bands.add(
-        f"SELECT * EXCLUDE ({ROW}), 1 + {low} AS {called}__lo, 1 + {high} AS {called}__hi "
+        f"SELECT * EXCLUDE ({ROW}), 1 + {low} AS {called}{LOW}, 1 + {high} AS {called}{HIGH} "
         f"FROM {numbered} AS {quote(name)}"
     )
     scope.sources[name] = replace(

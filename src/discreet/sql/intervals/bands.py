@@ -23,13 +23,14 @@ from sqlglot import exp
 from discreet import arrow
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
+from discreet.release.noisy_schema import CELL, HIGH, LOW, aggregate_name, aggregate_number, ends_of
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.band_relations import FAN, NoBandsError, Relation
 from discreet.sql.intervals.band_rewrite import Bands
 from discreet.sql.intervals.row_identity import Identified
-from discreet.sql.lower.run import CELL, Noisy
-from discreet.sql.plan.plan import Aggregate, Plan, ReleasePlan
+from discreet.sql.lower.run import Noisy
+from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +59,7 @@ class Banded:
         sql: all of it but the last SELECT.
     """
 
-    plan: Plan
+    plan: QueryPlan
     found: Identified | None
     public: Mapping[str, pa.Table]
     relation: Relation | None
@@ -112,7 +113,7 @@ class Banded:
         """The confidence of each band."""
         used = {
             (column.table, column.name) for column in self.plan.post.find_all(exp.Column)
-            if column.name[:1] == "a" and column.name[1:].isdigit()
+            if aggregate_number(column.name) is not None
         }  # fmt: skip
         if self.relation is not None and self.relation.local:
             return 1 - (1 - self.selected(confidence, rows)) / max(1, self.size[1] * _most(used))
@@ -156,7 +157,7 @@ class Banded:
         items = []
         for at in places:
             name = self.relation.columns[at].name
-            for end, function in (("__lo", "MIN"), ("__hi", "MAX")):
+            for end, function in ((LOW, "MIN"), (HIGH, "MAX")):
                 items.append(f"{function}(CAST(b.{quote(name + end)} AS DOUBLE)) AS {function}{at}")
         sql = (
             f"{self.sql} SELECT a.__row, {', '.join(items)} FROM __answer AS a JOIN {self.relation.name} AS b "
@@ -179,7 +180,7 @@ class Banded:
         return out
 
 
-def banded(plan: Plan, found: Identified | None, public: Mapping[str, pa.Table]) -> Banded:
+def banded(plan: QueryPlan, found: Identified | None, public: Mapping[str, pa.Table]) -> Banded:
     """The statement of a plan over bands; without one where it has a form that is not rewritten.
 
     Args:
@@ -197,12 +198,12 @@ def banded(plan: Plan, found: Identified | None, public: Mapping[str, pa.Table])
     return Banded(plan, found, public, relation, sql)
 
 
-def _table(release: ReleasePlan, ends: Mapping[int, Interval]) -> pa.Table:
+def _table(release: ScopePlan, ends: Mapping[int, Interval]) -> pa.Table:
     import pyarrow as pa
 
     data: dict[str, pa.Array] = {CELL: arrow.column(np.arange(release.cells)), **ks.table(release.keys)}
     for at, (low, high) in ends.items():
-        data[f"a{at}__lo"], data[f"a{at}__hi"] = arrow.column(low), arrow.column(high)
+        data.update(zip(ends_of(aggregate_name(at)), map(arrow.column, (low, high)), strict=True))
     return pa.table(data)
 
 

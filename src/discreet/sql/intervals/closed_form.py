@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.mechanisms.laplace_sum.weighted import half_width, tail
+from discreet.mechanisms.laplace_sum.half_width import each as half_width
+from discreet.mechanisms.laplace_sum.weighted import tail
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.measures.moments import Joint
 from discreet.sql.measures.quantile_tree import Tree
-from discreet.sql.plan.plan import Aggregate, ReleasePlan
+from discreet.sql.plan.plan import Aggregate, ScopePlan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +42,7 @@ MOST_NUMBERS = 8_000_000
 """The most numbers drawn at a time."""
 
 
-def linear_half_width(release: ReleasePlan, aggregate: Aggregate, confidence: float) -> float | None:
+def linear_half_width(release: ScopePlan, aggregate: Aggregate, confidence: float) -> float | None:
     """The half-width of the interval of a count or a sum, the same in every group; None for other quantities.
 
     Rounding to whole numbers afterwards is covered: the half-width of a whole quantity is rounded up.
@@ -77,7 +78,7 @@ def discrete_half_width(scale: float, confidence: float) -> int:
     return max(0, int(np.ceil(m - 1e-12)))
 
 
-def closed(release: ReleasePlan, aggregate: Aggregate) -> bool:
+def closed(release: ScopePlan, aggregate: Aggregate) -> bool:
     """Whether the interval of an aggregate is a formula of its entries, the same whenever it is made."""
     measure = release.measures[aggregate.measure]
     return measure.weights(aggregate.what) is not None or (aggregate.what == "avg" and measure.degree == 1)
@@ -143,7 +144,7 @@ def _ratio_widths(confidence: float) -> Floats:
     return half_width(np.stack([1 - grid, grid], axis=-1), confidence)
 
 
-def draws_for(releases: Sequence[ReleasePlan], least: int = 0, cells: int | None = None) -> int:
+def draws_for(releases: Sequence[ScopePlan], least: int = 0, cells: int | None = None) -> int:
     """How often the noise of some releases can be drawn again at once within the limits above.
 
     Args:
@@ -158,7 +159,7 @@ def draws_for(releases: Sequence[ReleasePlan], least: int = 0, cells: int | None
     return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
 
 
-def redraw(release: ReleasePlan, measure: int, entries: Floats, draws: int) -> Floats:
+def redraw(release: ScopePlan, measure: int, entries: Floats, draws: int) -> Floats:
     """Noise drawn again around released entries.
 
     This simulates; it protects nothing, so NumPy's generator will do.
@@ -178,7 +179,7 @@ def redraw(release: ReleasePlan, measure: int, entries: Floats, draws: int) -> F
 
 
 def drawn_again(
-    release: ReleasePlan, measure: int, quantities: Sequence[str], entries: Floats, draws: int
+    release: ScopePlan, measure: int, quantities: Sequence[str], entries: Floats, draws: int
 ) -> list[Floats]:
     """Estimates of some quantities of one measure, with the noise drawn again.
 
@@ -206,7 +207,7 @@ def drawn_again(
 
 
 def direct(
-    release: ReleasePlan, aggregate: Aggregate, entries: Floats, values: Floats, confidence: float
+    release: ScopePlan, aggregate: Aggregate, entries: Floats, values: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
     """The interval of one aggregate in every group.
 
@@ -236,7 +237,7 @@ def direct(
 
 
 def _by_draws(
-    release: ReleasePlan, aggregate: Aggregate, entries: Floats, confidence: float
+    release: ScopePlan, aggregate: Aggregate, entries: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
     low, high = np.full(len(entries), np.nan), np.full(len(entries), np.nan)
     each = release.measures[aggregate.measure].entries

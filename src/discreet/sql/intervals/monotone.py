@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from discreet import arrow
 from discreet.engines.sandbox import Sandbox
+from discreet.release.noisy_schema import aggregate_number, key_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,8 +37,7 @@ def monotone_in(node: exp.Expr, table: str) -> str | None:
     Either direction will do, and it may change from group to group, as with a division by a key.
     """
     if isinstance(node, exp.Column):
-        noisy = node.table == table and node.name.startswith("a") and node.name[1:].isdigit()
-        return node.name if noisy else None
+        return node.name if node.table == table and aggregate_number(node.name) is not None else None
     if isinstance(node, exp.Paren | exp.Neg):
         return monotone_in(node.this, table)
     if isinstance(node, exp.Add | exp.Sub | exp.Mul):
@@ -83,7 +83,9 @@ def carried(
             by_aggregate.setdefault(aggregate, []).append(name)
     out: dict[str, Interval] = {}
     for aggregate, names in by_aggregate.items():
-        ends = ends_of(int(aggregate[1:]))
+        number = aggregate_number(aggregate)
+        assert number is not None  # it is what `monotone_in` returns
+        ends = ends_of(number)
         listed = [items[name] for name in names]
         found = [_at(end, aggregate, listed, table, keys_of) for end in ends]
         there = ~np.isnan(ends[0])
@@ -104,7 +106,7 @@ def _fixed(node: exp.Expr, table: str) -> bool:
     """Whether an expression is made of literals and keys alone."""
     for one in node.walk():
         if isinstance(one, exp.Column):
-            if one.table != table or not one.name.startswith("k"):
+            if one.table != table or key_number(one.name) is None:
                 return False
         elif not isinstance(one, _FIXED):
             return False
@@ -122,9 +124,10 @@ def _at(
     import pyarrow as pa
 
     data: dict[str, pa.Array] = {"__row": arrow.column(np.arange(len(end)))}
-    wanted = {column.name for item in items for column in item.find_all(exp.Column)} - {aggregate}
+    names = {column.name for item in items for column in item.find_all(exp.Column)}
+    wanted = {number for name in names if (number := key_number(name)) is not None}
     if wanted:
-        data.update(keys_of(sorted(int(name[1:]) for name in wanted)))
+        data.update(keys_of(sorted(wanted)))
     data[aggregate] = arrow.column(end)
     shown = ", ".join(f"TRY(CAST({item.sql('duckdb')} AS DOUBLE)) AS e{at}" for at, item in enumerate(items))
     with Sandbox({table: pa.table(data)}) as sandbox:

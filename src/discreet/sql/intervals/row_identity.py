@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from discreet.sql.lower.run import CELL
+from discreet.release.noisy_schema import CELL, key_number
 from discreet.sql.syntax.nodes import has_aggregate
 from discreet.sql.syntax.parse import output_name
 
@@ -333,7 +333,7 @@ class _Identity:
 
 def re_key(name: str) -> bool:
     """Whether a column of a noisy table is a key."""
-    return name[:1] == "k" and name[1:].isdigit()
+    return key_number(name) is not None
 
 
 def _bare(node: exp.Expr) -> exp.Expr:

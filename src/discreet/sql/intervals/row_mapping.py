@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,10 @@ from sqlglot import exp
 
 from discreet import arrow
 from discreet.engines.sandbox import Sandbox
+from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number, key_number
 from discreet.sql.intervals.closed_form import closed
-from discreet.sql.lower.run import CELL, EVERY, Noisy, Some
-from discreet.sql.plan.plan import Plan
+from discreet.sql.lower.run import EVERY, Noisy, Some
+from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,7 @@ _PLAIN_NODES = (
 """Nodes that give the same result whenever they are run, and the same rows in the same order."""
 
 
-def with_cell(plan: Plan) -> tuple[exp.Query, bool]:
+def with_cell(plan: QueryPlan) -> tuple[exp.Query, bool]:
     """The statement with the number of the group beside each row, where a row is one group of one release."""
     post = plan.post
     if not isinstance(post, exp.Select) or len(plan.releases) != 1:
@@ -57,7 +57,7 @@ _known: OrderedDict[int, tuple[exp.Query, tuple[str, ...], tuple[exp.Query, bool
 _MOST_KNOWN = 64
 
 
-def shared_with_cell(plan: Plan) -> tuple[exp.Query, bool]:
+def shared_with_cell(plan: QueryPlan) -> tuple[exp.Query, bool]:
     """The same, made once for a statement: for those who look at it and change nothing in it."""
     names = tuple(release.name for release in plan.releases)
     known = _known.get(id(plan.post))
@@ -84,7 +84,7 @@ def _in_full(order: exp.Order, post: exp.Select) -> None:
                 named.replace(column.copy())
 
 
-def follows(plan: Plan) -> bool:
+def follows(plan: QueryPlan) -> bool:
     """Whether an answer follows from the noisy integers, the same whenever it is made, so that they are enough to keep.
 
     It does where each column is a key or an aggregate as it is and every interval is a formula.
@@ -94,7 +94,9 @@ def follows(plan: Plan) -> bool:
         return False
     (release,) = plan.releases
     picked = {column for _, column in picked_columns(post) or ()}
-    return all(closed(release, one) for at, one in enumerate(release.aggregates) if f"a{at}" in picked)
+    return all(
+        closed(release, one) for at, one in enumerate(release.aggregates) if aggregate_name(at) in picked
+    )
 
 
 def picks_all(post: exp.Query) -> bool:
@@ -129,19 +131,19 @@ def _plain(key: str, value: object) -> bool:
     )
 
 
-def key_columns(plan: Plan) -> set[str]:
+def key_columns(plan: QueryPlan) -> set[str]:
     """The columns of a statement over one noisy table that are a key as it is, which no noise can change."""
     return {
         item.alias_or_name
         for item in plan.post.selects
-        if isinstance(item.unalias(), exp.Column) and item.unalias().name.startswith("k")
+        if isinstance(item.unalias(), exp.Column) and key_number(item.unalias().name) is not None
     }
 
 
-def aggregate_columns(plan: Plan) -> dict[str, int]:
+def aggregate_columns(plan: QueryPlan) -> dict[str, int]:
     """The columns of a statement over one noisy table that are an aggregate as it is, with the number of that."""
     (release,) = plan.releases
-    names = {f"a{at}": at for at in range(len(release.aggregates))}
+    names = {aggregate_name(at): at for at in range(len(release.aggregates))}
     items = [(item.alias_or_name, item.unalias()) for item in plan.post.selects]
     return {
         name: names[column.name]
@@ -158,11 +160,12 @@ def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
     if isinstance(cells, slice):
         values = noisy.table(names).select(names)
     else:
-        keys = [int(name[1:]) for name in names if name.startswith("k")]
+        keys = [at for name in names if (at := key_number(name)) is not None]
         columns = noisy.keys(keys, cells)
         for name in names:
-            if name not in columns:
-                columns[name] = arrow.taken(noisy.column(noisy.plan.aggregates[int(name[1:])]), cells)
+            number = aggregate_number(name)
+            if number is not None:
+                columns[name] = arrow.taken(noisy.column(noisy.plan.aggregates[number]), cells)
         values = pa.table({name: columns[name] for name in names})
     return values.rename_columns([name for name, column in picked if column != CELL])
 
@@ -190,9 +193,10 @@ def _sorted(post: exp.Query, noisy: Noisy) -> Integers | None:
     if any(others) or not len(noisy.entries):
         return None
     first, *rest = post.args["order"].expressions
-    if [one.this.name for one in rest] != [CELL] or not re.fullmatch(r"a\d+", first.this.name):
+    number = aggregate_number(first.this.name)
+    if [one.this.name for one in rest] != [CELL] or number is None:
         return None
-    aggregate = noisy.plan.aggregates[int(first.this.name[1:])]
+    aggregate = noisy.plan.aggregates[number]
     if not noisy.counted(aggregate):
         return None
     return in_order(arrow.numbers(noisy.column(aggregate)), bool(first.args.get("desc")))

@@ -13,6 +13,7 @@ from discreet import arrow
 from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
+from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals import repeated_simulation as redrawn
@@ -20,8 +21,8 @@ from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
 from discreet.sql.intervals.row_identity import Identified, identified
 from discreet.sql.intervals.simulation_parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
 from discreet.sql.intervals.simulation_rewrite import Rewritten, rewrite
-from discreet.sql.lower.run import CELL, LARGEST, Noisy
-from discreet.sql.plan.plan import Plan
+from discreet.sql.lower.run import LARGEST, Noisy
+from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,15 +36,16 @@ Interval: TypeAlias = "tuple[Floats, Floats]"
 ROW = "__row"
 
 
-def noisy_shapes(plan: Plan) -> dict[str, Shape]:
+def noisy_shapes(plan: QueryPlan) -> dict[str, Shape]:
     """The columns of the noisy tables of a plan."""
     return {
         release.name: (
             Output(CELL, False),
-            *(Output(f"k{at}", False) for at in range(len(release.keys))),
-            *(Output(f"a{at}", True) for at in range(len(release.aggregates))),
+            *(Output(name, False) for name in schema.key_names),
+            *(Output(name, True) for name in schema.aggregate_names),
         )
         for release in plan.releases
+        for schema in [NoisySchema(len(release.keys), len(release.aggregates))]
     }
 
 
@@ -64,7 +66,7 @@ def needed(confidence: float) -> int:
 
 
 def drawn(
-    plan: Plan,
+    plan: QueryPlan,
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     values: pa.Table,
@@ -131,7 +133,7 @@ def drawn(
 
 
 def _one_by_one(
-    plan: Plan,
+    plan: QueryPlan,
     noisy: Sequence[Noisy],
     public: Mapping[str, pa.Table],
     values: pa.Table,
@@ -215,7 +217,7 @@ def _draws_table(noisy: Noisy, draws: int, only: Integers | None = None) -> pa.T
         entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
         values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
     for at, aggregate in enumerate(noisy.plan.aggregates):
-        data[f"a{at}"] = _as_answered(values[at].reshape(-1), aggregate.whole)
+        data[aggregate_name(at)] = _as_answered(values[at].reshape(-1), aggregate.whole)
     return pa.table(data)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.mechanisms.laplace_sum.weighted import standard_half_width
+from discreet.mechanisms.laplace_sum import half_width
 from discreet.sql.measures import count_tree as ct
 from discreet.sql.measures.quantile_tree import BLOCK, Tree, quantile_of
 
@@ -77,7 +77,7 @@ def _places(
 ) -> Floats:
     """Where ranks in standard deviations pass some normal variables: float64 array (draws, n)."""
     deviation, effective = ct.rank_noise(tree.shape, q)
-    width = scale * deviation * standard_half_width(effective, LEVEL)
+    width = scale * deviation * half_width.effective(effective, LEVEL)
     far = tree.far(q, total, width)
     allowed = np.where(far, tree.calibration(q, noisy, scale, width, LEVEL), 1.0)[:, None] * width
     standard = ranks / (allowed / NormalDist().inv_cdf((1 + LEVEL) / 2))

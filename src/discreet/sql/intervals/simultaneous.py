@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from discreet.release.noisy_schema import aggregate_number
 from discreet.sql.intervals.row_mapping import key_columns, shared_with_cell
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 
 CHOOSING = ("limit", "where", "having", "qualify", "joins", "distinct")
 """Nodes of a statement that may leave rows out, and so may let noise decide which are shown."""
@@ -40,7 +41,7 @@ def each(confidence: float, numbers: int) -> float:
     return 1 - (1 - confidence) / max(1, numbers)
 
 
-def numbers(plan: Plan, columns: int, rows: int = 0) -> int:
+def numbers(plan: QueryPlan, columns: int, rows: int = 0) -> int:
     """How many numbers an answer has; where it may leave rows out, those of groups that it does not show, too.
 
     Args:
@@ -57,7 +58,7 @@ def numbers(plan: Plan, columns: int, rows: int = 0) -> int:
     return max(1, noisy) * groups
 
 
-def selects(plan: Plan) -> int | None:
+def selects(plan: QueryPlan) -> int | None:
     """How many rows a statement shows when noisy numbers decide which: its LIMIT after an ORDER BY; else None."""
     post = plan.post
     limit = post.args.get("limit")
@@ -73,7 +74,7 @@ def selects(plan: Plan) -> int | None:
     return most if noisy and most < groups else None
 
 
-def ordering(plan: Plan) -> list[exp.Column]:
+def ordering(plan: QueryPlan) -> list[exp.Column]:
     """The columns that a statement orders its rows by, also those behind a name or a place of its answer."""
     order = plan.post.args.get("order")
     items = {item.alias_or_name.lower(): item for item in plan.post.selects}
@@ -88,7 +89,7 @@ def ordering(plan: Plan) -> list[exp.Column]:
     return out
 
 
-def noisy_names(plan: Plan) -> dict[str, tuple[int, int]]:
+def noisy_names(plan: QueryPlan) -> dict[str, tuple[int, int]]:
     """The names under which a statement and its CTEs show aggregates, with the release and the aggregate behind."""
     out: dict[str, tuple[int, int]] = {}
     for select in plan.post.find_all(exp.Select):
@@ -100,8 +101,9 @@ def noisy_names(plan: Plan) -> dict[str, tuple[int, int]]:
     return out
 
 
-def _noisy(column: exp.Column, plan: Plan) -> tuple[int, int] | None:
+def _noisy(column: exp.Column, plan: QueryPlan) -> tuple[int, int] | None:
     for number, release in enumerate(plan.releases):
-        if column.table == release.name and column.name[:1] == "a" and column.name[1:].isdigit():
-            return number, int(column.name[1:])
+        aggregate = aggregate_number(column.name)
+        if column.table == release.name and aggregate is not None:
+            return number, aggregate
     return None

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator
 
 from discreet.sql.algebra import relation as rel
 from discreet.sql.expressions.expression import Call, Expression, Literal
-from discreet.sql.plan.plan import ReleasePlan
+from discreet.sql.plan.plan import ScopePlan
 
 
-def lacking(release: ReleasePlan, lacks: Collection[str]) -> str:
+def lacking(release: ScopePlan, lacks: Collection[str]) -> str:
     """The first function of a release that is among those lacking; empty when there is none."""
     if not lacks:
         return ""
@@ -33,7 +33,7 @@ def repeats(pattern: Expression) -> bool:
     return isinstance(pattern, Literal) and re.search(r"\)[*+{]", str(pattern.value)) is not None
 
 
-def _expressions(release: ReleasePlan) -> Iterator[Expression]:
+def _expressions(release: ScopePlan) -> Iterator[Expression]:
     for measure in release.measures:
         yield from measure.arguments
     for part in release.parts:

@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.schema import Type
+from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
 from discreet.sql.expressions.canonical import canonical_key
@@ -27,7 +28,7 @@ from discreet.sql.lower.packed_rows import Span
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.quantile_tree import Tree
-from discreet.sql.plan.plan import AnyMeasure, Part, ReleasePlan
+from discreet.sql.plan.plan import AnyMeasure, Part, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +55,7 @@ class Compiled:
 
 
 def compile_part(
-    release: ReleasePlan,
+    release: ScopePlan,
     number: int,
     dialect: str,
     salt: int,
@@ -84,13 +85,13 @@ def compile_part(
 
 
 def _compile_part(
-    release: ReleasePlan, number: int, dialect: str, salt: int, portable: bool, units: Units
+    release: ScopePlan, number: int, dialect: str, salt: int, portable: bool, units: Units
 ) -> Compiled:
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
     steps = Steps(dialect)
     items = [
-        (f"k{at}", spell(steps.reduced(canonical_key(key)), dialect)) for at, key in enumerate(part.keys)
+        (key_name(at), spell(steps.reduced(canonical_key(key)), dialect)) for at, key in enumerate(part.keys)
     ]
     for at, measure in enumerate(measures):
         # A measure that scales its argument writes it several times.
@@ -107,7 +108,7 @@ def _compile_part(
             rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None,
             _spans(release, measures), units, _alike(part),
         )  # fmt: skip
-    keys = [f"k{at}" for at in range(len(part.keys))]
+    keys = [*map(key_name, range(len(part.keys)))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
     entries = [
         f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)
@@ -127,13 +128,13 @@ def _compile_part(
     )
 
 
-def adds_up(release: ReleasePlan, number: int) -> bool:
+def adds_up(release: ScopePlan, number: int) -> bool:
     """Whether what a part counts of several slices of the units adds up to what it counts of all of them."""
     distinct = any(isinstance(m, Measure) and m.distinct for m in release.measures if m.part == number)
     return release.parts[number].rows.per_unit and not distinct
 
 
-def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled:
+def compile_discovery(release: ScopePlan, dialect: str, salt: int) -> Compiled:
     """Write the query that counts the units of each group whose keys are not public.
 
     Args:
@@ -146,7 +147,7 @@ def compile_discovery(release: ReleasePlan, dialect: str, salt: int) -> Compiled
     """
     assert release.discovery is not None
     part = release.discovery.part
-    names = [f"k{at}" for at, key in enumerate(release.keys) if not key.public]
+    names = [key_name(at) for at, key in enumerate(release.keys) if not key.public]
     steps, keys = reduce_all([canonical_key(key) for key in part.keys], dialect)
     items = [(name, spell(key, dialect)) for name, key in zip(names, keys, strict=True)]
     rows = _rows(part, list(part.keys), items, steps)
@@ -191,7 +192,7 @@ def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
     """The type of the unit and of what a row carries, where every engine writes it as the same text."""
     table = scans(part.rows.relation)[0].table
     types = {} if table.unit is None else {UNIT: table.unit.type}
-    types.update({f"k{at}": key.type for at, key in enumerate(part.keys)})
+    types.update({key_name(at): key.type for at, key in enumerate(part.keys)})
     for at, measure in enumerate(measures):
         if isinstance(measure, Measure) and measure.distinct and measure.argument is not None:
             types[f"t{at}"] = measure.argument.type
@@ -200,7 +201,7 @@ def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
     return types
 
 
-def _spans(release: ReleasePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
+def _spans(release: ScopePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
     """The spans of those columns of a row that are integers and filtered or scaled into a span."""
     spans = {
         f"t{at}": span for at, one in enumerate(measures) if isinstance(one, Measure) and (span := one.span)
@@ -208,11 +209,11 @@ def _spans(release: ReleasePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
     for axis in axes(release.keys):
         run = release.keys[axis[0]].range()
         if run is not None:
-            spans[f"k{axis[0]}"] = (run[0], run[0] + run[1] - 1)
+            spans[key_name(axis[0])] = (run[0], run[0] + run[1] - 1)
     return spans
 
 
-def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:
+def _numbering(release: ScopePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:
     """How a group gets its number: key tables, the expression, filters on rows, joins and filters on groups."""
     import pyarrow as pa
 
@@ -228,16 +229,18 @@ def _numbering(release: ReleasePlan) -> tuple[dict[str, pa.Table], str, list[str
         run = key.range()
         if run is not None:
             first, count = run
-            terms.append(f"(g.k{at} - ({first})) * {inner}")
-            filters.append(f"k{at} BETWEEN {first} AND {first + count - 1}")
-            ranges.append(f"g.k{at} BETWEEN {first} AND {first + count - 1}")
+            terms.append(f"(g.{key_name(at)} - ({first})) * {inner}")
+            filters.append(f"{key_name(at)} BETWEEN {first} AND {first + count - 1}")
+            ranges.append(f"g.{key_name(at)} BETWEEN {first} AND {first + count - 1}")
             continue
         name = f"__keys_{at}"
         columns = {f"key{one}": release.keys[one].arrow() for one in axis}
         tables[name] = pa.table({**columns, "at": arrow.column(np.arange(len(key.values)))})
         terms.append(f"{name}.at * {inner}")
-        mine, theirs = ", ".join(f"k{one}" for one in axis), ", ".join(columns)
+        mine, theirs = ", ".join(map(key_name, axis)), ", ".join(columns)
         filters.append(f"{f'({mine})' if len(axis) > 1 else mine} IN (SELECT {theirs} FROM {name})")
-        joins.append(f" JOIN {name} ON {' AND '.join(f'g.k{one} = {name}.key{one}' for one in axis)}")
+        joins.append(
+            f" JOIN {name} ON {' AND '.join(f'g.{key_name(one)} = {name}.key{one}' for one in axis)}"
+        )
     number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
     return tables, number, filters, joins, ranges

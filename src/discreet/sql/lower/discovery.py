@@ -17,12 +17,12 @@ from discreet.sql.lower.uses import groups
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.sql.plan.plan import ReleasePlan
+    from discreet.sql.plan.plan import ScopePlan
 
     Integers = NDArray[np.int64]
 
 
-def discover(release: ReleasePlan, engine: Engine, salt: int, draw: Draw) -> tuple[ReleasePlan, Integers]:
+def discover(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> tuple[ScopePlan, Integers]:
     """Find the groups of a release.
 
     Privacy: (epsilon, delta)-differentially private by `mechanisms.ThresholdedCounts`: the engine counts every unit

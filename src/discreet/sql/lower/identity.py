@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
-from discreet.sql.plan.plan import Plan, ReleasePlan
+from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ SALT = 0
 """In the place of the secret of the data set, which decides no identity."""
 
 
-def identity(plan: Plan, dialect: str) -> str:
+def identity(plan: QueryPlan, dialect: str) -> str:
     """A text that two plans share exactly when the same noisy integers answer both.
 
     Args:
@@ -44,7 +44,7 @@ def identity(plan: Plan, dialect: str) -> str:
     return state.hexdigest()
 
 
-def _pieces(release: ReleasePlan, dialect: str) -> Iterator[bytes]:
+def _pieces(release: ScopePlan, dialect: str) -> Iterator[bytes]:
     shape = release
     if release.discovery is not None:
         yield from _query(compile_discovery(release, dialect, SALT))

@@ -15,7 +15,7 @@ from discreet.errors import QueryRefused, SourceError
 from discreet.sql.algebra.relation import scans
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
-from discreet.sql.plan.plan import Plan
+from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SALT = 0
 """In place of the secret one: what an engine refuses may stand in its log."""
 
 
-def probe(plan: Plan, engine: Engine) -> None:
+def probe(plan: QueryPlan, engine: Engine) -> None:
     """See that the engine could run every query of a plan.
 
     Raises:
@@ -55,7 +55,7 @@ def probe(plan: Plan, engine: Engine) -> None:
     )
 
 
-def _queries(plan: Plan, engine: Engine) -> Iterator[Compiled]:
+def _queries(plan: QueryPlan, engine: Engine) -> Iterator[Compiled]:
     """The queries of a plan; where groups must be found first, with invented ones."""
     for release, known in zip(plan.releases, imagined(plan).releases, strict=True):
         if release.discovery is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.engine import Engine
 from discreet.release.draw import Draw
+from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_number
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
@@ -19,7 +20,7 @@ from discreet.sql.lower.discovery import discover
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import Tree
-from discreet.sql.plan.plan import Aggregate, ReleasePlan
+from discreet.sql.plan.plan import Aggregate, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 Some: TypeAlias = "slice | Integers"
 """Which groups: all of them, some that stand together, or their numbers in any order."""
 EVERY: Final = slice(None)
-CELL = "__cell"
-"""The column of a noisy table that numbers its groups."""
 LARGEST = 2.0**62
 BLOCK = 1 << 16
 """How many groups are worked on at a time: what is in the making fits the cache, however many there are."""
@@ -62,7 +61,7 @@ class Noisy:
         first: the number of the first of these groups; what is said of a group here counts from it.
     """
 
-    plan: ReleasePlan
+    plan: ScopePlan
     entries: Integers
     first: int = 0
 
@@ -104,15 +103,16 @@ class Noisy:
         """
         import pyarrow as pa
 
-        keys = {f"k{at}": at for at in range(len(self.plan.keys))}
-        wanted = [CELL, *keys, *(f"a{at}" for at in range(len(self.plan.aggregates)))]
+        schema = NoisySchema(len(self.plan.keys), len(self.plan.aggregates))
+        keys = {name: at for at, name in enumerate(schema.key_names)}
         data: dict[str, pa.Array] = {}
         made = self.keys([at for name, at in keys.items() if names is None or name in names])
-        for name in wanted if names is None else [name for name in wanted if name in names]:
+        for name in schema.columns if names is None else [one for one in schema.columns if one in names]:
+            number = aggregate_number(name)
             if name == CELL:
                 data[name] = arrow.column(np.arange(self.first, self.first + len(self.entries)))
             else:
-                data[name] = made[name] if name in keys else self.column(self.plan.aggregates[int(name[1:])])
+                data[name] = made[name] if number is None else self.column(self.plan.aggregates[number])
         return pa.table(data)
 
     def keys(self, wanted: Collection[int], at: Some = EVERY) -> dict[str, pa.Array]:
@@ -146,7 +146,7 @@ class Noisy:
 
 
 def exact_integers(
-    release: ReleasePlan, engine: Engine, salt: int, known: int | None = None, portable: bool = False
+    release: ScopePlan, engine: Engine, salt: int, known: int | None = None, portable: bool = False
 ) -> Integers:
     """The integers of a release before any noise. Never shown, logged or raised.
 
@@ -182,7 +182,7 @@ def exact_integers(
     return out
 
 
-def _put(out: Integers, release: ReleasePlan, number: int, result: pa.Table, more: bool) -> None:
+def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more: bool) -> None:
     """Put what the engine counted for a part in its place, or add what it counted of one more slice of the units.
 
     Privacy: a unit is in one slice, whose integers it moves by as much as it would move those of all units; adding and
@@ -214,7 +214,7 @@ def _put(out: Integers, release: ReleasePlan, number: int, result: pa.Table, mor
         out[cell, place_of_entry] = found
 
 
-def run_release(release: ReleasePlan, engine: Engine, salt: int, draw: Draw) -> Noisy:
+def run_release(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> Noisy:
     """Compute the integers of a release, and have noise drawn on them.
 
     Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale

@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from discreet.mechanisms.laplace_vector import LaplaceVector
+from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
-from discreet.sql.plan.plan import ReleasePlan
+from discreet.sql.plan.plan import ScopePlan
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
 
 
-def groups(release: ReleasePlan) -> str:
+def groups(release: ScopePlan) -> str:
     """The name of the use that finds the groups of a release."""
     return f"{release.name} groups"
 
 
-def measure(release: ReleasePlan, at: int) -> str:
+def measure(release: ScopePlan, at: int) -> str:
     """The name of the use that makes a measure of a release noisy."""
     return f"{release.name} {at}"
 
 
-def uses_of(releases: Iterable[ReleasePlan]) -> dict[str, Use]:
+def uses_of(releases: Iterable[ScopePlan]) -> dict[str, Use]:
     """The uses of mechanisms of some releases, by name."""
     out: dict[str, Use] = {}
     for release in releases:
@@ -46,6 +46,6 @@ def uses_of(releases: Iterable[ReleasePlan]) -> dict[str, Use]:
     return out
 
 
-def _set(release: ReleasePlan, at: int | None) -> str:
+def _set(release: ScopePlan, at: int | None) -> str:
     """The measures of which a row moves one at most, so that they cost as much as the dearest; empty for none."""
     return f"{release.name} {release.sets[at]}" if release.sets and at is not None else ""

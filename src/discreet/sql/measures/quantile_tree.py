@@ -23,7 +23,7 @@ import numpy as np
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
-from discreet.mechanisms.laplace_sum.weighted import standard_half_width
+from discreet.mechanisms.laplace_sum import half_width
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.measures import count_tree as ct
@@ -186,7 +186,7 @@ class Tree:
             return np.repeat(ends[0], len(noisy)), np.repeat(ends[1], len(noisy))
         q = float(quantile_of(what))
         deviation, effective = ct.rank_noise(self.shape, q)
-        width = scale * deviation * standard_half_width(effective, confidence)
+        width = scale * deviation * half_width.effective(effective, confidence)
         factor = self.calibration(q, noisy, scale, width, confidence)
         low, high = np.empty(len(noisy)), np.empty(len(noisy))
         for part, below in self._blocks(noisy):

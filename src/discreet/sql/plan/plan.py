@@ -73,7 +73,7 @@ class Discovery:
     delta: Fraction
     measure: int | None
 
-    def mechanism(self, release: ReleasePlan) -> ThresholdedCounts:
+    def mechanism(self, release: ScopePlan) -> ThresholdedCounts:
         """The part that chooses the groups."""
         from discreet.mechanisms import ThresholdedCounts  # a whole room, which few questions need
 
@@ -85,8 +85,8 @@ class Discovery:
 
 
 @dataclass(frozen=True)
-class ReleasePlan:
-    """One release: the only place where private rows turn into numbers.
+class ScopePlan:
+    """The plan of one release scope: the only place where private rows turn into numbers.
 
     Attributes:
         name: of the noisy table that post-processing reads.
@@ -145,7 +145,7 @@ class ReleasePlan:
 
 
 @dataclass(frozen=True)
-class Plan:
+class QueryPlan:
     """A whole question.
 
     Attributes:
@@ -157,7 +157,7 @@ class Plan:
 
     text: str
     statement: str
-    releases: tuple[ReleasePlan, ...]
+    releases: tuple[ScopePlan, ...]
     post: exp.Query
 
     @cached_property

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from discreet.errors import InvalidParameter
+from discreet.release.noisy_schema import aggregate_name, key_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
@@ -21,7 +22,7 @@ from discreet.sql.analyze.splitting import Draft
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.choice import Choice
-from discreet.sql.plan.plan import AnyMeasure, Discovery, Part, Plan, ReleasePlan
+from discreet.sql.plan.plan import AnyMeasure, Discovery, Part, QueryPlan, ScopePlan
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
@@ -65,7 +66,7 @@ def plan(
     delta: Fraction = Fraction(0),
     emphasis: Emphasis = (),
     known: dict[tuple[str, bool], Reading] | None = None,
-) -> Plan:
+) -> QueryPlan:
     """Plan a question.
 
     Args:
@@ -99,7 +100,7 @@ def plan(
         for draft, one, shares in zip(drafts, chosen, shares_of(epsilon, weights), strict=True)
     )
     layout = "".join(one.layout for one in chosen)
-    return Plan(text, f"{canonical} {limits}{emphasis or ''}{layout}", releases, post)
+    return QueryPlan(text, f"{canonical} {limits}{emphasis or ''}{layout}", releases, post)
 
 
 def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
@@ -152,7 +153,7 @@ def _emphasise(
     columns: dict[str, set[tuple[int, int]]] = {}
     for release, (draft, measures) in enumerate(zip(drafts, answered_by, strict=True)):
         for at, number in enumerate(measures):
-            for name in shown_as(post, draft.name, f"a{at}"):
+            for name in shown_as(post, draft.name, aggregate_name(at)):
                 columns.setdefault(name.lower(), set()).add((release, number))
     for name, factor in emphasis:
         if name.lower() not in columns:
@@ -171,7 +172,7 @@ def _release(
     unit_factor: int,
     limits: Limits,
     delta: Fraction,
-) -> ReleasePlan:
+) -> ScopePlan:
     parts: list[Part] = []
     shared: dict[int, Part] = {}  # a tree is alone in its part: its query counts by leaf, not only by group
     measures: list[AnyMeasure] = []
@@ -191,7 +192,7 @@ def _release(
         answers = answering(chosen.choices, draft.keys, draft.rows.per_unit)
         share = of_sets[-1] if answers is None else shares[answers]
         discovery = Discovery(_part(draft, FINDING, limits), share, delta, answers)
-    return ReleasePlan(
+    return ScopePlan(
         name=draft.name,
         parts=tuple(parts),
         keys=draft.keys,
@@ -217,7 +218,7 @@ def _part(draft: Draft, choice: Choice, limits: Limits) -> Part:
     # Each unit once in each of its groups; it has no more groups than rows.
     some = choice.argument
     where = None if some is None else call("not", _is_null(some))
-    items = tuple((f"k{at}", key) for at, key in enumerate(keys))
+    items = tuple((key_name(at), key) for at, key in enumerate(keys))
     once = rel.PerUnit(rel.Select(rows.relation, items, where) if items or where else rows.relation,
                        tuple((name, Column(name, key.type, key.span)) for name, key in items), ())  # fmt: skip
     columns = {name: Column(name, key.type, key.span) for name, key in items}

@@ -10,7 +10,7 @@ from discreet.sql.algebra import keys as ks
 from discreet.sql.plan.choice import Choice
 
 if TYPE_CHECKING:
-    from discreet.sql.plan.plan import Plan
+    from discreet.sql.plan.plan import QueryPlan
 
 IMAGINED = 10
 """How many groups a preview invents where the keys are not public."""
@@ -27,7 +27,7 @@ def answering(choices: Sequence[Choice], keys: tuple[ks.Key, ...], per_unit: boo
     return None
 
 
-def imagined(plan: Plan, groups: int = IMAGINED) -> Plan:
+def imagined(plan: QueryPlan, groups: int = IMAGINED) -> QueryPlan:
     """The plan with invented groups in place of those that must be found; a plan without such is returned as it is."""
     releases = tuple(
         release

@@ -1,0 +1,304 @@
+"""`discreet budget`: what was spent, on what, and whether the record is as it was written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import options as opt
+from discreet.cli import place
+from discreet.errors import LedgerError
+
+if TYPE_CHECKING:
+    from discreet.ledger import Entry, Ledger, Loss
+    from discreet.release.guarantee import Guarantee
+
+app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+
+OnlyLedger = Annotated[
+    Path | None,
+    typer.Option("--ledger", metavar="FILE", help="The ledger itself, when there is no policy file."),
+]
+
+
+LIMIT = 20
+"""How many charges are shown unless more are asked for."""
+
+
+@app.callback()
+def show(
+    ctx: typer.Context,
+    policy: opt.PolicyFile = None,
+    ledger: OnlyLedger = None,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", metavar="N", min=0, help="Show the newest N charges.")
+    ] = LIMIT,
+    every: Annotated[bool, typer.Option("--all", help="Show all charges.")] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Show what was spent, by whom and on what, and what is left: the newest charges last.
+
+    It reads the policy and the ledger, not the data.
+
+    \b
+    Examples:
+      discreet budget
+      discreet budget --limit 100
+      discreet budget --ledger visits.csv.ledger.db --all --json
+      discreet budget verify
+    """  # noqa: D301
+    if ctx.invoked_subcommand is not None:
+        ctx.obj = (policy, ledger)
+        return
+    from discreet.cli.output import dump, print_table, say, state
+    from discreet.rational import show as short
+    from discreet.rational import small
+    from discreet.session import DATA_SET, BudgetState
+
+    where, granted, guarantee = _declared(policy, ledger)
+    known = _read(where, DATA_SET, granted, guarantee, None if every else limit)
+    granted, spent, charges = known.limit, known.spent, known.charges
+    budget = BudgetState(granted.epsilon, spent.epsilon, granted.delta, spent.delta)
+    if as_json:
+        document = {"ledger": str(where), **state(budget), "problem": known.problem, "count": known.count,
+                    "charges": [one.document() for one in charges]}  # fmt: skip
+        typer.echo(dump(document))
+        return
+    typer.echo(repr(budget))
+    if charges and charges[-1].rule != "pure":
+        last = charges[-1]
+        typer.echo(
+            f"by {last.rule} at delta {small(last.limit.delta)}; the sum of epsilons is {short(last.sum)}"
+        )
+    if charges:
+        body = [
+            [str(c.number), f"{c.time:%Y-%m-%d %H:%M:%S}", short(c.loss.epsilon), short(c.total.epsilon),
+             "yes" if c.answered else "no", _shown(c.who, 16), _shown(c.what, 60)]
+            for c in charges
+        ]  # fmt: skip
+        header = ["entry", "time (UTC)", "epsilon", "spent", "answered", "by", "question"]
+        print_table(header, body, [True, False, True, True, False, False, False])
+    if len(charges) < known.count:
+        say(f"the newest {len(charges):,} of {known.count:,} charges; --all shows all, --limit N more")
+    if known.problem:
+        say(f"warning: {known.problem}")
+
+
+@app.command("verify")
+def verify(
+    ctx: typer.Context,
+    policy: opt.PolicyFile = None,
+    ledger: OnlyLedger = None,
+    noted: Annotated[
+        str | None,
+        typer.Option("--noted", metavar="NUMBER:HASH", help="A head that an earlier verify printed."),
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Recompute every hash and total of the ledger.
+
+    The chain shows an entry that was altered, removed or moved; the head file beside the ledger, entries cut
+    off at the end. An old copy of both files is seen only beside a head that was noted elsewhere.
+
+    \b
+    Examples:
+      discreet budget verify
+      discreet budget verify --noted 12:9f2c…
+    """  # noqa: D301
+    from discreet.cli.output import dump
+    from discreet.ledger import Head
+
+    outer = ctx.obj or (None, None)
+    where, _ = _ledger(policy or outer[0], ledger or outer[1])
+    before = None
+    if noted is not None:
+        number, colon, digest = noted.partition(":")
+        if not (colon and number.isdecimal() and digest):
+            raise opt.Usage("--noted: write it as it was printed, NUMBER:HASH")
+        before = Head(int(number), digest)
+    with _open(where) as opened:
+        count = opened.verify(before)
+        head = opened.head()
+    if as_json:
+        typer.echo(dump({"ledger": str(where), "entries": count, "head": f"{head.number}:{head.hash}"}))
+        return
+    entries = "1 entry" if count == 1 else f"{count:,} entries"
+    typer.echo(f"{entries}, each as it was written\nhead {head.number}:{head.hash}")
+
+
+@app.command("adopt")
+def adopt(
+    ctx: typer.Context,
+    policy: opt.PolicyFile = None,
+    ledger: OnlyLedger = None,
+    lost: Annotated[
+        str | None,
+        typer.Option(
+            "--lost", metavar="EPSILON[:DELTA]", help="What may have been spent and is not recorded."
+        ),
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Take over a ledger that was refused: a backup that was put back, or one without its head.
+
+    Nothing that was spent comes back. Where the head beside the ledger knows of more, that is charged. Where
+    the head is lost, say with --lost what may have been spent since; it is charged too.
+
+    \b
+    Examples:
+      discreet budget adopt
+      discreet budget adopt --lost 0.5
+    """  # noqa: D301
+    from discreet.cli.output import dump, exact
+    from discreet.ledger import Loss
+    from discreet.ledger.adopt import adopt as take_over
+    from discreet.rational import show as short
+    from discreet.session import DATA_SET
+
+    outer = ctx.obj or (None, None)
+    where, _ = _ledger(policy or outer[0], ledger or outer[1])
+    epsilon, _, delta = (lost or "").partition(":")
+    spent = None if lost is None else Loss(epsilon, delta or 0)
+    done = take_over(where, lost=spent, accounts=[DATA_SET])
+    charged = done.charged.get(DATA_SET, Loss(0))
+    if as_json:
+        document = {"ledger": str(where), "charged": exact(charged.epsilon), "delta": exact(charged.delta),
+                    "head": f"{done.head.number}:{done.head.hash}"}  # fmt: skip
+        typer.echo(dump(document))
+        return
+    words = f"epsilon {short(charged.epsilon)} was charged for what is lost"
+    typer.echo(f"{words if done.charged else 'nothing was lost'}\nhead {done.head.number}:{done.head.hash}")
+
+
+def _ledger(policy: Path | None, ledger: Path | None) -> tuple[Path, Loss | None]:
+    """The place of the ledger, and the budget that the policy declares."""
+    where, limit, _ = _declared(policy, ledger)
+    return where, limit
+
+
+def _declared(policy: Path | None, ledger: Path | None) -> tuple[Path, Loss | None, Guarantee | None]:
+    """The place of the ledger, and the budget and the guarantee that the policy declares."""
+    if ledger is not None and policy is None:
+        if not ledger.is_file():
+            raise LedgerError(f"There is no ledger {ledger}.", "It is made by the first question.")
+        return ledger, None, None
+    from discreet.ledger import Loss
+    from discreet.policy import Policy
+    from discreet.release.guarantee import Guarantee
+    from discreet.session.sources.ledger_place import beside_policy
+
+    path = place.policy_file(policy)
+    declared = Policy.from_toml(path)
+    where = ledger or Path(declared.ledger or beside_policy(path))
+    return where, Loss(declared.budget.epsilon, declared.budget.delta), Guarantee.declared(declared)
+
+
+def _open(where: Path) -> Ledger:
+    from discreet.ledger import open_ledger
+
+    if not where.is_file():
+        raise LedgerError(f"There is no ledger {where} yet.", "It is made by the first question.")
+    return open_ledger(where, may_read=True)
+
+
+@dataclass
+class _Known:
+    """The record of one account in a ledger."""
+
+    limit: Loss
+    spent: Loss
+    charges: list[_Charge]
+    count: int
+    problem: str = ""
+
+
+def _read(
+    where: Path, account: str, granted: Loss | None, guarantee: Guarantee | None, count: int | None
+) -> _Known:
+    """The loss spent as the policy counts it now, and the newest charges."""
+    from discreet.errors import PolicyError
+    from discreet.ledger import Account, Loss
+    from discreet.release.account import DataAccount
+
+    if not where.is_file():
+        return _Known(granted or Loss(0), Loss(0), [], 0)  # nobody has asked yet, and looking makes no file
+    with _open(where) as ledger:
+        newest = _newest(ledger, account, 1 if count is None else max(count, 1))
+        if not newest:
+            return _Known(granted or Loss(0), Loss(0), [], 0)
+        last = newest[-1]
+        limit, problem = granted or last.limit, ""
+        spent = last.total if granted is None else ledger.spent(Account(account, limit, last.rule))
+        if guarantee is not None:
+            try:
+                spent = DataAccount(
+                    ledger, Account(account, limit, last.rule), guarantee, exact=False
+                ).spent()
+            except PolicyError as error:
+                problem = f"{error.cause} {error.fix}"
+        if count is None:
+            newest = _newest(ledger, account, last.count)
+        return _Known(limit, spent, [] if count == 0 else newest, last.count, problem)
+
+
+def _newest(ledger: Ledger, account: str, count: int) -> list[_Charge]:
+    """The newest charges of an account, oldest first; settlements stand behind their charges."""
+    look = 2 * count + 8
+    while True:
+        entries = ledger.newest(look)
+        found = _charges(entries, account)
+        if len(found) >= count or len(entries) < look:
+            return found[-count:]
+        look *= 4
+
+
+def _shown(text: str, most: int) -> str:
+    """A text of somebody else's for a terminal: one line, nothing that steers it, not too long."""
+    plain = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
+
+
+class _Charge:
+    """A charge of one account and what became of it."""
+
+    def __init__(self, entry: Entry, account: str, answered: bool) -> None:
+        from discreet.release.account import who_and_what
+
+        (line,) = (line for line in entry.postings if line.account == account)
+        self.number, self.time, self.question = entry.number, entry.time, entry.question
+        self.loss, self.total, self.limit = line.loss, line.spent, line.limit
+        self.rule, self.sum, self.count = line.rule, line.total.epsilon, line.count
+        self.who, self.what = who_and_what(entry.description)
+        self.guarantee = entry.guarantee
+        self.answered = answered
+
+    def document(self) -> dict[str, object]:
+        from discreet.cli.output import exact
+
+        return {
+            "entry": self.number,
+            "time": self.time.isoformat(),
+            "epsilon": exact(self.loss.epsilon),
+            "delta": exact(self.loss.delta),
+            "spent": exact(self.total.epsilon),
+            "answered": self.answered,
+            "by": self.who,
+            "question": self.what,
+            "guarantee": json.loads(self.guarantee) if self.guarantee else None,
+            "key": self.question,
+        }
+
+
+def _charges(entries: Iterable[Entry], account: str) -> list[_Charge]:
+    listed = list(entries)
+    settled = {entry.settles for entry in listed}
+    return [
+        _Charge(entry, account, entry.number in settled)
+        for entry in listed
+        if any(line.account == account for line in entry.postings)
+    ]

@@ -1,0 +1,65 @@
+"""`discreet explain`: what a question would do, scope by scope."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import options as opt
+from discreet.cli.option_groups import grouped
+from discreet.cli.place import Asked, Place
+from discreet.cli.progress import Progress
+
+
+@grouped
+def command(
+    asked: Asked,
+    place: Place,
+    epsilon: Annotated[
+        str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")
+    ] = "1",
+    as_json: opt.Json = False,
+    picture: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw it into an SVG file instead.")
+    ] = None,
+    engine_sql: Annotated[bool, typer.Option("--sql", help="Show the SQL of the engine, too.")] = False,
+) -> None:
+    """Say what a question would do: its scopes, bounds and groups, what one unit can change, and the noise.
+
+    It is free: it looks at the question and the policy, not at the data.
+
+    \b
+    Examples:
+      discreet explain "SELECT county, AVG(age) AS age FROM visits GROUP BY county"
+      discreet explain "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --sql
+      discreet explain --file cost.sql --svg cost.svg
+    """  # noqa: D301
+    from discreet.cli.output import dump, exact, say
+    from discreet.release.answer_file import whole
+
+    if as_json and picture is not None:
+        raise opt.Usage("give one of --json and --svg")
+    if picture is not None and engine_sql:
+        raise opt.Usage("--sql goes with text or --json, not with a picture")
+    text = asked.text()
+    with Progress("looking at the question"), place.open() as session:
+        if picture is not None:
+            session.see_free(picture)
+        seen = session.explain(
+            text,
+            epsilon,
+            delta=asked.delta,
+            max_rows=place.question_rows,
+            max_groups=asked.max_groups,
+            sql=engine_sql,
+        )
+    if picture is not None:
+        with whole(picture) as unfinished:
+            unfinished.write_text(seen.to_svg(), "utf-8")
+        say(f"wrote {picture}")
+    elif as_json:
+        typer.echo(dump({**seen.to_dict(), "epsilon": exact(seen.epsilon)}))
+    else:
+        typer.echo(repr(seen))

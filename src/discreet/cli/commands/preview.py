@@ -1,0 +1,54 @@
+"""`discreet preview`: what a question would cost and how exact it would be, before asking."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli import options as opt
+from discreet.cli.option_groups import grouped
+from discreet.cli.place import Answered, Place
+from discreet.cli.progress import Progress
+
+
+@grouped
+def command(
+    asked: Answered,
+    place: Place,
+    epsilon: Annotated[
+        str | None, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")
+    ] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option("--within", metavar="COLUMN=ERROR", help="Find the least epsilon; may be repeated."),
+    ] = None,
+    group_rows: Annotated[
+        int, typer.Option("--group-rows", metavar="N", help="Rows of a group, where an error depends on it.")
+    ] = 1000,
+    as_json: opt.Json = False,
+) -> None:
+    """Say what a question would cost and how exact it would be.
+
+    It is free: it looks at the question and the policy, not at the data.
+
+    \b
+    Examples:
+      discreet preview "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --epsilon 0.1
+      discreet preview "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --within n=50
+    """  # noqa: D301
+    from discreet.cli.output import dump, exact
+
+    if (epsilon is None) == (not within):
+        raise opt.Usage("give either --epsilon 0.1 or --within n=50")
+    text = asked.text()
+    errors = dict(opt.read_pair(one, "--within") for one in within or ())
+    with Progress("looking at the question"), place.open() as session:
+        seen = session.preview(
+            text, epsilon, within=errors or None, group_rows=group_rows, **asked.keywords(place)
+        )
+    if as_json:
+        left = {} if seen.left is None else {"left": exact(seen.left)}
+        typer.echo(dump({**seen.to_dict(), "epsilon": exact(seen.epsilon), **left}))
+    else:
+        typer.echo(repr(seen))

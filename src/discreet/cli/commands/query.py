@@ -1,0 +1,197 @@
+"""`discreet query`: answers a question and charges its epsilon."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import options as opt
+from discreet.cli.option_groups import grouped
+from discreet.cli.place import Answered, Place
+from discreet.cli.progress import Progress
+from discreet.cli.streams import see_writable
+from discreet.errors import EngineError, PostProcessingError, tell
+
+if TYPE_CHECKING:
+    from discreet.release.answer import Release
+    from discreet.session import BudgetState, Session
+    from discreet.session.writing import Written
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where an answer goes, and how.
+
+    Attributes:
+        output: the file; stdout without one.
+        as_json: whether JSON is printed.
+        as_csv: whether CSV is printed.
+        formulas: whether text in CSV may begin as a formula does.
+        quiet: whether nothing is said beside the answer.
+    """
+
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write a .csv, .parquet or .json file, or a picture, .svg or .png.",
+        ),
+    ] = None
+    as_json: opt.Json = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False
+    formulas: Annotated[
+        bool, typer.Option("--formulas", help="Leave text in CSV that a spreadsheet would run as a formula.")
+    ] = False
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing beside the answer.")] = False
+
+    def see(self) -> None:
+        """See, before anything is charged, that an answer can go there."""
+        from discreet.cli import output as out
+
+        if (self.as_json, self.as_csv, self.output is not None).count(True) > 1:
+            raise opt.Usage("give one of --json, --csv and --output")
+        out.check_output(self.output)
+        if self.output is None:
+            see_writable()
+
+    @property
+    def table(self) -> Path | None:
+        """The file, where it is one of a table, which the session writes itself."""
+        from discreet.cli.output import TABLES
+
+        return self.output if self.output is not None and self.output.suffix.lower() in TABLES else None
+
+    def put(self, release: Release | Written, left: BudgetState) -> None:
+        """Print an answer, or write it into its file where it is not there already."""
+        from discreet.cli import output as out
+        from discreet.session.writing import Written
+
+        if isinstance(release, Written):
+            return
+        if self.output is not None:
+            try:
+                out.write(release, left, self.output)
+            except Exception as error:
+                error.add_note("The answer is kept; the same question again is free.")
+                raise
+        elif self.as_json:
+            typer.echo(out.dump(out.document(release, left)))
+        elif self.as_csv:
+            out.print_csv(release, self.formulas)
+        else:
+            out.print_release(release)
+
+
+@grouped
+def command(
+    asked: Answered,
+    place: Place,
+    sink: Sink,
+    epsilon: Annotated[
+        str | None,
+        typer.Option("-e", "--epsilon", metavar="EPSILON", help="What the whole question may cost."),
+    ] = None,
+    mock: Annotated[
+        bool, typer.Option("--mock", help="Ask invented data of the same shape: free, and means nothing.")
+    ] = False,
+) -> None:
+    """Answer a question, and charge its epsilon.
+
+    The charge is durable before any data is read, and stays whatever happens then. The same question with
+    the same epsilon on the same data is answered again for nothing.
+
+    \b
+    Examples:
+      discreet query "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --epsilon 0.1
+      discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.csv
+      discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --delta 1e-9
+      discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.svg
+      discreet query --mock "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
+      discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --simultaneous
+      echo "SELECT AVG(age) AS age FROM visits" | discreet query - --epsilon 0.1 --json
+      discreet query --source visits.csv --unit patient_id --max-rows 3 --budget 2 \\
+          --bounds age=0:120 --keys county=Kent,Surrey \\
+          "SELECT county, AVG(age) AS age FROM visits GROUP BY county" --epsilon 0.1
+    """  # noqa: D301
+    text = asked.text()
+    if epsilon is None and opt.is_free(text):
+        epsilon = "1"  # which is not spent
+    if epsilon is None:
+        raise opt.Usage("name the cost with --epsilon; `discreet preview` helps to choose it")
+    sink.see()
+    with Progress("opening the data") as progress, _opened(place, mock) as session:
+        if sink.output is not None:
+            session.see_free(sink.output)
+        release = _ask(session, text, epsilon, asked, place, sink, progress)
+        left = session.budget
+        where = session.ledger.where
+    sink.put(release, left)
+    if not sink.quiet:
+        _tell(release, left, sink.output, mock, where if place.source is not None else "")
+
+
+def _tell(release: Release | Written, left: BudgetState, output: Path | None, mock: bool, where: str) -> None:
+    """Say on stderr what belongs to an answer."""
+    from discreet.cli.output import say
+
+    if output is not None:
+        say(f"wrote {output}")
+    for note in release.notes[1:]:
+        say(f"not covered: {note}")
+    for warning in release.warnings:
+        say(f"warning: {warning}")
+    if mock:
+        say("invented data: no number means anything, and nothing was charged")
+        return
+    say(f"budget: {left}" + (f", kept in {where}" if where else ""))
+
+
+def _opened(place: Place, mock: bool) -> Session:
+    """The session of a place, or one over invented data with its policy."""
+    if not mock:
+        return place.open()
+    with place.open() as real:
+        return real.mock()
+
+
+def _ask(
+    session: Session, text: str, epsilon: str, asked: Answered, place: Place, sink: Sink, progress: Progress
+) -> Release | Written:
+    """Ask, straight into a file of a table."""
+    interrupted = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        # DuckDB turns the interrupt that it notices into an error of its own, so it is noted here.
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    keywords = asked.keywords(place)
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        if sink.table is not None:
+            return session.write(
+                text,
+                epsilon,
+                sink.table,
+                replace=True,
+                formulas=sink.formulas,
+                progress=progress.say,
+                **keywords,
+            )
+        return session.sql(text, epsilon, progress=progress.say, **keywords)
+    except (EngineError, PostProcessingError) as error:
+        if not interrupted:
+            raise
+        failure = KeyboardInterrupt()
+        tell(failure, error.charged)
+        raise failure from None
+    finally:
+        signal.signal(signal.SIGINT, before)

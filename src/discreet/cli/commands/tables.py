@@ -1,0 +1,42 @@
+"""`discreet tables`: which tables and columns there are, and what may be asked of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli import options as opt
+from discreet.cli.option_groups import grouped
+from discreet.cli.place import Place
+
+
+@grouped
+def command(
+    place: Place,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="TABLE", show_default=False, help="Its columns; without it, all tables."),
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Say which tables there are, or what the columns of one can answer.
+
+    It is free: it shows the policy and the names and types of the columns, and no data. In SQL it is SHOW TABLES,
+    DESCRIBE, SUMMARIZE and information_schema.
+
+    \b
+    Examples:
+      discreet tables
+      discreet tables visits -p hospital/policy.toml
+      discreet query "SELECT * FROM information_schema.columns WHERE keys > 1"
+    """  # noqa: D301
+    from discreet.cli.output import cells, dump, print_table, rows
+
+    asked = "SHOW TABLES" if name is None else 'DESCRIBE "{}"'.format(name.replace('"', '""'))
+    with place.open(describe=True) as session:
+        release = session.sql(asked)
+    if as_json:
+        typer.echo(dump(rows(release)))
+    else:
+        print_table(release.columns, *cells(release))

@@ -1,0 +1,153 @@
+"""Where the data of a command is, and the session that its options stand for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli import options as opt
+from discreet.errors import InvalidParameter, SourceError
+
+if TYPE_CHECKING:
+    from discreet.session import Session
+
+DEFAULT_POLICY = Path("policy.toml")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the data is and what was declared about it: a policy file, or options that stand for one."""
+
+    policy: opt.PolicyFile = None
+    source: opt.Source = None
+    table: opt.Table = None
+    unit: opt.Unit = None
+    max_rows: opt.MaxRows = None
+    bounds: opt.Bounds = None
+    keys: opt.Keys = None
+    budget: opt.BudgetEpsilon = None
+    ledger: opt.LedgerFile = None
+    types: opt.Types = None
+
+    @property
+    def question_rows(self) -> int | None:
+        """The rows of a unit that count in this question; without a policy the session knows it already."""
+        return None if self.source is not None else self.max_rows
+
+    def open(self, describe: bool = False) -> Session:
+        """Open the session; what is missing is bad usage.
+
+        Args:
+            describe: whether it is only asked for its tables, which needs neither a unit nor a budget of a file.
+
+        Raises:
+            DiscreetError: as for `protect`.
+        """
+        if self.source is None:
+            self._only_with_source()
+            from discreet.session import protect
+
+            return protect(policy=policy_file(self.policy), ledger=self.ledger)
+        if self.policy is not None:
+            raise opt.Usage("give either --policy or --source")
+        unit, budget, ledger = self.unit, self.budget, self.ledger
+        if describe and budget is None:
+            budget, ledger = "1", Path(":memory:")  # nothing is charged, and nothing is left behind
+        if describe and unit is None:
+            unit = "row"
+        for option, value in (("--unit", unit), ("--budget", budget)):
+            if value is None:
+                raise opt.Usage(f"--source needs {option}, for there is no policy")
+        bounds = dict(opt.read_bounds(text) for text in self.bounds or ())
+        keys = dict(opt.read_keys(text) for text in self.keys or ())
+        types = dict(opt.read_pair(text, "--type") for text in self.types or ())
+        from discreet.session import protect
+
+        return _opened(
+            protect, self.source, table=self.table, privacy_unit=unit, max_rows=self.max_rows if self.unit else None,
+            bounds=bounds or None, keys=keys or None, types=types or None, budget=budget, ledger=ledger,
+        )  # fmt: skip
+
+    def _only_with_source(self) -> None:
+        given = {"--table": self.table, "--unit": self.unit, "--bounds": self.bounds, "--keys": self.keys,
+                 "--type": self.types, "--budget": self.budget}  # fmt: skip
+        for option, value in given.items():
+            if value:
+                raise opt.Usage(f"{option} goes with --source; a policy file says it itself")
+
+
+def _opened(protect: Callable[..., Session], source: str, **declared: Any) -> Session:
+    """Open what --source names.
+
+    Raises:
+        InvalidParameter: there is no such source, which is bad usage.
+    """
+    try:
+        return protect(source, **declared)
+    except SourceError as error:
+        cause, fix = error.cause, error.fix
+    raise InvalidParameter(f"--source: {cause}", fix)
+
+
+def policy_file(given: Path | None) -> Path:
+    """The policy file: the one given, else that of the environment, else the one in this folder."""
+    named = given or (Path(os.environ["DISCREET_POLICY"]) if os.environ.get("DISCREET_POLICY") else None)
+    path = named or DEFAULT_POLICY
+    if path.is_file():
+        return path
+    if named is not None:
+        raise opt.Usage(f"there is no policy file {path}")
+    raise opt.Usage(
+        "there is no policy.toml in this folder; name one with --policy, make one with `discreet init FILE`, "
+        "or ask a file directly with --source"
+    )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as the command line has it, but for its epsilon.
+
+    Attributes:
+        sql: the question, or - for stdin.
+        file: where it is read from instead.
+        delta: allows groups to be found.
+        max_groups: in how many groups a unit is counted.
+    """
+
+    sql: opt.Sql = None
+    file: opt.SqlFile = None
+    delta: opt.Delta = None
+    max_groups: opt.MaxGroups = None
+
+    def text(self) -> str:
+        """The text of the question."""
+        return opt.question(self.sql, self.file)
+
+
+@dataclass(frozen=True)
+class Answered(Asked):
+    """A question whose answer has intervals.
+
+    Attributes:
+        confidence: of the intervals.
+        simultaneous: whether all together have it.
+        split: how columns share epsilon.
+    """
+
+    confidence: opt.Confidence = 0.95
+    simultaneous: opt.Simultaneous = False
+    split: opt.Split = None
+
+    def keywords(self, place: Place) -> dict[str, Any]:
+        """The keyword arguments of `Session.sql`, `write` and `preview`."""
+        return {
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
+            "delta": self.delta,
+            "max_rows": place.question_rows,
+            "max_groups": self.max_groups,
+            "split": dict(opt.read_pair(one, "--split") for one in self.split or ()),
+        }

@@ -1,0 +1,1 @@
+"""Mechanisms that release numbers: values with noise that fits their sensitivity."""

@@ -1,0 +1,86 @@
+"""Ctrl-C and other signals stop a question at once, whatever the engine does.
+
+Python runs what handles a signal in the main thread, and only when the call that the main thread is in returns: a
+query of some seconds would be waited for. So it runs in another thread, and the main thread waits in a way that a
+signal breaks off. Then the engine is told to stop, on its server too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from discreet.engines.engine import Engine
+
+R = TypeVar("R")
+AGAIN = 0.05
+"""Seconds until the engine is told again: the query may not have begun when it was told first."""
+PATIENCE = 10.0
+"""Seconds that an engine is waited for which does not stop. Then it is left alone, and its thread ends with it."""
+
+
+class _Work(Generic[R]):
+    """Work in a thread of its own, with what it returned or raised."""
+
+    def __init__(self, work: Callable[[], R]) -> None:
+        self._work = work
+        self._result: list[R] = []
+        self._error: BaseException | None = None
+        self.done = threading.Event()
+
+    def run(self) -> None:
+        try:
+            self._result.append(self._work())
+        except BaseException as error:
+            self._error = error
+        finally:
+            self.done.set()
+
+    def result(self) -> R:
+        if self._error is not None:
+            error, self._error = self._error, None  # else the error and its traceback would hold each other
+            raise error
+        return self._result.pop()
+
+
+def interruptibly(engine: Engine, work: Callable[[], R]) -> R:
+    """Do work that asks an engine; a signal that raises in the main thread stops it at once.
+
+    Args:
+        engine: what to interrupt.
+        work: what to do; in another thread when this is the main one.
+
+    Returns:
+        What the work returns. What it raises is raised here.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    own = _Work(work)
+    thread = threading.Thread(target=own.run, name="discreet-question", daemon=True)
+    try:
+        thread.start()
+        own.done.wait()
+    except BaseException:
+        _stop(engine, own.done)
+        raise
+    return own.result()
+
+
+def _stop(engine: Engine, done: threading.Event) -> None:
+    """Tell the engine to stop until the work has ended."""
+    end = time.monotonic() + PATIENCE
+    while not done.is_set() and time.monotonic() < end:
+        telling = threading.Thread(target=_tell, args=(engine,), daemon=True)
+        telling.start()
+        while telling.is_alive() and not done.wait(AGAIN):
+            if time.monotonic() > end:
+                return
+        done.wait(AGAIN)
+
+
+def _tell(engine: Engine) -> None:
+    with contextlib.suppress(Exception):
+        engine.interrupt()

@@ -1,0 +1,306 @@
+"""Questions in SQL about one data set: planned, rehearsed, handed to the gate, and finished."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from discreet.engines.engine import Engine
+from discreet.errors import InvalidParameter, QueryRefused
+from discreet.ledger import Ledger
+from discreet.policy import Policy
+from discreet.rational import Number
+from discreet.release import gate
+from discreet.release.account import DataAccount
+from discreet.release.answer import Release
+from discreet.release.draw import Draw
+from discreet.release.plan import ReleasePlan
+from discreet.session.budget import DATA_SET
+from discreet.session.interruption import interruptibly
+from discreet.session.notes import INVENTED, notes_of
+from discreet.session.parameters import no_noise, see_text
+from discreet.session.question import Question
+from discreet.session.sources.csv_types import advised
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.inspect.information import described_tables
+from discreet.sql.intervals.simultaneous import Level
+from discreet.sql.lower.capabilities import lacking
+from discreet.sql.lower.uses import uses_of
+from discreet.sql.plan.plan import QueryPlan
+from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading
+from discreet.sql.plan.planner import plan as make_plan
+
+if TYPE_CHECKING:
+    from discreet.sql.finish.postprocess import Answered
+    from discreet.sql.lower.run import Noisy
+
+LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
+"""Beyond these no question has noise that can be drawn, and floats of planning would overflow."""
+REHEARSED = 1000
+"""How many statements are remembered as sound."""
+SLACK = 1 << 18
+"""Bytes for what the ledger keeps beside the integers of an answer."""
+N = TypeVar("N")
+A = TypeVar("A")
+
+
+def size_of(plan: QueryPlan) -> int:
+    """About how many bytes the ledger keeps of an answer: its integers, and the answer with its intervals."""
+    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.releases)
+    shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)
+    return SLACK + 8 * integers + 16 * shown
+
+
+def see_cost(epsilon: Number | None, plan: QueryPlan) -> None:
+    """Refuse a question that has a cost and no epsilon."""
+    if epsilon is None and plan.releases:
+        raise InvalidParameter(
+            "This question has a cost, and epsilon is missing.",
+            "Write epsilon=0.1; session.preview(question, within={…}) finds the least one for an error.",
+        )
+
+
+class Queries:
+    """The producer of releases from SQL.
+
+    Args:
+        engine: where the data is.
+        policy: what the steward declared.
+        catalog: the tables that a question may refer to.
+        ledger: where answers are kept.
+        account: that is charged.
+        invented: whether the data is invented, so that no number means anything.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        policy: Policy,
+        catalog: Catalog,
+        ledger: Ledger,
+        account: DataAccount,
+        *,
+        invented: bool = False,
+    ) -> None:
+        self.engine = engine
+        self.policy = policy
+        self.catalog = catalog
+        self.ledger = ledger
+        self.account = account
+        self._invented = invented
+        self._rehearsed: set[str] = set()
+        self._known: dict[tuple[str, bool], Reading] = {}
+
+    def planned(self, question: Question) -> QueryPlan:
+        """Plan a question; see `plan`."""
+        return self.plan(question.text, question.epsilon, question.limits, question.delta, question.split)
+
+    def plan(
+        self,
+        query: str,
+        epsilon: Fraction,
+        limits: Limits = NO_LIMITS,
+        delta: Fraction = Fraction(0),
+        emphasis: Emphasis = (),
+    ) -> QueryPlan:
+        """Plan a question, and see that its noise can be drawn and that the engine can do all that it asks.
+
+        Raises:
+            InvalidParameter: epsilon is out of range.
+            QueryRefused: it cannot be answered with a guarantee, or not on this engine.
+        """
+        if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+            raise no_noise()
+        from discreet.noise.parameters import LARGEST, SMALLEST
+
+        see_text(query)
+        try:
+            plan = make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known)
+        except RecursionError:
+            raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+        except QueryRefused as error:
+            raise advised(error, self.policy, self.engine) from None
+        lacks: frozenset[str] = getattr(self.engine, "lacks", frozenset())
+        missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
+        if missing:
+            raise QueryRefused(
+                f"{missing} is not possible on this engine.",
+                "Write it without, or copy the data into DuckDB.",
+            )
+        # A scale that cannot be drawn must show here: once the question is charged it is too late.
+        scales = [release.scale(at) for release in plan.releases for at in range(len(release.measures))]
+        scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
+        if not all(SMALLEST <= scale <= LARGEST for scale in scales):
+            raise no_noise()
+        return plan
+
+    def answer(self, question: Question, plan: QueryPlan, say: Callable[[str], None]) -> Release:
+        """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
+        level = question.level
+        if not plan.releases:
+            self.rehearse(plan)
+            return self.finish(plan, [], *level)
+        from discreet.sql.finish.serialisation import pack
+        from discreet.sql.intervals.row_mapping import follows
+
+        def compute(draw: Draw) -> list[Noisy]:
+            say("reading the data")
+            return self.run(plan, draw)
+
+        def made(noisy: list[Noisy]) -> tuple[Release, bytes]:
+            say("finishing the answer")
+            release = self.finish(plan, noisy, *level)
+            return release, pack(release, noisy, follows(plan))
+
+        def again(kept: bytes) -> Release:
+            return self.again(plan, kept, level)
+
+        asked = self.release_plan(question, plan, compute, made, again)
+        return gate.release(asked, self.ledger, self.account)
+
+    def release_plan(
+        self,
+        question: Question,
+        plan: QueryPlan,
+        compute: Callable[[Draw], N],
+        made: Callable[[N], tuple[A, bytes | IO[bytes]]],
+        replay: Callable[[Any], A],
+        file: IO[bytes] | None = None,
+    ) -> ReleasePlan[N, A]:
+        """What a question hands to the gate.
+
+        Args:
+            question: as the analyst asked it; its loss is charged.
+            plan: of the question; it has releases.
+            compute: runs the releases, with noise.
+            made: builds the answer.
+            replay: builds it from what the ledger kept.
+            file: takes what the ledger kept, if it is large.
+        """
+        finds = any(release.discovery is not None for release in plan.releases)
+        parts = [part for release in plan.releases for part in release.parts]
+        return ReleasePlan(
+            question=self.identity(plan),
+            words=plan.text,
+            loss=question.loss(finds),
+            uses=uses_of(plan.releases),
+            compute=compute,
+            answer=made,
+            caps=tuple(part.cap for part in parts if part.rows.per_unit),
+            size=size_of(plan),
+            rehearse=lambda: self.rehearse(plan),
+            probe=lambda: self.probe(plan),
+            replay=replay,
+            file=file,
+        )
+
+    def rehearse(self, plan: QueryPlan) -> None:
+        """Run the post-processing on empty tables, once for each statement, so that faults show before the charge."""
+        from discreet.sql.finish.postprocess import rehearse
+
+        if plan.statement not in self._rehearsed:
+            rehearse(plan, self.catalog.public)
+            if len(self._rehearsed) < REHEARSED:
+                self._rehearsed.add(plan.statement)
+
+    def probe(self, plan: QueryPlan) -> None:
+        """See that the engine could run the question, so that what has gone is found before the charge."""
+        from discreet.sql.lower.probe import probe
+
+        probe(plan, self.engine)
+
+    def identity(self, plan: QueryPlan) -> str:
+        """The canonical question on this version of the data: what is released, not how it is written or shown."""
+        from discreet.sql.lower.identity import identity
+
+        tables = sorted(name for name, table in self.policy.tables.items() if not table.public)
+        loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
+        parts = [identity(plan, self.engine.dialect), loss, self.policy.digest(),
+                 self._public_digest, *(f"{name} {self.engine.version(name)}" for name in tables)]  # fmt: skip
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @cached_property
+    def _public_digest(self) -> str:
+        """A digest of the public tables: keys and joins depend on them, so another content is another question."""
+        import pyarrow as pa
+
+        state = hashlib.sha256()
+        for name, table in sorted(described_tables(self.catalog, self.policy).items()):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table.combine_chunks())
+            state.update(f"{name} {sink.tell()} ".encode() + sink.getvalue())
+        return state.hexdigest()
+
+    def run(self, plan: QueryPlan, draw: Draw) -> list[Noisy]:
+        """Compute the integers of all releases, with noise; a signal stops the engine at once."""
+        from discreet.sql.lower.run import run_release
+
+        salt = self.ledger.salt(DATA_SET)
+        return interruptibly(
+            self.engine,
+            lambda: [run_release(release, self.engine, salt, draw) for release in plan.releases],
+        )
+
+    def finish(
+        self, plan: QueryPlan, noisy: list[Noisy], confidence: float, together: bool = False
+    ) -> Release:
+        """The answer that noisy integers give."""
+        from discreet.sql.finish.postprocess import finish
+
+        plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
+        answered = finish(plan, noisy, self.catalog.public, confidence, together)
+        return self.shown(plan, answered, confidence, together=together)
+
+    def shown(
+        self,
+        plan: QueryPlan,
+        answered: Answered,
+        confidence: float,
+        made: dt.datetime | None = None,
+        replayed: bool = False,
+        together: bool = False,
+    ) -> Release:
+        """The columns of an answer with all that belongs to them."""
+        from discreet.sql.finish.blockwise import streams
+        from discreet.sql.inspect.misleading import meanings_of, misled
+
+        notes = notes_of(plan, answered.without, self.catalog.unit_factor)
+        return Release(
+            question=plan.text,
+            values=answered.values,
+            low=answered.ends(0),
+            high=answered.ends(1),
+            confidence=confidence,
+            simultaneous=together,
+            without=answered.without,
+            meanings=meanings_of(plan),
+            warnings=misled(plan, answered.values, confidence, whole=not streams(plan)),
+            epsilon=plan.epsilon,
+            delta=plan.delta,
+            notes=INVENTED if self._invented and plan.releases else notes,
+            made=made or dt.datetime.now(dt.UTC).replace(microsecond=0),
+            replayed=replayed,
+        )
+
+    def again(self, plan: QueryPlan, kept_bytes: bytes, level: Level) -> Release:
+        """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
+        from discreet.sql.finish.serialisation import unpack
+
+        kept = unpack(kept_bytes, plan)
+        release = kept.answer
+        if (
+            release is not None
+            and (release.confidence, release.simultaneous) == level
+            and release.question == plan.text
+        ):
+            return release
+        # The values are those of the new run: without ORDER BY its rows may come in another order, and each
+        # interval belongs to the row beside it.
+        return replace(self.finish(plan, kept.noisy, *level), made=kept.made, replayed=True)

@@ -1,0 +1,45 @@
+"""Sources that a policy names: what is wrong with one is wrong with the policy, and its key is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from discreet.engines.engine import Engine
+from discreet.errors import PolicyError, SourceError
+from discreet.policy import Policy
+
+
+class NamedSourceError(PolicyError, SourceError):
+    """The source that a policy names cannot be opened."""
+
+
+def open_policy_source(policy: Policy, opening: Callable[[], Engine]) -> Engine:
+    """Open what the policy names.
+
+    Raises:
+        NamedSourceError: it cannot be opened, with the key that names it.
+    """
+    try:
+        return opening()
+    except SourceError as error:
+        key = _key(policy, str(error))
+        cause, fix = error.cause, error.fix
+    raise NamedSourceError(cause, fix, key=key)
+
+
+def places(policy: Policy) -> list[tuple[str, str]]:
+    """The keys of a policy that name sources, with their urls."""
+    own = [
+        (f"tables.{name}.url", table.url) for name, table in policy.tables.items() if table.url is not None
+    ]
+    if policy.source is None or len(own) == len(policy.tables):
+        return own
+    return [("source.url", policy.source), *own]
+
+
+def _key(policy: Policy, message: str) -> str:
+    """The key at fault: the one whose url the message speaks of, else the first."""
+    known = places(policy)
+    paths = sorted(((url.partition(":")[2], key) for key, url in known), key=lambda one: -len(one[0]))
+    named = [key for path, key in paths if path and path in message]
+    return next(iter([*named, *(key for key, _ in known)]), "source.url")

@@ -1,0 +1,99 @@
+"""`discreet plan` prints the numbers of the textbook, and refuses what does not belong together."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+
+def test_counts(run: Run) -> None:
+    said = run("plan", "--counts", "3143", "--epsilon", "0.1", "--neighbours", "replace").stdout
+    for number in ("expected error 20.00", "rms 28.28", "expected error 172.61", "bound 181.06"):
+        assert number in said
+    found = json.loads(
+        run("plan", "--counts", "3143", "-e", "0.1", "--neighbours", "replace", "--json").stdout
+    )
+    assert (found["scale"], found["one"]["expected"]) == (20, 20)
+    assert (round(found["largest"]["expected"], 2), round(found["largest"]["bound"], 2)) == (172.61, 181.06)
+    half = json.loads(run("plan", "--counts", "3143", "-e", "0.1", "--json").stdout)
+    assert half["largest"]["expected"] == pytest.approx(found["largest"]["expected"] / 2)
+    back = json.loads(
+        run("plan", "--counts", "3143", "--error", "172.61", "--neighbours", "replace_one", "--json").stdout
+    )
+    assert back["epsilon"] == pytest.approx(0.1, rel=1e-4)
+
+
+def test_proportion(run: Run) -> None:
+    said = run("plan", "--proportion", "--error", "0.01", "--epsilon", "1").stdout
+    assert "n = 141 (at least 142 people)" in said
+    assert "n = 9,207" in said
+    said = run("plan", "--proportion", "--error", "0.01", "--epsilon", "0.1").stdout
+    assert "n = 1,414" in said
+    assert "n = 999,167" in said
+    found = json.loads(run("plan", "--proportion", "--error", "0.01", "--epsilon", "1", "--json").stdout)
+    assert (found["error"], found["epsilon"], found["laplace"]["least"]) == (0.01, 1, 142)
+    useless = run("plan", "--proportion", "--people", "1000", "--epsilon", "1/1000").stdout
+    assert "rms error 1.4142" in useless
+    assert "Useless" in useless
+    assert json.loads(run("plan", "--proportion", "--people", "9207", "--error", "0.01", "--json").stdout)
+
+
+def test_mean(run: Run) -> None:
+    said = run("plan", "--mean", "1:16", "--epsilon", "0.1", "--error", "0.1").stdout
+    assert "2,122 people" in said
+    found = json.loads(run("plan", "--mean", "1:16", "--people", "2122", "--error", "0.1", "--json").stdout)
+    assert found["epsilon"] == pytest.approx(0.1, rel=1e-3)
+
+
+def test_demands(run: Run) -> None:
+    said = run("plan", "--sd", "5", "--tail", "20:0.001", "--ceiling", "1").stdout
+    assert "epsilon at least 0.34539; the tail decides" in said
+    assert said.endswith("\nfeasible under the ceiling of epsilon 1\n")
+    said = run("plan", "--sd", "5", "--tail", "20:0.001", "--ceiling", "0.3").stdout
+    assert "not feasible under the ceiling of epsilon 0.3\nat that ceiling, allow errors of 23.0259" in said
+    found = json.loads(run("plan", "--sd", "5", "--tail", "20:0.001", "--ceiling", "1", "--json").stdout)
+    assert (found["binding"], found["feasible"], round(found["epsilon"], 4)) == ("tail", True, 0.3454)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        "",
+        "--counts 3 --proportion",
+        "--counts 3",
+        "--counts 0 --epsilon 1",
+        "--counts 3 --epsilon 1 --error 2",
+        "--counts 3 --epsilon 0",
+        "--counts 3 --epsilon 1 --neighbours both",
+        "--proportion --error 0.1",
+        "--proportion --error nought --epsilon 1",
+        "--proportion --error 0.1 --epsilon 1 --ceiling 1",
+        "--mean 5 --epsilon 1 --error 1",
+        "--mean 5:1 --epsilon 1 --error 1",
+        "--sd 5 --people 3",
+        "--tail 20 --ceiling 1",
+        "--tail 20:2",
+        "--sd 5 --tail 20:0.001 --ceiling 0",
+    ],
+)
+def test_bad_usage(run: Run, args: str) -> None:
+    result = run("plan", *args.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr
+
+
+def test_the_page_shows_what_is_printed(run: Run) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "planning.md").read_text("utf-8")
+    commands = re.findall(r"^discreet (plan .*)$", page, re.MULTILINE)
+    printed = "".join(run(*shlex.split(command)).stdout for command in commands)
+    shown = [
+        line for block in re.findall(r"```text\n(.*?)```", page, re.DOTALL) for line in block.splitlines()
+    ]
+    assert len(shown) >= 10
+    for line in shown:
+        assert line + "\n" in printed

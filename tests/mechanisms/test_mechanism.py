@@ -1,0 +1,118 @@
+"""Every public mechanism says the same four things, and its loss is the price of its event."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet import mechanisms
+from discreet.accounting import loss_of, zcdp_of
+from discreet.accounting.event_text import read, written
+from discreet.accounting.events import Event, Neighbours, Released
+from discreet.accounting.loss import Loss
+from discreet.accounting.zcdp import ZCDP
+from discreet.mechanisms.mechanism import Mechanism
+
+TENTH = Fraction(1, 10)
+MADE: dict[str, tuple[Mechanism, Any]] = {
+    "AboveThreshold": (mechanisms.AboveThreshold(TENTH, c=2), [3, 5000]),
+    "DiscreteGaussian": (mechanisms.DiscreteGaussian(TENTH), 7),
+    "Exponential": (mechanisms.Exponential(TENTH), [3, 5]),
+    "HadamardResponse": (mechanisms.HadamardResponse(TENTH, 5), [3, 4]),
+    "Laplace": (mechanisms.Laplace(TENTH, 2), 7),
+    "LaplaceVector": (mechanisms.LaplaceVector(20, 2), np.zeros(3, np.int64)),
+    "LocalLaplace": (mechanisms.LocalLaplace(TENTH, 0, 100), [31, 47]),
+    "NoisyMax": (mechanisms.NoisyMax(TENTH, k=2), [3, 5, 8]),
+    "PermuteAndFlip": (mechanisms.PermuteAndFlip(TENTH), [3, 5]),
+    "RandomizedResponse": (mechanisms.RandomizedResponse(TENTH, 3), [0, 2]),
+    "Staircase": (mechanisms.Staircase(TENTH), 7),
+    "ThresholdedCounts": (mechanisms.ThresholdedCounts(TENTH, Fraction(1, 10**6)), [3, 5]),
+    "TwoCoins": (mechanisms.TwoCoins(), [True, False]),
+    "UnaryEncoding": (mechanisms.UnaryEncoding(TENTH, 5), [3, 4]),
+    "UnboundedLaplace": (mechanisms.UnboundedLaplace(TENTH, 2, 2**-20), np.array([0.5])),
+}
+RESULTS = {"Frequencies", "LaplaceError", "LocalMean", "Watch"}
+"""What a mechanism gives back, or a run of one."""
+
+
+def promised(mechanism: Mechanism) -> Loss | ZCDP:
+    cost = mechanism.loss
+    if isinstance(cost, ZCDP):
+        return cost
+    return Loss(*cost) if isinstance(cost, tuple) else Loss(cost)
+
+
+def priced(mechanism: Mechanism, event: Event) -> Loss | ZCDP:
+    return zcdp_of(event) if isinstance(mechanism.loss, ZCDP) else loss_of(event)
+
+
+def test_every_public_class_is_a_mechanism_or_what_one_gives_back() -> None:
+    classes = {name for name in mechanisms.__all__ if inspect.isclass(getattr(mechanisms, name))}
+    assert classes == set(MADE) | RESULTS
+    for name, (mechanism, _) in MADE.items():
+        assert type(mechanism) is getattr(mechanisms, name)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_mechanism_says_what_it_releases_costs_and_errs(name: str) -> None:
+    mechanism, values = MADE[name]
+    assert mechanism.release(values) is not None
+    event = mechanism.event("add_remove")
+    assert event.neighbours == "add_remove"
+    assert priced(mechanism, event) == promised(mechanism)
+    assert read(written(event)) == event  # so the ledger can keep it
+    low, high = (
+        float(mechanism.half_width(confidence)) for confidence in (Fraction(1, 2), Fraction(99, 100))
+    )
+    assert 0 <= low < high
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(MADE) - {"ThresholdedCounts"})
+)  # which is made for its neighbours
+def test_an_event_speaks_of_the_neighbours_it_is_asked_for(name: str) -> None:
+    for neighbours in ("add_remove", "replace_one"):
+        stated: Neighbours = "add_remove" if neighbours == "add_remove" else "replace_one"
+        assert MADE[name][0].event(stated).neighbours == neighbours
+
+
+def test_an_event_that_costs_less_than_the_loss_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism, _ = MADE["Exponential"]
+    half = Released(TENTH / 2, neighbours="add_remove")
+    monkeypatch.setattr(type(mechanism), "event", lambda *_: half)
+    assert priced(mechanism, mechanism.event("add_remove")) != promised(mechanism)
+
+
+# The half-width of a sum of Laplace variables is worked out in one place.
+
+WAYS = {"discreet.mechanisms.laplace_sum.equal", "discreet.mechanisms.laplace_sum.scales",
+        "discreet.mechanisms.laplace_sum.weighted"}  # fmt: skip
+
+
+def other_ways(source: str) -> set[str]:
+    """What a module imports from the ways of `laplace_sum` that is not a tail."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module in WAYS:
+            found |= {one.name for one in node.names if one.name != "tail"}
+        elif isinstance(node, ast.ImportFrom) and node.module == "discreet.mechanisms.laplace_sum":
+            found |= {one.name for one in node.names if f"{node.module}.{one.name}" in WAYS}
+        elif isinstance(node, ast.Import):
+            found |= {one.name for one in node.names if one.name in WAYS}
+    return found
+
+
+def test_the_half_width_of_a_sum_is_asked_of_one_module() -> None:
+    folder = Path(discreet.__file__).parent
+    for path in folder.rglob("*.py"):
+        if path.parent.name != "laplace_sum":
+            assert other_ways(path.read_text()) == set(), path
+    assert other_ways("from discreet.mechanisms.laplace_sum.scales import reach") == {"reach"}
+    assert other_ways("from discreet.mechanisms.laplace_sum import equal as laplace_sum") == {"equal"}
