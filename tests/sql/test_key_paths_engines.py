@@ -20,6 +20,7 @@ from tests import servers
 from tests.sql import paths
 
 import discreet as dp
+from discreet.mechanisms import LaplaceVector
 
 KINDS = {
     "BIGINT": "{}", "VARCHAR": "k{}", "UUID": "00000000-0000-0000-0000-0000000000{:02d}", "DECIMAL(30, 1)": "{}.5",
@@ -66,7 +67,7 @@ def expected(data: paths.Data) -> list[list[tuple[Any, ...]]]:
 @contextmanager
 def silence() -> Iterator[None]:
     """Leave the noise out."""
-    with mock.patch("discreet.mechanisms.laplace_vector.add_laplace", lambda exact, scale: exact):
+    with mock.patch.object(LaplaceVector, "release", lambda self, exact: exact):
         yield
 
 
