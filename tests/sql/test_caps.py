@@ -1,7 +1,7 @@
 """How often one unit can be counted is followed through every operator that multiplies its rows, into found groups.
 
 The integers of neighbouring tables come from the engine, and the law of what is shown is enumerated exactly, as in
-tests/mechanisms/test_threshold.py.
+tests/mechanisms/numeric/test_threshold.py.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def excesses(
         assert release.discovery is not None
         mechanism = release.discovery.mechanism(release)
         reach = {1: 24, 2: 24, 3: 12}[len({*before, *after})]
-        monkeypatch.setattr("tests.mechanisms.test_threshold.REACH", reach)
+        monkeypatch.setattr("tests.mechanisms.numeric.test_threshold.REACH", reach)
         a, missed_a = law(mechanism, before, monkeypatch)
-        monkeypatch.setattr("tests.mechanisms.test_threshold.REACH", reach)
+        monkeypatch.setattr("tests.mechanisms.numeric.test_threshold.REACH", reach)
         b, missed_b = law(mechanism, after, monkeypatch)
         bound = exp(mechanism.epsilon)
         slack = missed_a + missed_b

@@ -45,9 +45,9 @@ PAD = "lpad(x, 3, '0')"
 CASES = [
     ("SELECT percentile(age, 50) AS n FROM visits", "percentile(age, 50)", "QUANTILE_CONT(age, 0.5)",
      "SELECT QUANTILE_CONT(age, 0.5) AS n FROM visits"),
-    ("SELECT COUNT(*) AS n FROM visits WHERE age > '30'", "age > '30'", "without quotes: 30",
-     "SELECT COUNT(*) AS n FROM visits WHERE age > 30"),
-    ("SELECT COUNT(*) AS n FROM visits WHERE age IN ('30', '31')", None, "numbers without quotes",
+    ("SELECT COUNT(*) AS n FROM visits WHERE age > '30.5'", "age > '30.5'", "without quotes: 30.5",
+     "SELECT COUNT(*) AS n FROM visits WHERE age > 30.5"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE age IN ('30.5', '31')", None, "numbers without quotes",
      "SELECT COUNT(*) AS n FROM visits WHERE age IN (30, 31)"),
     ("SELECT cont(*) AS n FROM visits", "cont(*)", "COUNT(*)", "SELECT COUNT(*) AS n FROM visits"),
     ("SELECT averge(age) AS a FROM visits", "averge(age)", "AVG(age)", "SELECT AVG(age) AS a FROM visits"),
@@ -121,8 +121,8 @@ CASES = [
      "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"),
     ("SELECT COUNT(*) AS n FROM visits WHERE age > $1", "$1", "Write the value",
      "SELECT COUNT(*) AS n FROM visits WHERE age > 65"),
-    ("SELECT COUNT(*) AS n FROM visits WHERE EXISTS (SELECT 1 FROM counties)", None, "who IN (SELECT who FROM",
-     "SELECT COUNT(*) AS n FROM visits WHERE who IN (SELECT who FROM tests WHERE result > 1)"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE EXISTS (SELECT 1 FROM counties)", None, "x IN (SELECT x FROM counties)",
+     "SELECT COUNT(*) AS n FROM visits WHERE county IN (SELECT county FROM counties)"),
     ("SELECT STRING_AGG(county) AS all FROM visits", None, "Use COUNT", "SELECT COUNT(county) AS n FROM visits"),
     ("SELECT COUNT(DISTINCT county, age) AS n FROM visits", None, "concat(a, ' ', b)",
      "SELECT COUNT(DISTINCT concat(county, ' ', age)) AS n FROM visits"),
@@ -131,7 +131,7 @@ CASES = [
      "SELECT AVG(clamp(wide, 0, 100)) AS w FROM visits"),
     ("SELECT AVG(aeg) AS a FROM visits", "aeg", "age", "SELECT AVG(age) AS a FROM visits"),
     ("SELECT COUNT(*) AS n FROM visit", "visit", "visits", "SELECT COUNT(*) AS n FROM visits"),
-    ("SELECT COUNT(*) AS n FROM main.visits", "main.visits", "visits", "SELECT COUNT(*) AS n FROM visits"),
+    ("SELECT COUNT(*) AS n FROM sales.visits", "sales.visits", "visits", "SELECT COUNT(*) AS n FROM visits"),
     ("SELECT county, age FROM visits GROUP BY county", "age", "AVG(age)",
      "SELECT county, AVG(age) AS age FROM visits GROUP BY county"),
     ("SELECT AVG(cost) AS c FROM visits WHERE date > 'x'", "'x'", "'2024-01-31'",
@@ -147,7 +147,7 @@ CASES = [
      "SELECT COUNT(*) AS n FROM visits WHERE age > clamp(age, 0, 100)"),
     ("SELECT AVG(cots) AS c FROM visits WHERE COUNT(*) > 1", "COUNT(*) > 1", "HAVING",
      "SELECT AVG(cost) AS c FROM visits HAVING COUNT(*) > 1"),
-    ("SELECT SUM(DISTINCT cost) AS c FROM visits", "SUM(DISTINCT cost)", "DISTINCT",
+    ("SELECT STDDEV(DISTINCT cost) AS c FROM visits", "STDDEV(DISTINCT cost)", "DISTINCT",
      "SELECT SUM(cost) AS c FROM visits"),
     ("SELECT COUNT(*) AS n FROM visits GROUP BY floor(wide)", "wide", "bounded",
      "SELECT COUNT(*) AS n FROM visits GROUP BY floor(clamp(wide, 0, 100))"),
@@ -226,12 +226,9 @@ def test_roll_ups_take_the_names_of_what_is_selected(session: Session) -> None:
     )
 
 
-def test_twins_and_dates_are_pointed_at() -> None:
+def test_dates_are_pointed_at() -> None:
     session = dp.protect(pa.table({"d": [dt.date(2024, 5, 1)]}), privacy_unit="row", budget=1,
                          bounds={"d": (dt.date(2024, 1, 1), dt.date(2024, 12, 31))})  # fmt: skip
-    with pytest.raises(QueryRefused, match="same name") as caught:
-        session.sql("SELECT COUNT(*) AS n, COUNT(*) AS N FROM data", epsilon=1)
-    assert "                      ^" in str(caught.value)
     with pytest.raises(QueryRefused, match="MEDIAN takes a number, not a date") as caught:
         session.sql("SELECT MEDIAN(d) AS m FROM data", epsilon=1)
     better = caught.value.fix.removeprefix("Count days from a date of your choice: ").removesuffix(".")
@@ -241,7 +238,7 @@ def test_twins_and_dates_are_pointed_at() -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT SUM(n) FROM (SELECT who, clamp(SUM(age), 0, 1) AS n, COUNT(*) AS N FROM visits GROUP BY who)",
+        "SELECT SUM(n) FROM (SELECT *, age AS AGE FROM visits) AS q",
         "SELECT SUM(x) FROM (SELECT age, cost FROM visits) AS q(x, X)",
         "WITH q(x, X) AS (SELECT age, cost FROM visits) SELECT SUM(x) FROM q",
         "WITH q AS (SELECT * FROM visits), Q AS (SELECT * FROM counties) SELECT COUNT(*) FROM q",

@@ -163,11 +163,11 @@ def test_answers_are_those_of_duckdb(sql: str, session: dp.Session, plain: duckd
 REFUSED = {
     "SELECT COUNT(*) FROM visits AS a JOIN visits AS b ON a.age = b.age": "must be on the privacy unit",
     "SELECT COUNT(*) FROM visits CROSS JOIN people": "must be on the privacy unit",
-    "SELECT COUNT(*) FROM counties LEFT JOIN visits USING (county)": "must stand left",
-    "SELECT COUNT(*) FROM visits FULL JOIN people ON patient = id": "FULL JOIN",
-    "SELECT COUNT(*) FROM visits WHERE age IN (SELECT height FROM people)": "by their privacy unit only",
-    "SELECT COUNT(*) FROM (SELECT DISTINCT county FROM visits)": "merge rows of different units",
-    "SELECT COUNT(*) FROM (SELECT patient, age FROM visits UNION SELECT id, height FROM people)": "merge rows",
+    "SELECT COUNT(*) FROM counties LEFT JOIN visits USING (county)": "without a partner",
+    "SELECT COUNT(*) FROM visits FULL JOIN people ON age = height": "must be on the privacy unit",
+    "SELECT COUNT(*) FROM visits WHERE age IN (SELECT height FROM people)": "must compare the privacy units",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT ON (county) age FROM visits)": "DISTINCT ON",
+    "SELECT COUNT(*) FROM (SELECT age FROM visits UNION SELECT height FROM people)": "merge rows",
     "SELECT COUNT(*) FROM (SELECT age FROM visits UNION ALL SELECT pop FROM counties)": "belong to no unit",
     "SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY county ORDER BY day) AS r FROM visits)": "mix units",
     "SELECT COUNT(*) FROM (SELECT row_number() OVER (PARTITION BY patient ORDER BY day) AS r, "

@@ -107,11 +107,15 @@ def question(sql: str | None, file: Path | None) -> str:
     return sys.stdin.read() if sql == "-" else sql
 
 
-def is_free(text: str) -> bool:
-    """Whether a question only looks around: DESCRIBE, SHOW TABLES, SUMMARIZE, information_schema."""
+def price_in(text: str) -> str | None:
+    """The epsilon of a question that names it in its text, or needs none, as DESCRIBE, SHOW TABLES and EXPLAIN."""
     from discreet.sql.syntax.parse import looks_around
+    from discreet.sql.syntax.priced import looked_at, priced
 
-    return looks_around(text)
+    found = priced(text)
+    if found is not None and "epsilon" in found.options:
+        return found.options["epsilon"]
+    return "1" if looked_at(text) is not None or looks_around(text) else None  # which is not spent
 
 
 def read_bounds(text: str) -> tuple[str, tuple[str, str]]:

@@ -17,6 +17,7 @@ from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of, wh
 from discreet.session.progress_line import shown_progress
 from discreet.session.queries import see_cost
 from discreet.session.question import ONE, Question
+from discreet.session.text_only import answer_about, read_price
 
 if TYPE_CHECKING:
     from discreet.sensitivity import SampledSensitivity
@@ -35,6 +36,8 @@ class Session(OpenSession):
     """
 
     @asked
+    @answer_about
+    @read_price
     def sql(
         self,
         query: str,
@@ -55,8 +58,9 @@ class Session(OpenSession):
         as its version tells, is answered from the ledger again, for nothing, once it was settled.
 
         Args:
-            query: one SELECT in DuckDB's dialect over the tables of the policy. DESCRIBE, SHOW TABLES, SUMMARIZE and
-                information_schema are answered from the policy alone, for nothing.
+            query: one SELECT in DuckDB's dialect over the tables of the policy. DESCRIBE, SHOW TABLES, SUMMARIZE,
+                EXPLAIN and information_schema are answered from the policy alone, for nothing. A text may carry its
+                price: SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1, …) ….
             epsilon: the privacy loss of the whole question, a positive rational; 0.1 means 1/10. What reads nothing
                 private needs none.
             confidence: of the intervals, strictly between 0 and 1.
@@ -109,6 +113,7 @@ class Session(OpenSession):
             return self._queries.answer(question, plan, say)
 
     @asked
+    @read_price
     def write(
         self,
         query: str,
@@ -247,6 +252,7 @@ class Session(OpenSession):
         return gate.release(plan, self._ledger, self._account)
 
     @asked
+    @read_price
     def preview(
         self,
         query: str,
@@ -292,6 +298,7 @@ class Session(OpenSession):
         return preview(self._queries, question, within, group_rows, self.budget)
 
     @asked
+    @read_price
     def explain(
         self,
         query: str,

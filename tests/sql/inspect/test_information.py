@@ -132,9 +132,9 @@ def test_what_can_be_said_of_each_column_can_be_asked(session: Session) -> None:
     [
         ("DESCRIBE vists", "Did you mean visits?"),
         ("SUMMARIZE nothing", "The tables are visits, counties."),
-        ("DESCRIBE SELECT * FROM visits", "explain"),
+        ("DESCRIBE SELECT * FROM visits", "Aggregate"),
         ("SELECT * FROM information_schema.schemata", "Write information_schema.tables"),
-        ("SELECT * FROM main.visits", "Write visits."),
+        ("SELECT * FROM sales.visits", "Write visits."),
     ],
 )
 def test_refusals(session: Session, question: str, fix: str) -> None:

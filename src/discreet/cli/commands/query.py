@@ -121,8 +121,8 @@ def command(
           "SELECT county, AVG(age) AS age FROM visits GROUP BY county" --epsilon 0.1
     """  # noqa: D301
     text = asked.text()
-    if epsilon is None and opt.is_free(text):
-        epsilon = "1"  # which is not spent
+    if epsilon is None:
+        epsilon = opt.price_in(text)
     if epsilon is None:
         raise opt.Usage("name the cost with --epsilon; `discreet preview` helps to choose it")
     sink.see()

@@ -1,21 +1,23 @@
 """Private rows traced back to stored columns: what each column is computed from, and what holds of every row.
 
 A relation is read as one or more branches, of which each row comes from one: a UNION has a branch for each side, an
-outer join one for rows with a partner and one for rows without. In a branch every visible column is an expression over
-leaves (stored columns, columns of public tables, results per unit), and every filter passed on the way is a condition
-over them. Nothing here touches data.
+outer join one for rows with a partner, one for rows without, and one for public rows without a partner. In a branch
+every visible column is an expression over leaves (stored columns, columns of public tables, results per unit), and
+every filter passed on the way is a condition over them. Nothing here touches data.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count, product
 
 from discreet.engines.schema import Type
 from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.keys import public_values
 from discreet.sql.algebra.relation import PublicTable, Relation
-from discreet.sql.expressions.expression import Call, Column, Expression, Literal
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves
 
 MOST_BRANCHES = 16
 """With more branches than this a relation is not traced."""
@@ -57,6 +59,8 @@ class Branch:
         lonely: public tables in which a row found no partner, each with the condition that a partner meets.
         prefix: before the names of columns that are leaves themselves.
         public: by the name of each column of a public table, the prefix that makes it a leaf.
+        unmatched: whether these are public rows without a private partner, which are of nobody.
+        judged: whether a condition on these looks at private columns, all of which are NULL there.
     """
 
     columns: Mapping[str, Expression]
@@ -65,6 +69,8 @@ class Branch:
     lonely: tuple[tuple[Joined, Expression | None], ...] = ()
     prefix: str = ""
     public: Mapping[str, str] = field(default_factory=dict)
+    unmatched: bool = False
+    judged: bool = False
 
     def __post_init__(self) -> None:
         if not all(map(_small, (*self.columns.values(), *self.conditions))):
@@ -78,6 +84,8 @@ class Branch:
                 return Literal(None, expression.type)
             if known is not None:
                 return known
+            if self.unmatched and expression.name not in self.public:
+                return Literal(None, expression.type)
             prefix = self.public.get(expression.name, f"{self.prefix}?")
             return Column(f"{prefix}{expression.name}", expression.type, expression.span.null())
         if isinstance(expression, Call):
@@ -119,13 +127,23 @@ def _traced(relation: Relation, numbers: Iterator[int]) -> Iterator[Branch]:
     elif isinstance(relation, rel.Select):
         for one in _branches(relation.source, numbers):
             conditions = one.conditions + one.all_over_leaves(relation.where)
+            if one.unmatched and relation.where is not None:
+                judged = any(_holds_null(one.over_leaves(leaf)) for leaf in leaves(relation.where))
+                one = dataclasses.replace(one, judged=one.judged or judged)
             if relation.items is None:
                 yield _with(one, conditions=conditions)
             else:
                 columns = {name: one.over_leaves(item) for name, item in relation.items}
-                yield Branch(columns, conditions, one.joined, one.lonely, f"{next(numbers)}:")
+                number = f"{next(numbers)}:"
+                yield Branch(
+                    columns, conditions, one.joined, one.lonely, number, {}, one.unmatched, one.judged
+                )
     elif isinstance(relation, rel.Join):
-        sides = _branches(relation.left, numbers), _branches(relation.right, numbers)
+        # Units are equal on both sides, and what is of nobody is equal to none.
+        sides = tuple(
+            [one for one in _branches(side, numbers) if not one.unmatched]
+            for side in (relation.left, relation.right)
+        )
         for left, right in product(*sides):
             both = _with(
                 left,
@@ -145,10 +163,24 @@ def _traced(relation: Relation, numbers: Iterator[int]) -> Iterator[Branch]:
         yield from _branches(relation.left, numbers)
     elif isinstance(relation, rel.PerUnit):
         for one in _branches(relation.source, numbers):
+            if one.unmatched:
+                continue
+            prefix = f"{next(numbers)}:"
             columns = {name: one.over_leaves(item) for name, item in relation.keys}
-            yield Branch(columns, one.conditions, one.joined, one.lonely, f"{next(numbers)}:")
+            for name, aggregate in relation.aggregates:
+                if aggregate.chosen and aggregate.argument is not None:
+                    columns[name] = one_of(f"{prefix}{name}", one.over_leaves(aggregate.argument))
+            yield Branch(columns, one.conditions, one.joined, one.lonely, prefix)
     else:
         yield from _branches(relation.source, numbers)
+
+
+def one_of(name: str, argument: Expression) -> Column:
+    """A leaf that is one of the values of an expression, or NULL: which, depends on the rows of a unit."""
+    span = argument.span.null()
+    if argument.type in (Type.TEXT, Type.TIMESTAMP) and span.domain is None:
+        span = dataclasses.replace(span, domain=public_values(argument))
+    return Column(name, argument.type, span)
 
 
 def _public(relation: rel.PublicJoin, numbers: Iterator[int]) -> Iterator[Branch]:
@@ -162,6 +194,9 @@ def _public(relation: rel.PublicJoin, numbers: Iterator[int]) -> Iterator[Branch
             alone = (*left.lonely, (table, on[0] if on else None))
             nothing = dict.fromkeys(names, NOTHING)
             yield _with(left, columns={**left.columns, **nothing}, lonely=alone)
+    if relation.keeps:
+        table = Joined(relation.table, f"{next(numbers)}:")
+        yield Branch({}, joined=(table,), public=dict.fromkeys(names, table.prefix), unmatched=True)
 
 
 def _small(expression: Expression) -> bool:
@@ -174,6 +209,12 @@ def _small(expression: Expression) -> bool:
         if isinstance(one, Call):
             found += one.args
     return not found
+
+
+def _holds_null(expression: Expression) -> bool:
+    if isinstance(expression, Call):
+        return any(map(_holds_null, expression.args))
+    return isinstance(expression, Literal) and expression.value is None
 
 
 def _nothing(sides: list[Branch]) -> dict[str, Expression]:
@@ -196,4 +237,6 @@ def _with(
         branch.lonely if lonely is None else lonely,
         branch.prefix,
         branch.public if public is None else public,
+        branch.unmatched,
+        branch.judged,
     )

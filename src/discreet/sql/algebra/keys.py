@@ -42,7 +42,8 @@ class Key:
 
     Attributes:
         expression: over the rows.
-        values: every value that is answered, in order; a row with another value is dropped. Keys that are not
+        values: every value that is answered, in order, None where NULL is a group; a row with another value is
+            dropped. Keys that are not
             public have none until they are found, and then those of the found groups, one for each group: the
             unknown keys of a release run side by side, while public ones are combined with everything.
         public: whether the values are known from the policy and the text.
@@ -51,7 +52,7 @@ class Key:
     """
 
     expression: Expression
-    values: tuple[Value, ...]
+    values: tuple[Value | None, ...]
     public: bool = True
     block: int | None = None
 
@@ -71,6 +72,8 @@ class Key:
     def range(self) -> tuple[int, int] | None:
         """First value and count when the values are consecutive integers."""
         if self.expression.type is not Type.INTEGER or not self.public or self.block is not None:
+            return None
+        if None in self.values:
             return None
         first = int(self.values[0])  # type: ignore[arg-type]
         consecutive = all(value == first + at for at, value in enumerate(self.values))
@@ -184,9 +187,28 @@ def _consecutive(expression: Expression, most: int) -> tuple[Value, ...] | None:
     return tuple(range(math.ceil(span.lo), math.floor(span.hi) + 1))
 
 
+def takes_null(expression: Expression) -> bool:
+    """Whether an expression that can be NULL by its bounds is so for any public values; True where nobody can tell."""
+    parts = _parts(expression)
+    if not parts or list(parts) == [expression]:
+        return True
+    domains = [(*values, None) if part.span.nullable else values for part, values in parts.items()]
+    if math.prod(len(d) for d in domains) > MAX_EVALUATED:
+        return True
+    return None in _evaluated(expression, list(parts), domains)
+
+
 def _evaluate(
     expression: Expression, parts: list[Expression], domains: list[tuple[Value | None, ...]]
 ) -> tuple[Value, ...]:
+    """The values of an expression over the product of public domains, but for NULL."""
+    known = [value for value in _evaluated(expression, parts, domains) if value is not None]
+    return distinct(sorted(known), expression.type)  # listed keys keep their order, computed ones are sorted
+
+
+def _evaluated(
+    expression: Expression, parts: list[Expression], domains: list[tuple[Value | None, ...]]
+) -> list[Value | None]:
     """Evaluate an expression over the product of public domains, in a sandbox that sees no data."""
     import pyarrow as pa
 
@@ -205,8 +227,8 @@ def _evaluate(
     )
     sql = f"SELECT DISTINCT {spell(replace(expression, stand_ins), 'duckdb')} AS v FROM p"
     with Sandbox({"p": table}) as sandbox:
-        values = sandbox.run(sql).column("v").drop_null().to_pylist()
-    return distinct(sorted(values), expression.type)  # listed keys keep their order, computed ones are sorted
+        values: list[Value | None] = sandbox.run(sql).column("v").to_pylist()
+    return values
 
 
 def axes(keys: tuple[Key, ...]) -> list[tuple[int, ...]]:

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from discreet.sql.algebra.branches import NotTracedError, branches
 from discreet.sql.algebra.keys import public_values
+from discreet.sql.algebra.null_groups import has_null_group
 from discreet.sql.algebra.relation import Relation
 from discreet.sql.algebra.trial import Block, Group, Trial
 from discreet.sql.expressions.expression import Expression
@@ -24,7 +25,7 @@ from discreet.sql.expressions.span import Value
 
 MOST_JOINT = 100_000
 """The most combinations of keys that are listed one by one; with more, each key is pruned by itself."""
-Values: TypeAlias = tuple[Value, ...]
+Values: TypeAlias = tuple[Value | None, ...]
 
 
 @dataclass(frozen=True)
@@ -51,22 +52,28 @@ def public_groups(relation: Relation, keys: Sequence[Expression]) -> list[Public
         One entry for each key that is public, or one for several where not every combination of their values can have
         rows. Every combination of the entries is a group.
     """
-    listed = [public_values(key) for key in keys]
-    plain = [
-        PublicKeys((at,), tuple((v,) for v in values))
-        for at, values in enumerate(listed)
-        if values is not None
-    ]
+    listed = [_with_null(key, public_values(key)) for key in keys]
     try:
         trials = [Trial(one, keys) for one in branches(relation)]
     except NotTracedError:
-        return plain
-    if not any(one.decides for one in trials):
-        return plain
+        return _apart_each(listed)
     known = [at for at in range(len(keys)) if all(one.values(at) is not None for one in trials)]
     found = _united(trials, known) if len(trials) > 1 else trials[0].groups(known)
     order = [_places(listed[at], [one.values(at) or () for one in trials]) for at in range(len(keys))]
     return [_sorted(one, order) for block in found for one in _apart(*block)]
+
+
+def _with_null(key: Expression, values: Values | None) -> Values | None:
+    return values if values is None or not has_null_group(key) else (*values, None)
+
+
+def _apart_each(listed: list[Values | None]) -> list[PublicKeys]:
+    """Keys that are combined with each other."""
+    return [
+        PublicKeys((at,), tuple((v,) for v in values))
+        for at, values in enumerate(listed)
+        if values is not None
+    ]
 
 
 def _united(trials: list[Trial], known: list[int]) -> list[Block]:
@@ -77,7 +84,7 @@ def _united(trials: list[Trial], known: list[int]) -> list[Block]:
         joint: set[Group] = set()
         for blocks in each:
             for parts in product(*(groups for _, groups in blocks)):
-                by_key: dict[int, Value] = {}
+                by_key: dict[int, Value | None] = {}
                 for (ats, _), part in zip(blocks, parts, strict=True):
                     by_key.update(zip(ats, part, strict=True))
                 joint.add(tuple(by_key[at] for at in known))
@@ -102,16 +109,20 @@ def _alone(at: int, groups: set[Group]) -> Block:
     return (at,), groups
 
 
-def _places(listed: Values | None, found: list[Values]) -> dict[Value, int]:
-    """The place of each value of a key: listed ones keep their order, others are sorted."""
+def _places(listed: Values | None, found: list[Values]) -> dict[Value | None, int]:
+    """The place of each value of a key: listed ones keep their order, others are sorted, and NULL comes last."""
     values = [value for one in found for value in one]
-    if listed is None:
-        first = found[0] if len(found) == 1 else sorted(set(values))
-        return {value: at for at, value in enumerate(first)}
-    return {value: at for at, value in enumerate(dict.fromkeys((*listed, *values)))}
+    if listed is not None:
+        ordered = [*listed, *values]
+    elif len(found) == 1:
+        ordered = values
+    else:
+        ordered = [*sorted({value for value in values if value is not None}), *values]
+    known = dict.fromkeys(value for value in ordered if value is not None)
+    return {value: at for at, value in enumerate((*known, *([None] if None in values else [])))}
 
 
-def _sorted(block: Block, order: list[dict[Value, int]]) -> PublicKeys:
+def _sorted(block: Block, order: list[dict[Value | None, int]]) -> PublicKeys:
     ats, groups = block
 
     def place(group: Group) -> list[int]:

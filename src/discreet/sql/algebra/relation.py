@@ -94,6 +94,8 @@ class PublicJoin:
         outer: whether this is a LEFT JOIN.
         partners: how many rows of the table a private row can find at most.
         loose: whether a unit may have more rows behind it than are kept, though its private rows keep to their cap.
+        keeps: whether public rows without a partner are kept, as in a RIGHT JOIN. They are of nobody: no engine sees
+            them, and all that they do is to be groups.
     """
 
     left: Relation
@@ -102,6 +104,7 @@ class PublicJoin:
     outer: bool
     partners: int = 1
     loose: bool = False
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +139,13 @@ class UnitAggregate:
         spelling: SQL by dialect, with {0} for the argument.
         argument: over the rows; None for COUNT(*).
         follows: the least and the greatest value that max_rows rows give, where that is known. Not enforced.
+        chosen: whether it is one of the values of its argument.
     """
 
     spelling: Mapping[str, str]
     argument: Expression | None
     follows: tuple[Fraction, Fraction] | None = None
+    chosen: bool = False
 
     def __hash__(self) -> int:
         """Hash by what is computed."""

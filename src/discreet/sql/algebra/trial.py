@@ -22,6 +22,7 @@ from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, Joined
 from discreet.sql.algebra.keys import MAX_EVALUATED, arrow_type, column_values, public_values
 from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed, rebuilt
+from discreet.sql.algebra.null_groups import has_null_group
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves, spell
 from discreet.sql.expressions.span import MICROSECOND, Value, number
 from discreet.sql.functions import call
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 BESIDE = (-1, 0, 1)
 """Where a moment is sampled beside a literal, in microseconds."""
-Group: TypeAlias = tuple[Value, ...]
+Group: TypeAlias = tuple[Value | None, ...]
 Block: TypeAlias = tuple[tuple[int, ...], set[Group]]
 Sources: TypeAlias = frozenset[str]
 
@@ -71,16 +72,17 @@ class Trial:
 
     @cached_property
     def _values(self) -> list[Group | None]:
-        return [public_values(key) if self._read(key) is None else self._alone(key) for key in self._keys]
+        return [self._alone(key) for key in self._keys]
 
     def _alone(self, key: Expression) -> Group | None:
         values = public_values(key)
-        if values is not None:
-            return values
-        sources = self._read(key) or frozenset()
-        if self._size(sources) > MAX_EVALUATED:
-            return None
-        return tuple(sorted(group[0] for group in self._run([key], sources, [])))
+        if values is None and self._read(key) is not None:
+            sources = self._read(key) or frozenset()
+            if self._size(sources) > MAX_EVALUATED:
+                return None
+            tried = [group[0] for group in self._run([key], sources, [])]
+            values = tuple(sorted(value for value in tried if value is not None))
+        return values if values is None or not has_null_group(key) else (*values, None)
 
     def groups(self, known: Sequence[int]) -> list[Block]:
         """The combinations of values of some keys that can have rows, in blocks that are independent of each other."""
@@ -276,11 +278,11 @@ class Trial:
                     + ")"
                 )
         listed = [f"{spell(key, 'duckdb')} AS {key_name(at)}" for at, key in enumerate(keys)]
-        where += [f"{spell(key, 'duckdb')} IS NOT NULL" for key in keys]
+        where += [f"{spell(key, 'duckdb')} IS NOT NULL" for key in keys if not has_null_group(key)]
         read_from = ", ".join(name for name in tables if name.startswith("source_")) or "(SELECT 1) AS one"
         with Sandbox(tables) as sandbox:
             answer = sandbox.run(
-                f"SELECT DISTINCT {', '.join(listed)} FROM {read_from} WHERE {' AND '.join(where)}"
+                f"SELECT DISTINCT {', '.join(listed)} FROM {read_from} WHERE {' AND '.join(where) or 'TRUE'}"
             )
         return set(zip(*(column.to_pylist() for column in answer.itercolumns()), strict=True))
 

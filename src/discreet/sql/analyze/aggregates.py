@@ -10,6 +10,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.distinct_values import as_one_text
 from discreet.sql.analyze.quantile_syntax import quantile_asked
 from discreet.sql.expressions.expression import Column, Expression, Literal, constant
 from discreet.sql.functions import aggregates as table
@@ -54,6 +55,10 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
         condition = binder.condition(node.expression.this)
         node = node.this
     if isinstance(node.this, exp.Distinct):
+        if isinstance(node, exp.Sum) and len(node.this.expressions) == 1:
+            (inner,) = node.this.expressions
+            argument = _number(inner, node, binder, within)
+            return Request("distinct_sum", filtered(argument, condition), sql)
         return _distinct(node, binder, units, condition, sql)
     _counted_arguments(node, binder)
     what = quantile_asked(node, binder)
@@ -123,7 +128,8 @@ def _distinct(
     if not isinstance(node, exp.Count) or len(node.this.expressions) != 1:
         raise binder.refuse(node, f"This form of {node.key.upper()}(DISTINCT …) is not supported.",
                             "Leave DISTINCT out, or count one expression, such as concat(a, ' ', b).")  # fmt: skip
-    argument = binder.bind(node.this.expressions[0])
+    (inner,) = node.this.expressions
+    argument = as_one_text(inner, binder) if isinstance(inner, exp.Tuple) else binder.bind(inner)
     if isinstance(argument, Column) and argument.name in units:
         some = None if condition is None else filtered(Literal(1, Type.INTEGER), condition)
         return Request("units", some, sql)

@@ -13,7 +13,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
-from discreet.sql.analyze.comparisons import COMPARISONS, of_two_types
+from discreet.sql.analyze.comparisons import COMPARISONS, by_type, of_two_types
 from discreet.sql.analyze.opaque_columns import about_opaque
 from discreet.sql.analyze.text_moments import text_moment
 from discreet.sql.expressions.expression import Column, Expression, Literal, is_null_literal, weight
@@ -125,7 +125,10 @@ class Binder:
 
     def call(self, node: exp.Expr, name: str, args: list[exp.Expr]) -> Expression:
         """Apply a function of the table to unbound arguments."""
-        return self.apply(node, name, self.aligned([self.bind(arg) for arg in args], args), args)
+        bound = [self.bind(arg) for arg in args]
+        if name in COMPARISONS or name == "distinct":
+            bound = by_type(bound)
+        return self.apply(node, name, self.aligned(bound, args), args)
 
     def apply(self, node: exp.Expr, name: str, args: list[Expression], nodes: list[exp.Expr]) -> Expression:
         """Apply a function of the table to arguments that were bound, each once: twice would double at every level.

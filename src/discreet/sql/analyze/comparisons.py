@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
 from sqlglot import exp
 
 from discreet.engines.schema import Type
@@ -10,6 +14,41 @@ from discreet.sql.functions.names import TYPE_WORDS
 
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 _NUMBERS = (Type.INTEGER, Type.FLOAT)
+_PLAIN = re.compile(r"[+-]?(\d{1,18}(\.\d{0,15})?|\.\d{1,15})", re.ASCII)
+"""A number whose value nobody can read in two ways."""
+_TRUTHS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
+    **dict.fromkeys(("false", "f", "no", "n", "0"), False),
+}
+"""What DuckDB reads as TRUE and FALSE."""
+
+
+def by_type(bound: Sequence[Expression]) -> list[Expression]:
+    """Read literals by the type of the column that they are compared with: '8' beside a number, 1 beside a boolean.
+
+    Only what the literal says for certain is read, so that nothing is guessed; the others stay as they are.
+    """
+    kinds = {one.type for one in bound if not isinstance(one, Literal)}
+    if len(kinds) != 1:
+        return list(bound)
+    (kind,) = kinds
+    return [_meant(one, kind) if isinstance(one, Literal) else one for one in bound]
+
+
+def _meant(one: Literal, kind: Type) -> Literal:
+    value = one.value
+    if kind in _NUMBERS and isinstance(value, str) and _PLAIN.fullmatch(value.strip(" ")):
+        number = Decimal(value.strip(" "))
+        if kind is Type.INTEGER and number != number.to_integral_value():
+            return one  # the engine would round it
+        return (
+            Literal(int(number), Type.INTEGER) if kind is Type.INTEGER else Literal(float(number), Type.FLOAT)
+        )
+    if kind is Type.BOOLEAN and isinstance(value, str) and value.lower() in _TRUTHS:
+        return Literal(_TRUTHS[value.lower()], Type.BOOLEAN)
+    if kind is Type.BOOLEAN and one.type is Type.INTEGER and value in (0, 1):
+        return Literal(bool(value), Type.BOOLEAN)
+    return one
 
 
 def of_two_types(name: str, bound: list[Expression], nodes: list[exp.Expr]) -> tuple[str, str]:

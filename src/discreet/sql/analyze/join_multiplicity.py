@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 from discreet.sql.algebra.narrowing import conjuncts
-from discreet.sql.analyze.from_clause import Frame, inner
+from discreet.sql.analyze.from_clause import Frame
 
 MOST_ROWS = 2**40
 """A join raises the cap to no more rows of a unit than this: noise for them could not be drawn at most epsilons."""
@@ -48,7 +48,6 @@ def _read_of(
 
 def partners_of(
     data: pa.Table,
-    name: str,
     conditions: list[Expression],
     both: Frame,
     right: Mapping[str, Column],
@@ -65,7 +64,7 @@ def partners_of(
         for one in conjuncts([whole])
         if _reads(one, internal)
     )
-    return _most_partners(data, compared, name), exact
+    return _most_partners(data, compared), exact
 
 
 def pairs_of(
@@ -124,5 +123,5 @@ def _compared_columns(conditions: list[Expression], right: set[str]) -> list[str
     return out
 
 
-def _most_partners(data: pa.Table, compared: list[str], name: str) -> int:
-    return most_alike(data, [f for f in data.column_names if inner(name, f.lower()) in compared])
+def _most_partners(data: pa.Table, compared: list[str]) -> int:
+    return most_alike(data, [name for name in data.column_names if name in compared])

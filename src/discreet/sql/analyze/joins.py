@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -37,8 +37,10 @@ class Clause:
         node: the join.
         on: its conditions, still unread.
         using: the names of USING.
-        outer: whether it is a LEFT JOIN.
+        outer: whether rows on its left without a partner are kept.
         kind: `SEMI`, `ANTI` or empty.
+        keeps: whether rows on its right without a partner are kept.
+        natural: whether it is on all columns that both sides have.
         comma: whether it says nothing, so that WHERE says it, and it may as well stand later.
     """
 
@@ -47,6 +49,8 @@ class Clause:
     using: tuple[str, ...]
     outer: bool
     kind: str
+    keeps: bool = False
+    natural: bool = False
     comma: bool = False
 
 
@@ -57,13 +61,14 @@ def read_join(text: str, node: exp.Join) -> Clause:
         QueryRefused: it is of a kind that could produce rows without a unit.
     """
     side, kind, method = (str(node.args.get(k) or "").upper() for k in ("side", "kind", "method"))
-    if method or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI") or side not in ("", "LEFT"):
+    if method not in ("", "NATURAL") or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
         raise refuse(node.this, text, f"A {method or side or kind} JOIN with private rows is not supported.",
                      "Use JOIN, LEFT JOIN, SEMI JOIN or ANTI JOIN.")  # fmt: skip
     using = tuple(u.name.lower() for u in node.args.get("using") or [])
-    on = tuple(conjunct_nodes(node.args.get("on")))
-    return Clause(node, on, using, side == "LEFT" and kind in ("", "OUTER"), kind if kind in ("SEMI", "ANTI") else "",
-                  not (on or using or side or kind))  # fmt: skip
+    on, plain = tuple(conjunct_nodes(node.args.get("on"))), kind in ("", "OUTER")
+    return Clause(node, on, using, side in ("LEFT", "FULL") and plain, kind if kind in ("SEMI", "ANTI") else "",
+                  side in ("RIGHT", "FULL") and plain, method == "NATURAL",
+                  not (on or using or side or kind or method))  # fmt: skip
 
 
 def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
@@ -76,7 +81,14 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
         clause: the join.
         elsewhere: conditions of WHERE, in which the equality of the units may stand; it is taken out of them.
     """
-    right = prefixed(left.text, name, rows)
+    return join_frames(left, prefixed(left.text, name, rows), clause, elsewhere)
+
+
+def join_frames(left: Frame, right: Frame, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
+    """Join two frames of private rows, whose internal names differ, on the privacy unit."""
+    rows = right.rows
+    if clause.natural:
+        clause = replace(clause, using=tuple(c for c in left.rows.columns if c in rows.columns))
     if not (left.rows.per_unit and rows.per_unit):
         raise refuse(clause.node.this, left.text,
                      "Rows that are one unit each cannot be joined with private "
@@ -84,7 +96,7 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
                      "Declare the column that names the unit in the policy.")  # fmt: skip
     see_same_units(clause.node.this, left.text, left.rows, rows)
     both = _side_by_side(left, right, clause.using)
-    rest = _beside_the_unit(left, right, both, name, clause, elsewhere)
+    rest = _beside_the_unit(left, right, both, clause, elsewhere)
     on = all_of(rest)
     if clause.kind:
         relation: rel.Relation = rel.Matching(
@@ -94,11 +106,11 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
     cap, fixed, partners = pairs_of(left, right, both, rest, clause.outer, elsewhere)
     relation = rel.Join(left.rows.relation, right.rows.relation, on, clause.outer, partners, partners > 1)
     held = left.held if clause.outer else left.held | right.held
-    return _joined(both, relation, cap, fixed, held, nullable=name if clause.outer else None)
+    return _joined(both, relation, cap, fixed, held, nullable=set(right.tables) if clause.outer else set())
 
 
 def _beside_the_unit(
-    left: Frame, right: Frame, both: Frame, name: str, clause: Clause, elsewhere: list[exp.Expr]
+    left: Frame, right: Frame, both: Frame, clause: Clause, elsewhere: list[exp.Expr]
 ) -> list[Expression]:
     """The conditions of a join beside the equality of the units, which must be among them or in WHERE."""
     binder = both.binder()
@@ -124,12 +136,13 @@ def _beside_the_unit(
             rest += _of_the_path(path, both, elsewhere)
         equal = path.joined(rest)
     if not equal:
-        unit = next(iter(left.rows.units), "unit")
+        unit, theirs = next(iter(left.rows.units), "unit"), next(iter(right.rows.units), "unit")
+        name = next(iter(right.tables))
         raise refuse(clause.node.this, left.text,
                      "A join of private tables must be on the privacy unit, or a "
                      "row would belong to two units.",
                      path.advice(left.tables, name) or _between(name, right.rows)
-                     or f"Add ON {next(iter(left.tables))}.{unit} = {name}.{unit}.")  # fmt: skip
+                     or f"Add ON {next(iter(left.tables))}.{unit} = {name}.{theirs}.")  # fmt: skip
     return rest
 
 
@@ -186,51 +199,71 @@ def join_public(
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
                      "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
-    same = twins(data.column_names)
-    if same:
-        raise refuse(clause.node.this, left.text, f"{name} has two columns {same[0]} and {same[1]}, but case does not "
-                     "count in a query.", "Rename one of them with AS.")  # fmt: skip
-    data = spelled(data)
-    columns = {
-        field: public_column(inner(name, field.lower()), data.column(field)) for field in data.column_names
-    }
-    readable = {field.lower(): column for field, column in columns.items() if column is not None}
-    right_rows = Rows(
-        left.rows.relation, readable, tuple(f for f in columns if columns[f] is not None), True, 1
-    )
+    return join_public_tables(left, {name: data}, number_, clause, elsewhere)
+
+
+def join_public_tables(
+    left: Frame, data: Mapping[str, pa.Table], number_: int, clause: Clause, elsewhere: list[exp.Expr]
+) -> Frame:
+    """The same with several public tables whose rows stand side by side already."""
+    tables: dict[str, dict[str, Column]] = {}
+    named: dict[str, pa.ChunkedArray] = {}
+    for name, one in data.items():
+        same = twins(one.column_names)
+        if same:
+            raise refuse(clause.node.this, left.text, f"{name} has two columns {same[0]} and {same[1]}, but case does "
+                         "not count in a query.", "Rename one of them with AS.")  # fmt: skip
+        one = spelled(one)
+        tables[name] = {}
+        for field in one.column_names:
+            column = public_column(inner(name, field.lower()), one.column(field))
+            if column is not None:
+                tables[name][field.lower()] = column
+        # A column that no expression can read is not sent to the engine, which may not know its type.
+        for field in [f for f in one.column_names if f.lower() in tables[name]] or one.column_names:
+            named[inner(name, field.lower())] = one.column(field)
+    readable = {field: column for one in reversed(tables.values()) for field, column in one.items()}
+    if clause.natural:
+        clause = replace(clause, using=tuple(c for c in left.rows.columns if c in readable))
+    right_rows = Rows(left.rows.relation, readable, tuple(readable), True, 1)
     both = _side_by_side(
-        left, Frame(left.text, right_rows, {name: readable}, frozenset(), frozenset()), clause.using
+        left, Frame(left.text, right_rows, tables, frozenset(), frozenset()), clause.using, clause.keeps
     )
     binder = both.binder()
     conditions = [binder.condition(node) for node in clause.on]
     conditions += [_equal(clause.node, left, a, b) for a, b in _shared(left, readable, clause)]
-    if not clause.outer and not conditions:
+    if not clause.outer and not clause.keeps and not conditions:
         # FROM a, b WHERE a.x = b.y: the equality decides how many partners a row has
         conditions = [
             binder.condition(n) for n in elsewhere if isinstance(n, exp.EQ) and reads_new(n, both, readable)
         ]
-    partners, exact = partners_of(data, name, conditions, both, readable, () if clause.outer else elsewhere)
-    # What no expression can read is not sent to the engine, which may not know its type.
-    sent = data.select([field for field in columns if columns[field] is not None] or data.column_names)
-    named = sent.rename_columns([inner(name, field.lower()) for field in sent.column_names])
-    table = rel.PublicTable(f"__public_{number_}", named)
+    import pyarrow as pa
+
+    rows = pa.table(named)
+    columns = {column.name: column for one in tables.values() for column in one.values()}
+    partners, exact = partners_of(rows, conditions, both, columns, () if clause.outer else elsewhere)
+    table = rel.PublicTable(f"__public_{number_}", rows)
     much = left.rows.max_rows * partners > MOST_ROWS
     allowed = partners == 1 or not left.rows.per_unit or (exact and not much)
     relation = rel.PublicJoin(
-        left.rows.relation, table, all_of(conditions), clause.outer, partners, not allowed
+        left.rows.relation, table, all_of(conditions), clause.outer, partners, not allowed, clause.keeps
     )
     cap = left.rows.max_rows * partners if allowed else left.rows.max_rows
     return _joined(both, relation, cap, left.rows.fixed and allowed, left.held,
-                   nullable=name if clause.outer else None)  # fmt: skip
+                   nullable=set(data) if clause.outer else set())  # fmt: skip
 
 
-def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...]) -> Frame:
-    (name,) = right.tables
-    if name in left.tables:
-        raise QueryRefused(f"Two sources are named {name}.", "Give one of them another name with AS.")
+def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first: bool = False) -> Frame:
+    """Both frames beside each other; of the columns of USING those on the right are meant where these are kept."""
+    for name in right.tables:
+        if name in left.tables:
+            raise QueryRefused(f"Two sources are named {name}.", "Give one of them another name with AS.")
     tables = {**left.tables, **right.tables}
-    shared = (set(left.rows.columns) | left.ambiguous) & set(right.rows.columns)
+    shared = (set(left.rows.columns) | left.ambiguous) & (set(right.rows.columns) | right.ambiguous)
+    shared |= right.ambiguous
     columns = {**right.rows.columns, **left.rows.columns}
+    if right_first:
+        columns |= {name: right.rows.columns[name] for name in using if name in right.rows.columns}
     rows = Rows(
         left.rows.relation, columns, left.rows.names, left.rows.per_unit, left.rows.max_rows, left.rows.units
     )
@@ -238,22 +271,24 @@ def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...]) -> Frame:
 
 
 def _joined(
-    both: Frame, relation: rel.Relation, cap: int, fixed: bool, held: frozenset[str], nullable: str | None
+    both: Frame, relation: rel.Relation, cap: int, fixed: bool, held: frozenset[str], nullable: Set[str]
 ) -> Frame:
     tables = {
         name: {
-            key: Column(c.name, c.type, c.span.null()) if name == nullable else c
+            key: Column(c.name, c.type, c.span.null()) if name in nullable else c
             for key, c in columns.items()
         }
         for name, columns in both.tables.items()
     }
     names: list[str] = []
     columns: dict[str, Column] = {}
-    for table in tables.values():
-        for key, column in table.items():
-            if key not in columns:
-                columns[key] = column
-                names.append(key)
+    meant = {column.name for column in both.rows.columns.values()}
+    for first in (True, False):  # of columns of one name, the one that USING means
+        for table in tables.values():
+            for key, column in table.items():
+                if key not in columns and (not first or column.name in meant):
+                    columns[key] = column
+                    names.append(key)
     units = frozenset(key for key, column in columns.items() if column.name in held)
     rows = Rows(relation, columns, tuple(names), both.rows.per_unit, cap, units, fixed)
     return Frame(both.text, rows, tables, both.ambiguous, held)

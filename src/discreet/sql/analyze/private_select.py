@@ -8,12 +8,15 @@ from sqlglot import exp
 
 from discreet import far
 from discreet.engines.schema import Type
+from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.key_paths import groups_by_key
+from discreet.sql.algebra.key_paths import groups_by_key, links
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.cohorts import distinct
+from discreet.sql.analyze.correlated import BEYOND, Inside, looked_up
 from discreet.sql.analyze.from_clause import Frame, all_of
-from discreet.sql.analyze.matching import exists_by_key, in_by_key
+from discreet.sql.analyze.matching import in_by_key
 from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
@@ -21,8 +24,9 @@ from discreet.sql.analyze.splitting import Env, Public, Scope, Splitting
 from discreet.sql.analyze.unit_scope import UnitScope
 from discreet.sql.analyze.unit_windows import windowed
 from discreet.sql.expressions.expression import Column, Expression
-from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, has_window, unaliased, with_queries
+from discreet.sql.syntax.nodes import has_aggregate, has_window, unaliased, with_queries
 from discreet.sql.syntax.parse import output_name
+from discreet.sql.syntax.select_lists import as_groups, constant
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,6 +71,8 @@ class PrivateSelect:
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, exp.Expr):
                     self._with_public_values(child)
+        if self.node.args.get("group") is None and not any(map(has_aggregate, self.node.expressions)):
+            self._as_groups()
         clauses = [*self.node.expressions, *(self.node.args.get(k) for k in ("having", "order", "qualify"))]
         group, having = self.node.args.get("group"), self.node.args.get("having")
         if (
@@ -75,10 +81,17 @@ class PrivateSelect:
             or any(c is not None and has_aggregate(c) for c in clauses)
         ):
             nodes = self._group_nodes()
+            nodes = [node for node in nodes if not constant(node)]
             if any(self._is_unit(n) for n in nodes) or self._by_key(nodes):
                 return UnitScope(self.refuse, self.node, self.frame, self.binder, nodes).rows()
             return Public(ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes).post())
         return self._rows()
+
+    def _as_groups(self) -> None:
+        """Read SELECT DISTINCT of anything but units as groups that have rows."""
+        grouped = as_groups(self.node)
+        if grouped is not None and not any(self._is_unit(unaliased(item)) for item in self.node.expressions):
+            self.node = grouped
 
     def _by_key(self, nodes: list[exp.Expr]) -> bool:
         """Whether rows of one group are of one unit, as it is grouped by a key on the path to the unit."""
@@ -112,50 +125,67 @@ class PrivateSelect:
             self.frame = self.frame.filtered(where)
 
     def _matches(self, node: exp.Expr) -> bool:
-        """Read `unit IN (SELECT …)` and EXISTS over private rows; whether it was one of these."""
+        """Read `unit IN (SELECT …)` and lookups in the rows of the same unit; whether it was one of these."""
         anti = isinstance(node, exp.Not)
         inner = node.this if anti else node
         while isinstance(inner, exp.Paren):
             inner = inner.this
-        if isinstance(inner, exp.In) and inner.args.get("query") is not None:
-            query = inner.args["query"]
-            scope = self.splitter.query(query.copy(), self.env)
+        if isinstance(inner, exp.In) and inner.args.get("query") is not None and self._is_unit(inner.this):
+            scope = self.splitter.query(inner.args["query"].copy(), self.env)
             if not isinstance(scope, Rows):
                 return False
-            key = self.binder.bind(inner.this) if isinstance(inner.this, exp.Column) else None
-            by_key = in_by_key(self.frame, key, scope)
-            if by_key is not None:
-                self._match(inner, *by_key, anti)
-                return True
-            if (
-                not self._is_unit(inner.this)
-                or len(scope.names) != 1
-                or scope.names[0].lower() not in scope.units
-            ):
+            if len(scope.names) != 1 or scope.names[0].lower() not in scope.units:
                 raise self.refuse(inner.this, "Private rows can be looked up by their privacy unit only.",
                                   f"Write {self._unit} IN (SELECT {self._unit} FROM …).")  # fmt: skip
             self._match(inner, scope, None, anti)
             return True
-        if isinstance(inner, exp.Exists):
-            return self._exists(inner, anti)
-        return False
+        return self._in_by_key(inner, anti) or self._looked_up(node)
 
-    def _exists(self, node: exp.Exists, anti: bool) -> bool:
-        query = node.this.unnest() if isinstance(node.this, exp.Subquery) else node.this
-        if not isinstance(query, exp.Select) or query.args.get("from_") is None:
-            raise self.refuse(node, "EXISTS takes a SELECT.", "Write EXISTS (SELECT 1 FROM … WHERE …).")
-        source = self.splitter.source(query.args["from_"].this, self.env)
-        if not isinstance(source, Rows) or query.args.get("joins") or query.args.get("group"):
-            raise self.refuse(node, "This form of EXISTS is not supported.",
-                              f"Write {self._unit} IN (SELECT {self._unit} FROM … WHERE …).")  # fmt: skip
-        name = query.args["from_"].this.alias_or_name.lower()
-        where = query.args.get("where")
-        conditions = conjunct_nodes(None if where is None else where.this)
-        found = exists_by_key(self.frame, source, name, conditions, self.refuse)
-        if found is None:
-            raise self.refuse(node, "EXISTS over private rows must compare the privacy units.",
-                              f"Add WHERE {name}.unit = {next(iter(self.frame.tables))}.unit.")  # fmt: skip
-        self._match(node, *found, anti)
+    def _in_by_key(self, node: exp.Expr, anti: bool) -> bool:
+        """Read `key IN (SELECT key …)`, of a key on the path to the unit."""
+        query = node.args.get("query") if isinstance(node, exp.In) else None
+        bound = (
+            self.binder.bind(node.this) if query is not None and isinstance(node.this, exp.Column) else None
+        )
+        keys = links(self.frame.rows.relation)
+        if (
+            query is None
+            or not isinstance(bound, Column)
+            or not any(bound.name in one.columns for one in keys)
+        ):
+            return False
+        before = list(self.splitter.drafts)
+        try:
+            scope = self.splitter.query(query.copy(), self.env)
+        except QueryRefused:
+            self.splitter.drafts[:] = before
+            return False  # it reads columns of the rows around it
+        found = in_by_key(self.frame, bound, scope) if isinstance(scope, Rows) else None
+        if found is not None:
+            self._match(node, *found, anti)
+        return found is not None
+
+    def _looked_up(self, node: exp.Expr) -> bool:
+        """Read EXISTS, IN, ANY and ALL over rows of the same unit."""
+        asked = looked_up(node)
+        if asked is None:
+            return False
+        holder = asked.query.args["from_"].this
+        source = self.splitter.source(holder.copy(), self.env)
+        if not isinstance(source, Rows):
+            if asked.outer:
+                return False
+            raise self.refuse(node, "EXISTS over a public table is not supported.",
+                              f"Write x IN (SELECT x FROM {holder.alias_or_name}), or join the table.")  # fmt: skip
+        other = next((part for part in BEYOND if asked.query.args.get(part)), None)
+        if other is not None and asked.outer:
+            return False
+        if other is not None:
+            raise self.refuse(node, f"{other.strip('_').upper()} is not supported in EXISTS over private rows.",
+                              f"Write {self._unit} IN (SELECT {self._unit} FROM …).")  # fmt: skip
+        inside = Inside(self.splitter.text, source, holder.alias_or_name.lower(), self.frame)
+        on = inside.conditions(asked, self.refuse)
+        self._match(node, inside.frame.rows, on, asked.anti)
         return True
 
     def _match(self, node: exp.Expr, scope: Rows, on: Expression | None, anti: bool) -> None:
@@ -252,9 +282,7 @@ class PrivateSelect:
         for name, column in plain.columns.items():
             if column.type is Type.OTHER:
                 raise self.refuse(self.node, *about_column(plain.relation, column, name))
-        keys = tuple((name, column) for name, column in plain.columns.items())
-        alone = set(plain.columns) <= plain.units
-        return rel.replaced(plain, rel.PerUnit(plain.relation, keys, ()), max_rows=1 if alone else None)
+        return distinct(plain)
 
     def _star(self, item: exp.Expr) -> list[tuple[str, Expression]]:
         star = item.this if isinstance(item, exp.Column) else item

@@ -13,10 +13,12 @@ from discreet.sql.analyze.aggregates import read_aggregate
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.implied_bounds import clamped
 from discreet.sql.analyze.splitting import Draft, Env, Splitting
+from discreet.sql.analyze.unmatched_rows import UnmatchedRows
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
+from discreet.sql.syntax.select_lists import with_aliases
 
 
 class ReleaseScope:
@@ -40,7 +42,18 @@ class ReleaseScope:
         place = node.args.get("group") or node
         self.draft = Draft(table_name(len(splitter.drafts) + 1), frame.rows, keys, place)
         splitter.drafts.append(self.draft)
+        self.unmatched = UnmatchedRows(frame.rows.relation, [key.expression for key in keys])
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
+
+    def _named(self, node: exp.Expr) -> exp.Expr:
+        return with_aliases(node, self.aliases, lambda column: self._as_key(column) is not None)
+
+    def _counted(self) -> str:
+        """A column that is never NULL in a private row, for advice."""
+        return next(
+            (f"{table}.{name}" for table, columns in self.frame.tables.items() for name, column in columns.items()
+             if column.name in self.frame.held), "x",
+        )  # fmt: skip
 
     def post(self) -> exp.Select:
         """The SELECT over the noisy table that takes the place of this one."""
@@ -55,10 +68,10 @@ class ReleaseScope:
         out.set("from_", exp.From(this=exp.to_table(self.draft.name)))
         having = self.node.args.get("having")
         if having is not None:
-            out.set("where", exp.Where(this=self.lift(having.this)))
+            out.set("where", exp.Where(this=self.lift(self._named(having.this))))
         qualify = self.node.args.get("qualify")
         if qualify is not None:
-            out.set("qualify", exp.Qualify(this=self.lift(qualify.this)))
+            out.set("qualify", exp.Qualify(this=self.lift(self._named(qualify.this))))
         order = self.node.args.get("order")
         if order is not None:
             out.set("order", exp.Order(expressions=[self._ordered(o) for o in order.expressions]))
@@ -122,7 +135,10 @@ class ReleaseScope:
     def lift(self, node: exp.Expr) -> exp.Expr:
         """Rewrite an expression of the release as one over its noisy table."""
         if is_aggregate(node):
-            return self.draft.column(read_aggregate(node, self.binder, self.frame.held, self.within))
+            request = read_aggregate(node, self.binder, self.frame.held, self.within)
+            return self.unmatched.answered(
+                request, self.draft.column(request), self._counted(), lambda *why: self.refuse(node, *why)
+            )
         if isinstance(node, exp.Query):
             scope = self.splitter.query(node.copy(), self.env)
             if isinstance(scope, Rows):

@@ -25,8 +25,10 @@ from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
+from discreet.sql.analyze.cohorts import cohort
 from discreet.sql.analyze.from_clause import Frame, prefixed, single
-from discreet.sql.analyze.joins import join_private, join_public, read_join
+from discreet.sql.analyze.joins import Clause, join_private, join_public, join_public_tables, read_join
+from discreet.sql.analyze.outer_joins import keeping, public_first
 from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.analyze.splitting import Draft, Env, Public, Scope
@@ -34,9 +36,12 @@ from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.grouping_sets import expand
+from discreet.sql.syntax.join_groups import one_after_the_other
 from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.nodes import conjunct_nodes
+from discreet.sql.syntax.qualified import drop_schemas
 from discreet.sql.syntax.refusal import refuse
+from discreet.sql.syntax.weeks import count_mondays
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +83,9 @@ class Splitter:
         Raises:
             QueryRefused: some part of it cannot be answered with a guarantee.
         """
-        scope = self.query(statement.copy(), {})
+        whole = statement.copy()
+        drop_schemas(whole, {*self.catalog.private, *self.catalog.public}, self.refuse)
+        scope = self.query(whole, {})
         if isinstance(scope, Rows):
             better = rewrites.without_units(statement, self.unit_names())
             raise self.refuse(statement, "This query returns rows of a private table.",
@@ -86,6 +93,7 @@ class Splitter:
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
         assert isinstance(scope.node, exp.Query)
         _make_limits_total(scope.node)
+        count_mondays(scope.node)
         return scope.node
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
@@ -219,6 +227,7 @@ class Splitter:
         if not isinstance(expanded, exp.Select):
             return self.query(expanded, env)
         node = expanded
+        one_after_the_other(node)
         clause = node.args.get("from_")
         joins = node.args.get("joins") or []
         holders = ([clause] if clause is not None else []) + joins
@@ -248,9 +257,12 @@ class Splitter:
         ]
         order = list(range(len(holders)))
         first = next(at for at in order if isinstance(scopes[at], Rows))
+        met = clauses[first]
+        if first > 0 and (met.outer or met.keeps or met.natural or met.using):
+            return self._public_first(names, holders, scopes, clauses, conditions, env, first)
         if first > 0:
             # Public tables in front change places with the first private one, which an inner join allows.
-            if any(c.outer or c.kind or c.using for c in clauses[: first + 1]):
+            if any(c.outer or c.kind or c.using or c.keeps or c.natural for c in clauses[: first + 1]):
                 raise self.refuse(holders[first].this, "Private rows must stand left of a LEFT, SEMI or ANTI JOIN and "
                                   "of USING.", f"Write FROM {names[first]} first.")  # fmt: skip
             conditions += [c for clause in clauses[: first + 1] for c in clause.on]
@@ -259,14 +271,54 @@ class Splitter:
         start = scopes[order[0]]
         assert isinstance(start, Rows)
         frame = prefixed(self.text, names[order[0]], start)
-        waiting, stuck = order[1:], {-1}
+        return self._joined(frame, order[1:], names, scopes, clauses, conditions, env)
+
+    def _public_first(
+        self,
+        names: list[str],
+        holders: list[exp.Expr],
+        scopes: list[Scope],
+        clauses: list[Clause],
+        conditions: list[exp.Expr],
+        env: Env,
+        first: int,
+    ) -> Frame:
+        """Public tables, then a LEFT, RIGHT, FULL or NATURAL JOIN, or USING, with the first private rows."""
+        start, clause = scopes[first], clauses[first]
+        assert isinstance(start, Rows)
+        if clause.kind:
+            raise self.refuse(holders[first].this, f"A public table has no rows to keep by a {clause.kind} JOIN with "
+                              "private rows.", f"Write FROM {names[first]} JOIN {names[0]} first.")  # fmt: skip
+        self.public_joins += 1
+        data = public_first(self, names, holders, first, env)
+        turned = replace(clause, outer=clause.keeps, keeps=clause.outer)
+        frame = join_public_tables(
+            prefixed(self.text, names[first], start), data, self.public_joins, turned, conditions
+        )
+        rest = list(range(first + 1, len(holders)))
+        return self._joined(frame, rest, names, scopes, clauses, conditions, env)
+
+    def _joined(
+        self,
+        frame: Frame,
+        order: list[int],
+        names: list[str],
+        scopes: list[Scope],
+        clauses: list[Clause],
+        conditions: list[exp.Expr],
+        env: Env,
+    ) -> Frame:
+        """Join further sources to a frame."""
+        waiting, stuck = list(order), {-1}
         while waiting:
             at = waiting.pop(0)
             scope, clause = scopes[at], clauses[at]
             if isinstance(scope, Rows):
                 tried = list(conditions)
                 try:
-                    frame = join_private(frame, names[at], scope, clause, tried)
+                    frame = (keeping if clause.keeps else join_private)(
+                        frame, names[at], scope, clause, tried
+                    )
                 except QueryRefused:
                     # FROM customer, lineitem, orders: a table that is on the path between them may come later.
                     stuck.add(at)
@@ -284,14 +336,11 @@ class Splitter:
         return frame
 
     def _union(self, node: exp.SetOperation, sides: list[Scope]) -> Rows:
-        """UNION ALL of private rows: each row keeps its unit, and a unit may have rows on every side."""
+        """UNION of private rows and the like: each row keeps its unit, and a unit may have rows on every side."""
         left, right = sides
         if not (isinstance(left, Rows) and isinstance(right, Rows)):
             raise self.refuse(node.expression, "Private rows cannot be united with public ones: those belong to no "
                               "unit.", "Aggregate the private rows first.")  # fmt: skip
-        if not isinstance(node, exp.Union) or node.args.get("distinct"):
-            raise self.refuse(node.expression, f"{node.key.upper()} of private rows would merge rows of different "
-                              "units.", "Write UNION ALL.")  # fmt: skip
         if any(node.args.get(part) for part in ("limit", "offset", "by_name")):
             raise self.refuse(
                 node.expression, "LIMIT and BY NAME are not supported over private rows.", "Remove them."
@@ -316,8 +365,11 @@ class Splitter:
             for name in one.columns
         }
         # The same table on both sides counts a row twice; the sum of the caps says so.
-        return Rows(rel.Union((one.relation, two.relation)), columns, one.names, left.per_unit,
-                    left.max_rows + right.max_rows, one.units & two.units, left.fixed and right.fixed)  # fmt: skip
+        united = Rows(rel.Union((one.relation, two.relation)), columns, one.names, left.per_unit,
+                      left.max_rows + right.max_rows, one.units & two.units, left.fixed and right.fixed)  # fmt: skip
+        if isinstance(node, exp.Union) and not node.args.get("distinct"):
+            return united
+        return cohort(node, (one, two), united, self.refuse)
 
     def evaluate(self, node: exp.Expr, env: Env) -> pa.Table:
         """The rows of a public sub-query, which must not wait for a release.
@@ -336,14 +388,19 @@ class Splitter:
             inner = node.copy()
         else:
             inner = exp.select("*").from_(node.copy())
-        for scope in env.values():
-            if isinstance(scope, Public) and scope.definition is not None:
-                inner = inner.with_(scope.definition.alias, as_=scope.definition.this.copy())
+        defined = [
+            s.definition.copy() for s in env.values() if isinstance(s, Public) and s.definition is not None
+        ]
+        if defined:
+            own = inner.args.get("with_")
+            listed = [*defined, *(own.expressions if own is not None else [])]
+            inner.set("with_", exp.With(expressions=listed, recursive=True))
         names = {table.name.lower() for table in inner.find_all(exp.Table)}
         if any(is_table(name) for name in names):
             raise self.refuse(node, "Private rows cannot be compared with a released number in the same statement.",
                               "Ask for that number first, and write its value into the query.")  # fmt: skip
         tables = {name: table for name, table in self.catalog.public.items() if name in names}
+        count_mondays(inner)
         try:
             with Sandbox(tables) as sandbox:
                 return sandbox.run(inner.sql("duckdb"))

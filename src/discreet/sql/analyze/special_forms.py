@@ -12,6 +12,7 @@ from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.analyze import date_forms
 from discreet.sql.analyze.binder import Binder, Form
+from discreet.sql.analyze.comparisons import by_type
 from discreet.sql.analyze.opaque_columns import about_opaque
 from discreet.sql.analyze.text_moments import clock_hour
 from discreet.sql.expressions.expression import Expression, Literal
@@ -67,14 +68,14 @@ def _pair(
 ) -> tuple[list[Expression], list[exp.Expr]]:
     """A bound expression beside one to be bound, aligned."""
     nodes = [node, other]
-    return binder.aligned([what, binder.bind(other)], nodes), nodes
+    return binder.aligned(by_type([what, binder.bind(other)]), nodes), nodes
 
 
 def _in(binder: Binder, node: exp.Expr) -> Expression:
     if node.args.get("query") or node.args.get("unnest") or not node.expressions:
         raise binder.unknown(node.args.get("query") or node)
     nodes = [node.this, *node.expressions]
-    bound = binder.aligned([binder.bind(n) for n in nodes], nodes)
+    bound = binder.aligned(by_type([binder.bind(n) for n in nodes]), nodes)
     for one, where in zip(bound[1:], nodes[1:], strict=True):
         if not isinstance(one, Literal):
             raise binder.refuse(
@@ -99,7 +100,7 @@ def _regexp(binder: Binder, node: exp.Expr) -> Expression:
         raise binder.refuse(pattern, f"This pattern cannot be used: {wrong}.",
                             "Write it with letters, . [ ] ( | ) * + ? { } ^ $ and \\d \\w \\s.")  # fmt: skip
     text = portable(text)
-    if isinstance(node, exp.RegexpFullMatch):
+    if isinstance(node, exp.RegexpFullMatch | exp.SimilarTo):
         text = f"^(?:{text})$"
     return binder.apply(node, "regexp_matches", [binder.bind(what), Literal(text, T)], [what, pattern])
 
@@ -307,7 +308,8 @@ def _decimal(binder: Binder, node: exp.Expr) -> Expression:
 
 FORMS: dict[type[exp.Expr], Form] = {
     exp.Neg: _negate, exp.Is: _is, exp.NullSafeEQ: _same, exp.Between: _between, exp.In: _in, exp.Like: _like,
-    exp.ILike: _like, exp.RegexpLike: _regexp, exp.RegexpFullMatch: _regexp, exp.Case: _case, exp.If: _if,
+    exp.ILike: _like, exp.RegexpLike: _regexp, exp.RegexpFullMatch: _regexp, exp.SimilarTo: _regexp,
+    exp.Case: _case, exp.If: _if,
     exp.Nvl2: _nvl2, exp.Coalesce: _many, exp.Least: _many, exp.Greatest: _many, exp.Round: _round,
     exp.Floor: _round, exp.Ceil: _round, exp.Trunc: _round, exp.Log: _log, exp.Pi: _pi, exp.WidthBucket: _bins,
     exp.Trim: _trim, exp.Pad: _pad, exp.DPipe: _beside, exp.Concat: _concat, exp.ConcatWs: _concat,

@@ -61,7 +61,7 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[Unit
         spelling = {"": f"{node.key.upper()}({{0}})"}
         if argument.type is Type.BOOLEAN:  # of which PostgreSQL has no least one
             spelling["postgres"] = "BOOL_AND({0})" if isinstance(node, exp.Min) else "BOOL_OR({0})"
-        return UnitAggregate(spelling, argument), argument.type, argument.span.null()
+        return UnitAggregate(spelling, argument, chosen=True), argument.type, argument.span.null()
     if isinstance(node, exp.LogicalOr | exp.LogicalAnd):
         truth = filtered(binder.condition(node.this), condition)
         name = "BOOL_OR" if isinstance(node, exp.LogicalOr) else "BOOL_AND"

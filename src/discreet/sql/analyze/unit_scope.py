@@ -19,6 +19,7 @@ from discreet.sql.analyze.unit_columns import copied, placed
 from discreet.sql.expressions.expression import Column
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
+from discreet.sql.syntax.select_lists import with_aliases
 
 Refuse = Callable[[exp.Expr | None, str, str], QueryRefused]
 
@@ -62,7 +63,13 @@ class UnitScope:
             raise self.refuse(self.node.expressions[0], f"Two columns are named {same[-1]}.",
                               "Give one of them another name with AS.")  # fmt: skip
         having = self.node.args.get("having")
-        test = None if having is None else self._lift(having.this)
+        aliases = {i.alias.lower(): i.this for i in self.node.expressions if isinstance(i, exp.Alias)}
+        named = (
+            None
+            if having is None
+            else with_aliases(having.this, aliases, lambda c: self._as_key(c) is not None)
+        )
+        test = None if named is None else self._lift(named)
         outer = expression_binder(self.binder.text, lambda column: self.columns[column.name])
         items = [(name, outer.bind(node)) for name, node in lifted]
         where = None if test is None else outer.condition(test)

@@ -30,6 +30,11 @@ _KEYS = [
 ]  # fmt: skip
 _SOURCES = [
     "t JOIN s ON t.u = s.u", "t LEFT JOIN s ON t.u = s.u AND s.q > 2", "t LEFT JOIN s ON t.u = s.u AND s.r < t.f",
+    "s RIGHT JOIN t ON t.u = s.u", "t FULL JOIN s ON t.u = s.u AND s.q > 2",
+    "(SELECT u, a, p, h, f FROM t WHERE b UNION SELECT u, a, p, h, f FROM t WHERE NOT b) AS t",
+    "(SELECT u, a, p, h, f FROM t EXCEPT SELECT u, a, p, h, f FROM t WHERE b) AS t",
+    "(SELECT * FROM t WHERE a <> ALL (SELECT q FROM s WHERE s.u = t.u AND s.r < t.f)) AS t",
+    "(SELECT * FROM t WHERE EXISTS (SELECT 1 FROM s WHERE s.u = t.u AND s.q > t.a)) AS t",
     "t SEMI JOIN s USING (u)", "t ANTI JOIN s ON s.u = t.u", "t JOIN pub ON t.h = pub.name",
     "t LEFT JOIN pub ON t.h = pub.name AND pub.weight > 1", "t, pub WHERE t.a > pub.weight",
     "(SELECT * FROM t WHERE u IN (SELECT u FROM s WHERE q > 1)) AS t",
@@ -77,6 +82,7 @@ def _questions() -> list[str]:
     )
     out.append("SELECT h, COUNT(*) AS v FROM t WHERE upper(c) = 'x' GROUP BY h")
     out.append("SELECT h, b, COUNT(*) AS v FROM t GROUP BY ROLLUP (h, b)")
+    out.append("SELECT h, SUM(DISTINCT a) AS v, COUNT(DISTINCT (a, h, b)) AS w FROM t GROUP BY h")
     out.append("SELECT SUM(a) AS v FROM t WHERE f > 1e308 AND f < -1e308")
     return list(dict.fromkeys(out))
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
@@ -71,7 +72,10 @@ def canonical_value(value: Value | None) -> Value | None:
     return value + 0.0 if isinstance(value, float) else value
 
 
-def distinct(values: Iterable[Value], kind: Type) -> tuple[Value, ...]:
+V = TypeVar("V", Value, Value | None)
+
+
+def distinct(values: Iterable[V], kind: Type) -> tuple[V, ...]:
     """Public values of a type, each once, in order; values that become equal in that type are one.
 
     Integers that are read as FLOAT beside fractions may become equal: a row would match both and count twice.
@@ -84,7 +88,7 @@ def distinct(values: Iterable[Value], kind: Type) -> tuple[Value, ...]:
     return tuple(dict.fromkeys(value for value in read if value == value))  # NaN differs from itself
 
 
-def _read(value: Value, kind: Type) -> Value:
+def _read(value: V, kind: Type) -> V:
     """A public value as an expression of that type has it."""
     if kind is Type.FLOAT and isinstance(value, int | float):
         return float(value) + 0.0

@@ -282,11 +282,20 @@ def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | Non
     Raises:
         QueryRefused: DuckDB cannot run the statement.
     """
-    import pyarrow as pa
-
     post, has_cell = shared_with_cell(plan)
     if has_cell and picks_all(post) and _distinct([item.alias_or_name for item in post.selects]):
         return None  # DuckDB has nothing to do then
+    return schema_of(plan, public)
+
+
+def schema_of(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema:
+    """The columns of the answer, from invented noisy tables of one row each.
+
+    Raises:
+        QueryRefused: DuckDB cannot run the statement.
+    """
+    import pyarrow as pa
+
     tables = {}
     for release in imagined(plan).releases:
         row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
@@ -297,7 +306,7 @@ def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | Non
         tables[release.name] = pa.table(row)
     try:
         with Sandbox(tables | used(public, plan.post)) as sandbox:
-            result = sandbox.run(post.sql("duckdb"))
+            result = sandbox.run(plan.post.sql("duckdb"))
     except PostProcessingError as error:
         raise QueryRefused(error.cause, error.fix) from None
     if not _distinct(result.column_names):

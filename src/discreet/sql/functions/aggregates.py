@@ -20,8 +20,9 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-Family: TypeAlias = Literal["rows", "units", "distinct", "pairs", "tree"]
-"""Which integers: moments of the rows, counts of units or of distinct values, moments of a pair, a tree of counts."""
+Family: TypeAlias = Literal["rows", "units", "distinct", "distinct_sum", "pairs", "tree"]
+"""Which integers: moments of the rows, counts of units, counts or sums of distinct values, moments of a pair, a tree
+of counts."""
 
 
 class Size(Enum):
@@ -116,6 +117,7 @@ class AggregateFunction:
             "rows": ("a count", "count and sum", "count, sum and squares")[self.degrees[0]],
             "units": "a count, each unit once",
             "distinct": "a count, each value once",
+            "distinct_sum": "a sum, each value once",
             "pairs": f"{x * y} moments of the pair",
             "tree": "counts on a tree over the bounds",
         }[self.family]
@@ -164,7 +166,9 @@ _QUANTILE_NODES = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.App
 _COVARIANCE = "mean of the products less the product of the means"
 
 TABLE: tuple[AggregateFunction, ...] = (
-    AggregateFunction("rows", ("COUNT(*)",), (), "", "rows", (0, 0), "the noisy count", 1.0, Size.COUNT, True),
+    AggregateFunction(
+        "rows", ("COUNT(*)", "COUNT_STAR()"), (), "", "rows", (0, 0), "the noisy count", 1.0, Size.COUNT, True,
+    ),
     AggregateFunction(
         "count", ("COUNT(x)", "COUNT_IF(c)", "COUNTIF(c)"), (exp.Count, exp.CountIf), "", "rows", (0, 0),
         "the noisy count", 1.0, Size.COUNT, True,
@@ -174,11 +178,15 @@ TABLE: tuple[AggregateFunction, ...] = (
         True,
     ),
     AggregateFunction(
-        "distinct", ("COUNT(DISTINCT x)",), (), "", "distinct", (0, 0), "the noisy count of values", 1.0, Size.COUNT,
-        True,
+        "distinct", ("COUNT(DISTINCT x)", "APPROX_COUNT_DISTINCT(x)"), (), "", "distinct", (0, 0),
+        "the noisy count of values", 1.0, Size.COUNT, True,
     ),
-    _moment("sum", "SUM(x)", exp.Sum, 1, "the noisy sum", 4.0, Size.SUM),
-    _moment("avg", "AVG(x)", exp.Avg, 1, "sum over count, within the bounds", 2.0, Size.HALF_OF_X),
+    AggregateFunction(
+        "distinct_sum", ("SUM(DISTINCT x)",), (), "x", "distinct_sum", (0, 0), "the noisy sum of values", 4.0, Size.SUM,
+    ),
+    _moment("sum", "SUM(x); FSUM(x); KAHAN_SUM(x); SUMKAHAN(x); SUM_NO_OVERFLOW(x)", exp.Sum, 1, "the noisy sum", 4.0,
+            Size.SUM),
+    _moment("avg", "AVG(x); MEAN(x); FAVG(x)", exp.Avg, 1, "sum over count, within the bounds", 2.0, Size.HALF_OF_X),
     _moment("var_samp", "VARIANCE(x); VAR_SAMP(x)", exp.Variance, 2, "mean square less squared mean, times n/(n - 1)",
             24.0, Size.VARIANCE),
     _moment("var_pop", "VAR_POP(x)", exp.VariancePop, 2, "mean square less squared mean", 24.0, Size.VARIANCE),

@@ -67,7 +67,6 @@ REASONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("isnan", "is_nan", "isinf", "is_inf", "isfinite"), _NAN),
     "age": ("age gives an interval, which has no single unit.", "Write date_sub('year', birth, day) for full years."),
     "escape": ("LIKE is read without an escape character.", "Use contains(x, '%') to look for a percent sign."),
-    "similar_to": ("SIMILAR TO is not supported.", "Use regexp_full_match(x, 'pattern')."),
     "glob": ("GLOB is not supported.", "Use LIKE, or regexp_matches."),
     "collate": ("Texts are compared by code point.", "Use lower(x) to compare without case."),
     **dict.fromkeys(("strptime", "try_strptime"), ("Texts of another form have no date.",

@@ -78,13 +78,15 @@ def _inner(expression: Expression) -> str:
     return text if shown.name in compares else f"({text})"
 
 
-def value(one: Value) -> str:
+def value(one: Value | None) -> str:
     """A public value as SQL shows it.
 
     Example:
         >>> value("Kent"), value(1_000_000), value(dt.date(2024, 1, 31))
         ("'Kent'", '1000000', '2024-01-31')
     """
+    if one is None:
+        return "NULL"
     if isinstance(one, bool):
         return "TRUE" if one else "FALSE"
     if isinstance(one, str):
@@ -94,7 +96,7 @@ def value(one: Value) -> str:
     return str(one)
 
 
-def values(some: Sequence[Value]) -> str:
+def values(some: Sequence[Value | None]) -> str:
     """A list of public values, cut short when it is long.
 
     Example:

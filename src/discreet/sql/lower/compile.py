@@ -194,7 +194,12 @@ def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
     types = {} if table.unit is None else {UNIT: table.unit.type}
     types.update({key_name(at): key.type for at, key in enumerate(part.keys)})
     for at, measure in enumerate(measures):
-        if isinstance(measure, Measure) and measure.distinct and measure.argument is not None:
+        if (
+            isinstance(measure, Measure)
+            and measure.distinct
+            and measure.degree == 0
+            and measure.argument is not None
+        ):
             types[f"t{at}"] = measure.argument.type
         elif isinstance(measure, Measure) and measure.argument is not None:
             types[f"t{at}"] = Type.INTEGER
@@ -211,6 +216,24 @@ def _spans(release: ScopePlan, measures: list[AnyMeasure]) -> dict[str, Span]:
         if run is not None:
             spans[key_name(axis[0])] = (run[0], run[0] + run[1] - 1)
     return spans
+
+
+def _alike_in(release: ScopePlan, axis: tuple[int, ...], of: str, name: str) -> str:
+    """That the keys of a row are those of a row of a key list, in which NULL may be a value."""
+    same = ("IS NOT DISTINCT FROM" if None in release.keys[one].values else "=" for one in axis)
+    return " AND ".join(
+        f"{of}{key_name(one)} {word} {name}.key{one}" for one, word in zip(axis, same, strict=True)
+    )
+
+
+def _listed(release: ScopePlan, axis: tuple[int, ...], name: str) -> str:
+    """Which rows have keys that are in a key list."""
+    mine, theirs = ", ".join(key_name(one) for one in axis), ", ".join(f"key{one}" for one in axis)
+    if all(None not in release.keys[one].values for one in axis):
+        return f"{f'({mine})' if len(axis) > 1 else mine} IN (SELECT {theirs} FROM {name})"
+    if len(axis) == 1:
+        return f"({mine} IS NULL OR {mine} IN (SELECT {theirs} FROM {name} WHERE {theirs} IS NOT NULL))"
+    return f"EXISTS (SELECT 1 FROM {name} WHERE {_alike_in(release, axis, '', name)})"
 
 
 def _numbering(release: ScopePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:
@@ -237,10 +260,7 @@ def _numbering(release: ScopePlan) -> tuple[dict[str, pa.Table], str, list[str],
         columns = {f"key{one}": release.keys[one].arrow() for one in axis}
         tables[name] = pa.table({**columns, "at": arrow.column(np.arange(len(key.values)))})
         terms.append(f"{name}.at * {inner}")
-        mine, theirs = ", ".join(map(key_name, axis)), ", ".join(columns)
-        filters.append(f"{f'({mine})' if len(axis) > 1 else mine} IN (SELECT {theirs} FROM {name})")
-        joins.append(
-            f" JOIN {name} ON {' AND '.join(f'g.{key_name(one)} = {name}.key{one}' for one in axis)}"
-        )
+        filters.append(_listed(release, axis, name))
+        joins.append(f" JOIN {name} ON {_alike_in(release, axis, 'g.', name)}")
     number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
     return tables, number, filters, joins, ranges

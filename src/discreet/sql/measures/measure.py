@@ -93,8 +93,8 @@ class Measure:
         grid: how the argument is scaled; None for degree 0.
         with_null: whether one more entry holds the rows where the argument is NULL, so that all rows are counted.
         part: the number of the part of the release whose rows are measured.
-        distinct: for degree 0, whether equal values of the argument count once; one row more or fewer changes
-            the number of distinct values by at most one, so the sensitivity is that of a count.
+        distinct: for degree 0 and a sum asked for alone, whether equal values of the argument count once. One row more
+            or fewer changes the set of values of its group by at most one, so the sensitivity is that of a count, or M.
     """
 
     degree: int
@@ -125,7 +125,7 @@ class Measure:
     def name(self) -> str:
         """The name of what is measured, for people."""
         if self.distinct:
-            return "count of distinct values"
+            return "count of distinct values" if self.degree == 0 else "sum of distinct values"
         return {-1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance"}[
             self.degree
         ]
@@ -290,7 +290,7 @@ def row_items(measure: Measure, name: str, dialect: str) -> list[tuple[str, str]
     """Name and SQL of what a row must carry for this measure."""
     if measure.argument is None:
         return []
-    if measure.distinct:
+    if measure.distinct and measure.degree == 0:
         return [(name, spell(measure.argument, dialect))]
     if measure.degree == 0:
         return [(name, f"CASE WHEN {spell(measure.argument, dialect)} IS NOT NULL THEN 1 END")]
@@ -304,6 +304,8 @@ def group_items(measure: Measure, name: str, dialect: str) -> list[str]:
     null = [f"{r} * CAST(COUNT(*) - COUNT({name}) AS {wide})"] if measure.with_null else []
     if measure.argument is None:
         return ["COUNT(*)"]
+    if measure.distinct and measure.degree < 0:
+        return [f"COALESCE(SUM(DISTINCT CAST({name} AS {wide})), 0)"]
     if measure.distinct:
         return [f"COUNT(DISTINCT {name})"]
     if measure.degree == 0:

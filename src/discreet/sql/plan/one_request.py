@@ -97,7 +97,7 @@ def _plain(request: Request) -> bool:
     """Whether a request is of one argument, row by row."""
     return (
         request.other is None
-        and request.what not in ("rows", "units", "distinct")
+        and request.what not in ("rows", "units", "distinct", "distinct_sum")
         and not is_quantile(request.what)
     )
 

@@ -36,7 +36,7 @@ def weights_of(
     """
     losses = [0.0] * len(set(sets))
     for request, at in zip(requests, answered_by, strict=True):
-        what = "rows" if request.what in ("units", "distinct") else request.what
+        what = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(request.what, request.what)
         losses[sets[at]] += measures[at].relative_variance(what)
     return [Fraction(f"{loss ** (1 / 3):.3g}") for loss in losses]
 

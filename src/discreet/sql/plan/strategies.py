@@ -94,7 +94,7 @@ def _choice(family: Family, wanted: set[str]) -> Choice:
         p, q = (max(PAIR_DEGREES[what][axis] for what in wanted) for axis in (0, 1))
         return Choice(p, argument, False, counts, other, q)
     if counts != "rows":
-        return Choice(0, argument, False, counts)
+        return Choice(-1 if counts == "distinct_sum" else 0, argument, False, counts)
     return Choice(
         -1 if wanted == {"sum"} else max(BY_QUANTITY[what].degrees[0] for what in wanted), argument, False
     )
@@ -140,15 +140,17 @@ def measure(choice: Choice, contribution: Fraction, part: int, cells: int) -> An
     if choice.degree != 0:
         assert choice.argument is not None
         grid = grid_of(choice.argument, choice.degree, contribution)
-    return Measure(choice.degree, choice.argument, grid, choice.with_null, part, choice.counts == "distinct")
+    return Measure(
+        choice.degree, choice.argument, grid, choice.with_null, part, choice.counts.startswith("distinct")
+    )
 
 
 def aggregate(request: Request, at: int) -> Aggregate:
     """The column of the noisy table that answers a request."""
     always = whole(request.what) or (
-        (request.what == "sum" or is_quantile(request.what))
+        (request.what in ("sum", "distinct_sum") or is_quantile(request.what))
         and request.argument is not None
         and request.argument.type is Type.INTEGER
     )
-    what = "rows" if request.what in ("units", "distinct") else request.what
+    what = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(request.what, request.what)
     return Aggregate(at, what, always if request.whole is None else request.whole, request.sql)

@@ -15,8 +15,10 @@ from sqlglot.tokenizer_core import TokenType
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.errors import QueryRefused
 from discreet.sql.syntax import looking, rewrites
+from discreet.sql.syntax.aggregate_names import use_known_names
 from discreet.sql.syntax.refusal import at, refuse
 from discreet.sql.syntax.rewrites import padded
+from discreet.sql.syntax.select_lists import name_apart
 
 MAX_TEXT = 100_000
 MAX_DEPTH = 120
@@ -109,18 +111,16 @@ def output_name(item: exp.Expr) -> str:
 def _check(statement: exp.Query, text: str) -> str:
     if any(node.depth > MAX_DEPTH for node in statement.walk()):
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
+    name_apart(statement, output_name)
+    use_known_names(statement)
     canonical = statement.sql("duckdb", comments=False)
     _refuse_functions(statement, text, canonical)
-    _refuse_twins(statement, text)
     for node in statement.walk():
-        if isinstance(node, exp.Table):
-            if not isinstance(node.this, exp.Identifier):
-                name = _function_name(node.this)
-                if name not in ALLOWED_TABLE_FUNCTIONS:
-                    raise refuse(node, text, f"The table function {name} is not allowed in a query.",
-                                 "Name a table of the session; the steward can add one to the policy.")  # fmt: skip
-            elif node.args.get("db") is not None or node.args.get("catalog") is not None:
-                raise refuse(node, text, *looking.no_schema(node))
+        if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
+            name = _function_name(node.this)
+            if name not in ALLOWED_TABLE_FUNCTIONS:
+                raise refuse(node, text, f"The table function {name} is not allowed in a query.",
+                             "Name a table of the session; the steward can add one to the policy.")  # fmt: skip
         if isinstance(node, exp.Group) and not any(node.args.values()):
             raise QueryRefused(
                 "Nothing stands after GROUP BY.", "Name a column there, or leave GROUP BY out."
@@ -154,16 +154,6 @@ def _refuse_functions(statement: exp.Query, text: str, canonical: str) -> None:
         if name in ("lpad", "rpad", "repeat"):
             fix = "Write lpad(x, 3, '0'), with a literal width of at most 100 and one literal character; or left(x, 3)."
         raise refuse(next(written, None), text, f"The function {name} is not allowed in a query.", fix)
-
-
-def _refuse_twins(statement: exp.Query, text: str) -> None:
-    """Refuse two columns of one name in the answer; those behind a star show when the statement is rehearsed."""
-    seen: set[str] = set()
-    for item in [] if any(item.is_star for item in statement.selects) else statement.selects:
-        name = output_name(item).lower()
-        if name in seen:
-            raise refuse(item, text, *TWINS)
-        seen.add(name)
 
 
 def _function_name(node: exp.Expr) -> str:

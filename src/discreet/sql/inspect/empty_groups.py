@@ -1,0 +1,58 @@
+"""Sums over the groups of a release: every public group is in them, with its noise, whether anybody is in it or not.
+
+Told from the plan alone. How many of the groups are empty is a fact about people, and is not said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from discreet.sql.intervals.simultaneous import noisy_names
+from discreet.sql.plan.plan import QueryPlan
+
+MANY = 50
+"""Over fewer groups than this nothing is said: a share of a few states is what everybody means."""
+VERBS: dict[type[exp.Expr], str] = {exp.Sum: "adds up", exp.Avg: "averages", exp.Count: "counts"}
+
+
+def added_up(plan: QueryPlan) -> tuple[str, ...]:
+    """What is said of numbers that are aggregated over many groups of a release."""
+    if any(release.discovery is not None for release in plan.releases):
+        return ()  # groups that were found are not empty
+    return tuple(dict.fromkeys(_said(plan)))
+
+
+def _said(plan: QueryPlan) -> Iterator[str]:
+    behind = {name.lower(): release for name, (release, _) in noisy_names(plan).items()}
+    own = {release.name: number for number, release in enumerate(plan.releases)}
+    for select in plan.post.find_all(exp.Select):
+        if _chosen(select, own):
+            continue
+        for item in select.expressions:
+            for node in item.find_all(exp.AggFunc):
+                if node.find_ancestor(exp.Select) is not select or isinstance(node, exp.Min | exp.Max):
+                    continue
+                release = next(
+                    (behind[c.name.lower()] for c in node.find_all(exp.Column) if c.name.lower() in behind),
+                    None,
+                )
+                cells = 0 if release is None else plan.releases[release].cells
+                if cells >= MANY:
+                    yield (
+                        f"{item.alias_or_name} {VERBS.get(type(node), 'is taken over')} the noisy numbers of {cells:,} "
+                        "groups, those without rows among them, and the noise of each is in it: what is asked of the "
+                        "rows themselves, by fewer keys, has the noise of one number"
+                    )
+
+
+def _chosen(select: exp.Select, own: dict[str, int]) -> bool:
+    """Whether what is aggregated was filtered before by noisy numbers, which leaves out most that is empty."""
+    sources = [select, *(one for one in select.find_all(exp.Select) if one is not select)]
+    return any(
+        column.name[:1] == "a" and column.table in own
+        for one in sources
+        if one.args.get("where") is not None
+        for column in one.args["where"].find_all(exp.Column)
+    )

@@ -1,0 +1,60 @@
+"""Aggregates that go by other names, written as the ones of the table that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sqlglot
+from sqlglot import exp
+
+AVERAGES = frozenset({"mean", "favg"})
+SUMS = frozenset({"fsum", "kahan_sum", "sumkahan", "sum_no_overflow"})
+WEIGHTED = frozenset({"weighted_avg", "wavg"})
+_WEIGHTED = "SUM(_x * _w) / SUM(CASE WHEN _x IS NOT NULL THEN _w ELSE 0 END)"
+
+
+def use_known_names(query: exp.Expr) -> None:
+    """Write aggregates by the names that are known; each is the same number by definition.
+
+    Example:
+        >>> query = sqlglot.parse_one("SELECT approx_count_distinct(a), favg(b), weighted_avg(x, w)", read="duckdb")
+        >>> use_known_names(query)
+        >>> query.sql("duckdb")
+        'SELECT COUNT(DISTINCT a), AVG(b), (SUM(x * w) / SUM(CASE WHEN NOT x IS NULL THEN w ELSE 0 END))'
+    """
+    for node in list(query.find_all(exp.ApproxDistinct, exp.Anonymous, exp.Avg)):
+        made = _meant(node)
+        if made is None:
+            continue
+        place = next((n.meta for n in node.walk() if "start" in n.meta), None)
+        if place is not None:
+            made.meta.update(place)
+        node.replace(made)
+
+
+def _meant(node: exp.Expr) -> exp.Expr | None:
+    if isinstance(node, exp.ApproxDistinct):
+        if node.args.get("accuracy") is not None:
+            return None
+        return exp.Count(this=exp.Distinct(expressions=[node.this.copy()]))
+    if isinstance(node, exp.Avg):
+        if not isinstance(node.this, exp.Distinct) or isinstance(node.parent, exp.Filter | exp.Window):
+            return None
+        return exp.paren(
+            exp.Div(this=exp.Sum(this=node.this.copy()), expression=exp.Count(this=node.this.copy()))
+        )
+    name, args = node.name.lower(), list(node.expressions)
+    known: dict[str, Callable[..., exp.Expr]] = dict.fromkeys(AVERAGES, exp.Avg) | dict.fromkeys(
+        SUMS, exp.Sum
+    )
+    if name in known and len(args) == 1:
+        return known[name](this=args[0].copy())
+    if name == "count_star" and not args:
+        return exp.Count(this=exp.Star())
+    if name in WEIGHTED and len(args) == 2:
+        made = exp.paren(sqlglot.parse_one(_WEIGHTED, read="duckdb"))
+        for column in list(made.find_all(exp.Column)):
+            column.replace(exp.paren(args[column.name == "_w"].copy()) if not isinstance(
+                args[column.name == "_w"], exp.Column) else args[column.name == "_w"].copy())  # fmt: skip
+        return made
+    return None

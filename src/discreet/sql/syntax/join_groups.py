@@ -1,0 +1,61 @@
+"""Joins in parentheses, written one after the other where that means the same."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+
+def one_after_the_other(node: exp.Select) -> None:
+    """Take the parentheses off joins in FROM, as far as no outer join hangs on them.
+
+    The first source may be a group of any joins, as joins are read from the left. A later group is of inner joins, and
+    is joined by one: then all conditions are tied together by AND, wherever they stand, and go into WHERE.
+
+    Example:
+        >>> import sqlglot
+        >>> query = sqlglot.parse_one("SELECT 1 FROM a JOIN (b JOIN c ON b.x = c.x) ON a.x = b.x", read="duckdb")
+        >>> one_after_the_other(query)
+        >>> query.sql("duckdb")
+        'SELECT 1 FROM a, b, c WHERE a.x = b.x AND b.x = c.x'
+    """
+    clause = node.args.get("from_")
+    if clause is None:
+        return
+    joins: list[exp.Join] = []
+    while _group(clause.this) is not None:
+        inner = _group(clause.this)
+        assert inner is not None
+        joins = list(inner.args.pop("joins", None) or []) + joins
+        clause.set("this", inner)
+    conditions: list[exp.Expr] = []
+    for join in [*joins, *(node.args.get("joins") or [])]:
+        inner = _group(join.this)
+        own = [] if inner is None else list(inner.args.get("joins") or [])
+        if inner is None or not all(map(_plain, [join, *own])):
+            joins += [join] if join not in joins else []
+            continue
+        inner.set("joins", None)
+        at = joins.index(join) if join in joins else len(joins)
+        conditions += [one.args["on"] for one in (join, *own) if one.args.get("on") is not None]
+        joins[at : at + 1] = [exp.Join(this=source) for source in (inner, *(one.this for one in own))]
+    if joins != (node.args.get("joins") or []):
+        node.set("joins", joins)
+    for condition in conditions:
+        node.where(condition, copy=False)
+    if conditions:
+        one_after_the_other(node)
+
+
+def _group(source: exp.Expr) -> exp.Expr | None:
+    """What stands in parentheses that hold joins, or nothing but a table, without a name of their own."""
+    if not isinstance(source, exp.Subquery) or isinstance(source.this, exp.Query):
+        return None
+    if any(value for key, value in source.args.items() if key != "this"):
+        return None
+    return source.this if isinstance(source.this, exp.Table | exp.Subquery) else None
+
+
+def _plain(join: exp.Join) -> bool:
+    """Whether a join is an inner one with ON or nothing."""
+    kind = str(join.args.get("kind") or "").upper()
+    return kind in ("", "INNER", "CROSS") and not any(join.args.get(k) for k in ("side", "method", "using"))

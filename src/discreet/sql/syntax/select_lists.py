@@ -1,0 +1,104 @@
+"""What is meant by the names in a SELECT list: two columns of one name, and names that HAVING repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from discreet.sql.syntax.nodes import is_aggregate
+
+
+def name_apart(query: exp.Query, name_of: Callable[[exp.Expr], str]) -> None:
+    """Give a column that has the name of an earlier one a number behind it, as DuckDB does in a table.
+
+    Example:
+        >>> import sqlglot
+        >>> query = sqlglot.parse_one("SELECT a, a, COUNT(*), COUNT(*) FROM t")
+        >>> name_apart(query, lambda item: item.alias_or_name or item.sql())
+        >>> query.sql()
+        'SELECT a, a AS a_1, COUNT(*), COUNT(*) AS "COUNT(*)_1" FROM t'
+    """
+    for select in query.find_all(exp.Select):
+        if any(item.is_star for item in select.expressions):
+            continue
+        names = [name_of(item) for item in select.expressions]
+        taken = {name.lower() for name in names}
+        seen: set[str] = set()
+        for at, (item, name) in enumerate(zip(select.expressions, names, strict=True)):
+            if name.lower() not in seen:
+                seen.add(name.lower())
+                continue
+            number = next(n for n in range(1, len(names) + 1) if f"{name}_{n}".lower() not in taken)
+            new = f"{name}_{number}"
+            taken.add(new.lower())
+            seen.add(new.lower())
+            plain = item.this if isinstance(item, exp.Alias) else item
+            quoted = not new.replace("_", "a").isalnum()
+            select.expressions[at] = exp.alias_(plain.copy(), exp.to_identifier(new, quoted=quoted))
+        select.set("expressions", select.expressions)
+
+
+def with_aliases(
+    node: exp.Expr, aliases: Mapping[str, exp.Expr], is_key: Callable[[exp.Expr], bool]
+) -> exp.Expr:
+    """A condition on groups in which names of the SELECT list stand for what they name, even if a column is named so.
+
+    Args:
+        node: the condition of HAVING or QUALIFY.
+        aliases: by lower-case name.
+        is_key: whether an expression is grouped by, which comes first.
+    """
+    if isinstance(node, exp.Column):
+        meant = None if node.table else aliases.get(node.name.lower())
+        return node if meant is None or is_key(node) else exp.paren(meant.copy())
+    if is_aggregate(node) or isinstance(node, exp.Query):
+        return node
+    out = node.copy()
+    for name, value in node.args.items():
+        if isinstance(value, list):
+            out.set(name, [with_aliases(v, aliases, is_key) if isinstance(v, exp.Expr) else v for v in value])
+        elif isinstance(value, exp.Expr) and not isinstance(value, exp.DataType | exp.Identifier | exp.Var):
+            out.set(name, with_aliases(value, aliases, is_key))
+    return out
+
+
+def constant(node: exp.Expr) -> bool:
+    """Whether a key of GROUP BY is the same for every row, so that it divides nothing: a literal, or ().
+
+    Example:
+        >>> import sqlglot
+        >>> [constant(sqlglot.parse_one(text)) for text in ("'all'", "1 + 1", "lower(c)", "COUNT(*)")]
+        [True, True, False, False]
+    """
+    return node.find(exp.Column, exp.Query, exp.AggFunc, exp.Star) is None
+
+
+def as_groups(node: exp.Select) -> exp.Select | None:
+    """SELECT DISTINCT a, b as the groups of a and b that have rows; None where it is something else.
+
+    Example:
+        >>> import sqlglot
+        >>> as_groups(sqlglot.parse_one("SELECT DISTINCT a FROM t ORDER BY a")).sql()
+        'SELECT a FROM t GROUP BY a HAVING COUNT(*) > 0 ORDER BY a'
+    """
+    mark = node.args.get("distinct")
+    if mark is None or mark.args.get("on") is not None or node.args.get("qualify") is not None:
+        return None
+    if any(item.is_star or item.find(exp.Window, exp.Query) for item in node.expressions):
+        return None
+    keys = [item.unalias().copy() for item in node.expressions]
+    if all(map(constant, keys)):
+        return None
+    out = node.copy()
+    out.set("distinct", None)
+    out.set("group", exp.Group(expressions=keys))
+    return with_rows(out)
+
+
+def with_rows(node: exp.Select) -> exp.Select:
+    """The groups that have rows, as the noisy count says."""
+    some = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
+    having = node.args.get("having")
+    node.set("having", exp.Having(this=some if having is None else exp.and_(having.this, some)))
+    return node
