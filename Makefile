@@ -6,10 +6,10 @@ BIN    := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP    := $(BIN)/python -m pip install --quiet
-# One for each core; each starts a PostgreSQL and, where a test asks for it, a Spark of its own.
+# One for each core; each starts a PostgreSQL of its own, and one of them a Spark, see tests/conftest.py.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help demo test lint types bench bench-peers docs clean
+.PHONY: help demo test test-deep lint types bench bench-peers corpus docs clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -35,7 +35,10 @@ demo: $(VENV)/run  ## private answers on invented hospital visits
 	@$(BIN)/discreet demo
 
 test: lint  ## lint, types, import contracts and every test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-deep: lint  ## the same with every case of every list and more random ones; hours
+	DISCREET_DEEP=1 $(BIN)/python -m pytest -n $(WORKERS)
 
 lint: $(VENV)/dev  ## ruff, mypy --strict and the floors
 	$(BIN)/ruff check .
@@ -48,6 +51,9 @@ bench: $(VENV)/bench  ## speed and accuracy, each as a ratio against a reference
 
 bench-peers: $(VENV)/dev  ## speed and error beside other libraries, each in an environment of its own; about ten minutes
 	$(BIN)/python -m benchmarks.peers
+
+corpus: $(VENV)/dev  ## analysts' questions beside plain DuckDB: right, wrong, refused with reason, refused without need
+	$(BIN)/python -m benchmarks.corpus
 
 docs: $(VENV)/dev  ## the SQL reference and the pictures, from the tables of functions and aggregates and the formulas
 	$(BIN)/python docs/reference.py > docs/sql.md.new && mv docs/sql.md.new docs/sql.md

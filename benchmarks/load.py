@@ -24,6 +24,8 @@ import discreet as dp
 from benchmarks.line import Line
 from discreet.ledger import group
 
+LIMIT = 6e-3
+"""What a question over small data may cost beside its data."""
 ROWS, QUESTIONS, RUNS, THREADS = 1000, 240, 3, 16
 QUERY = "SELECT ward, COUNT(*) AS n, AVG(age) AS age FROM data WHERE age < {} GROUP BY ward"
 DATA = pa.table({"age": [at % 90 for at in range(ROWS)], "ward": ["abc"[at % 3] for at in range(ROWS)]})
@@ -38,6 +40,7 @@ def lines() -> Iterator[Line]:
         "a commit each": lambda: load(THREADS, QUESTIONS, shared=False),
         "together": lambda: load(THREADS, QUESTIONS),
         "no disk": lambda: load(THREADS, QUESTIONS, durable=False),
+        "alone": lambda: load(1, QUESTIONS // 2, durable=False),
         "again": lambda: load(THREADS, QUESTIONS, again=True),
     }
     found: dict[str, list[Cost]] = {kind: [] for kind in kinds}
@@ -55,6 +58,9 @@ def lines() -> Iterator[Line]:
         "a question, one thread, durable ledger", wall["one thread"], "bare query and one sync", wall["bare"]
     )
     yield _line(f"{name}, another epsilon", wall["again"], "another literal", wall["together"])
+    yield Line("processor time of a question, one thread, in memory", busy["alone"], "limit", LIMIT,
+               LIMIT / busy["alone"], "at most 6 ms", busy["alone"] <= LIMIT)  # fmt: skip
+    yield _line("the same", busy["alone"], "bare query and one sync", busy["bare"])
     yield _line("processor time of a question", busy["together"], "bare query and one sync", busy["bare"])
     yield _line("the same, another epsilon", busy["again"], "another literal", busy["together"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
@@ -61,6 +63,33 @@ def lines() -> Iterator[Line]:
         lambda: bernoulli_exp(x, scale=100), lambda: generator.random(DRAWS) < np.exp(-x / 100)
     )
     yield faster("bernoulli_exp, 1,000,000 lanes", ours, "numpy random() < exp(-x)", reference)
+    yield _memory()
+
+
+def _memory(values: int = 20_000_000) -> Line:
+    """The most memory that noise on many values takes beside them, as a multiple of theirs."""
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, str(values)], capture_output=True, check=True, text=True
+    )
+    peak, own = map(int, done.stdout.split())
+    limit = 2 * own
+    return Line(f"Laplace.release, {values:,} values: memory in GiB beside them, not seconds", peak / 1024**3,
+                "the values", own / 1024**3, peak / own, "at most 2 times the values", peak <= limit)  # fmt: skip
+
+
+PEAK = """
+import resource, sys
+import numpy as np
+from discreet.mechanisms import Laplace
+Laplace(1).release(np.zeros(2000, np.int64))
+given = np.ones(int(sys.argv[1]), np.int64)
+def most():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+before = most()
+Laplace(1).release(given)
+print(most() - before, given.nbytes)
+"""
+"""In a process of its own, whose peak is that of the noise."""
 
 
 def _opendp(scale: float, count: int) -> Callable[[], Any]:

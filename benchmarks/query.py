@@ -20,7 +20,7 @@ import discreet as dp
 from benchmarks.line import Line, alternate, median
 from discreet.sql.inspect.preview import _invented
 from discreet.sql.intervals.closed_form import redraw
-from discreet.sql.measures.measure import Measure, estimate
+from discreet.sql.measures.measure import Measure
 
 QUESTION = "SELECT g, COUNT(*) AS n, AVG(x) AS x FROM visits GROUP BY g"
 SIZES = (1_000_000, 10_000_000)
@@ -162,7 +162,7 @@ def accuracy() -> Line:
     body = redraw(release, 0, entries, draws)
     measure = release.measures[0]
     assert isinstance(measure, Measure)
-    ours = estimate(measure, "avg", body)[:, 0]
+    ours = measure.estimate("avg", body)[:, 0]
     rng = np.random.default_rng()
     # epsilon/2 for the sum of x - 50, which one row moves by 50, and epsilon/2 for the count
     total = rng.laplace(0, 50 / 0.5, draws)

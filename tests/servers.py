@@ -73,7 +73,10 @@ def connect(url: str) -> Connection[Any]:
 
 @cache
 def spark() -> Any:
-    """A Spark session of one core."""
+    """A Spark session of one core, in the one process of the run that has a Java, see `conftest.group`."""
+    assert "spark" in os.environ.get("PYTEST_CURRENT_TEST", "spark").lower(), (
+        "the name of a test on Spark says so"
+    )
     if shutil.which("java") is None:
         _missing("Spark needs a Java")
     if importlib.util.find_spec("pyspark") is None:
@@ -86,6 +89,8 @@ def spark() -> Any:
         # Questions over some hundred rows: compiling them would take most of the time.
         "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.adaptive.enabled": "false", "spark.log.level": "OFF",
+        # Nothing runs long enough to be worth the second compiler of Java, which takes half of the time otherwise.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }  # fmt: skip
     builder = SparkSession.builder.master("local[1]").appName("discreet tests")
     for name, value in settings.items():

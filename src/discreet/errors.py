@@ -99,6 +99,10 @@ class InvalidParameter(DiscreetError, ValueError):
     """A parameter is of the wrong type or outside its range: epsilon 0, a NaN, a scale beyond 2^56."""
 
 
+class NotInAnswer(InvalidParameter, KeyError, IndexError):
+    """An answer has no such column or row."""
+
+
 class Exhausted(DiscreetError):
     """A run of a mechanism has given all the answers that its epsilon buys. Nothing more was released."""
 

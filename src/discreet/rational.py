@@ -59,6 +59,8 @@ def exact(value: object, name: str = "value") -> Fraction:
         return _within(value, name)
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         raise InvalidParameter(f"{name} is a boolean.", "Give a number.")
+    if type(value).__name__ == "timedelta64":  # which NumPy counts among its integers
+        raise InvalidParameter(f"{name} is a duration.", "Convert it to a number of a unit, such as seconds.")
     if isinstance(value, Integral):
         return _within(Fraction(int(value)), name)
     if isinstance(value, Rational):

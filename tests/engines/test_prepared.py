@@ -90,7 +90,7 @@ def test_large_lists_and_long_queries_are_not_kept(engine: DuckDBEngine) -> None
     for _ in range(3):
         assert counted(engine, large) == counted(engine, keys("a"))
         assert counted(engine, keys("a"), long) == counted(engine, keys("a"))
-    assert long not in engine._prepared._made
+    assert not any(len(text) > prepared.LONGEST for text, *_ in engine._prepared._made)
 
 
 def test_few_plans_are_kept(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def test_an_interrupt_reaches_a_plan_that_is_kept(engine: DuckDBEngine) -> None:
     small = f"{sql} WHERE a.age < 0"
     for _ in range(3):
         engine.integers(f"SELECT CAST(COALESCE(n, 0) AS BIGINT) AS n FROM ({small})")
-    engine._prepared._seen[sql] = True  # as if it had been asked
+    engine._prepared._seen[sql,] = prepared._Asked(())  # as if it had been asked
     failed = threading.Event()
 
     def ask() -> None:
@@ -164,3 +164,54 @@ def test_a_list_that_stays_visible_is_found(engine: DuckDBEngine, monkeypatch: p
     monkeypatch.setattr(beside.Beside, "_only", lambda *_: None)
     with pytest.raises(pytest.fail.Exception):
         test_a_list_that_is_kept_is_seen_by_its_own_query_only(engine)
+
+
+def below(age: int, least: int = 0, ward: str = "a") -> str:
+    return (
+        f"SELECT CAST(COUNT(*) AS BIGINT) AS n FROM visits WHERE age >= CAST({least} AS BIGINT) AND age < "
+        f"CAST({age} AS BIGINT) AND ward = '{ward}' AND 'CAST(7 AS BIGINT)' <> ward"
+    )
+
+
+MOVING = [(9, 0, "a"), (9, 0, "a"), (30, 0, "a"), (-5, 0, "a"), (30, 7, "a"), (30, 7, "b"), (9, 0, "a"),
+          (10**17, -(10**17), "a"), (0, 10**17, "b"), (12, 4, "c")]  # fmt: skip
+
+
+def asked(engine: DuckDBEngine) -> list[int]:
+    """Ask with integers that move one after the other, and with others that come back."""
+    found = []
+    for age, least, ward in MOVING * 2:
+        (n,) = engine.integers(below(age, least, ward))["n"].to_pylist()
+        rows = zip(DATA["age"].to_pylist(), DATA["ward"].to_pylist(), strict=True)
+        assert n == sum(least <= one < age and there == ward for one, there in rows)
+        found.append(n)
+    return found
+
+
+def test_one_plan_serves_all_integers_of_a_query(engine: DuckDBEngine) -> None:
+    assert len(set(asked(engine))) > 4
+    plans = engine._prepared._made.values()
+    assert len(plans) == 3  # a text is no integer
+    assert sorted(len(one.given) for one in plans) == [0, 2, 2]  # of c, nothing ever moved
+
+
+def test_integers_of_another_query_are_found(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: a plan is run for the integers that it was made with."""
+    monkeypatch.setattr(prepared._Asked, "see", lambda self, integers: None)
+    with pytest.raises(AssertionError):
+        asked(engine)
+
+
+def test_a_plan_is_not_made_for_all_integers_over_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.engines import duckdb
+
+    monkeypatch.setattr(duckdb, "FEW_ROWS", 100)
+    engine = DuckDBEngine.open({"visits": DATA})
+    asked(engine)
+    assert all(not one.given for one in engine._prepared._made.values())
+
+
+def test_an_integer_that_must_be_a_literal_stays_one(engine: DuckDBEngine) -> None:
+    for at in (1, 2, 1, 3, 4):
+        sql = f"SELECT CAST(COUNT(*) AS BIGINT) AS n FROM (SELECT 1 FROM visits LIMIT CAST({at} AS BIGINT))"
+        assert engine.integers(sql)["n"].to_pylist() == [at]

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests import inside
 from tests.sql import units
 
 import discreet as dp
@@ -31,7 +32,7 @@ def see_refused(source: Any) -> None:
     with pytest.raises(PolicyError, match=WORDS):
         dp.protect(source, privacy_unit="x", max_rows=1, bounds={"id": (0, 1)}, budget=1, ledger=":memory:")
     with dp.protect(source, privacy_unit="x", max_rows=1, budget=1, ledger=":memory:") as session:
-        (table,) = session._catalog.private
+        (table,) = inside.catalog_of(session).private
         with pytest.raises(QueryRefused, match="no column ID"):
             session.sql(f"SELECT COUNT(ID) FROM {table}", epsilon=1)
         assert session.budget.spent == 0

@@ -1,22 +1,22 @@
 """Thousands of damaged disks: each ends harmless, detected, or with a charge more than was acknowledged.
 
-None ends overdrawn. DISCREET_FAULTS says how many faults are tried; 10,000 take about two minutes. Each planted fault
+None ends overdrawn. A deep run tries 10,000, which take about two minutes. Each planted fault
 below is a check of the ledger that is taken away, and the same faults then overdraw it.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 
 import pytest
+from tests.depth import examples
 from tests.ledger import damage
 
 from discreet.ledger import rows
 from discreet.ledger.book import Book, follow
 
-FAULTS = int(os.environ.get("DISCREET_FAULTS", "390"))
+FAULTS = examples(390, 10_000)
 
 
 def test_no_fault_of_the_disk_overdraws_the_budget(capsys: pytest.CaptureFixture[str]) -> None:

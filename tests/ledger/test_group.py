@@ -203,3 +203,49 @@ def test_a_commit_that_is_interrupted_is_not_done_twice(
     ledger.charge("after", Loss("1/100"), [VISITS])
     assert [entry.question for entry in ledger.entries()] == ["q", "after"]
     assert ledger.verify() == 2
+
+
+def early(finish: Any) -> bool:
+    """Whether a reader goes on while the leader of its batch is still at work."""
+    free, gone, went = threading.Event(), threading.Event(), []
+
+    def run(batch: Sequence[Request]) -> None:
+        free.wait(10)
+        for one in batch:
+            if not one.writes:
+                finish(one)
+                went.append(gone.wait(0.5))
+        for one in batch:
+            one.done = True
+
+    group = Group(run)
+    requests = [Request(lambda rows: None, writes) for writes in (True, True, False)]
+    threads = []
+
+    def submit(one: Request) -> None:
+        group.submit(one, 10)
+        if not one.writes:
+            gone.set()
+
+    for at, request in enumerate(requests):
+        thread = threading.Thread(target=submit, args=(request,))
+        thread.start()
+        threads.append(thread)
+        while (
+            len(group._waiting) < at
+        ):  # the first is at work, the second leads the next batch, with the third in it
+            gone.wait(0.001)
+    free.set()
+    for thread in threads:
+        thread.join(10)
+    assert all(one.done for one in requests)
+    return went == [True]
+
+
+def test_a_reader_goes_on_before_the_commit() -> None:
+    assert early(Request.finish)
+
+
+def test_a_reader_that_waits_for_the_commit_is_found() -> None:
+    """The planted fault: it is marked as done, and not woken."""
+    assert not early(lambda one: setattr(one, "done", True))

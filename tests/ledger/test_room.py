@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,8 +14,10 @@ import pytest
 
 import discreet as dp
 from discreet.errors import LedgerError
-from discreet.ledger import Ledger, room
+from discreet.ledger import Ledger, Loss, room
+from discreet.ledger.entry import Entry
 from discreet.ledger.room import Room
+from discreet.ledger.rows import SqlRows
 from discreet.session import queries
 
 MAP = "SELECT a, b, COUNT(*) AS n, AVG(a) AS m FROM visits GROUP BY a, b"
@@ -58,9 +62,9 @@ def test_the_room_is_as_large_as_the_answer(session: dp.Session, monkeypatch: py
     sizes: list[int] = []
     settle = Ledger.settle
 
-    def kept(self: Ledger, charge: object, answer: bytes) -> None:
+    def kept(self: Ledger, charge: object, answer: bytes, *rest: object) -> None:
         sizes.append(len(answer))
-        settle(self, charge, answer)  # type: ignore[arg-type]
+        settle(self, charge, answer, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Ledger, "settle", kept)
     for sql in (
@@ -82,6 +86,69 @@ def test_it_is_really_there_until_it_is_given_back(tmp_path: Path) -> None:
         taken.give_back()
         with pytest.raises(OSError, match="descriptor"):
             os.fstat(fd)
+
+
+def test_a_room_serves_many_answers(session: dp.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    reserve = os.posix_fallocate
+
+    def reserved(fd: int, start: int, size: int) -> None:
+        made.append(size)
+        reserve(fd, start, size)
+
+    monkeypatch.setattr(os, "posix_fallocate", reserved)
+    for at in range(5):
+        session.sql(f"SELECT COUNT(*) AS n FROM visits WHERE a < {at + 1}", "1/7")
+    assert len(made) == 1
+    rooms = session.ledger._rooms
+    ((fd, size),) = rooms._idle
+    assert os.fstat(fd).st_blocks * 512 >= size == made[0]
+    session.close()
+    with pytest.raises(OSError, match="descriptor"):
+        os.fstat(fd)
+
+
+def full_until(free: Callable[[], bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each settlement find the disk full until some room is free."""
+    append = SqlRows.append
+
+    def appended(self: SqlRows, entry: Entry, answer: BinaryIO | None = None) -> None:
+        if answer is not None and not free():
+            raise OSError(errno.ENOSPC, "full")
+        append(self, entry, answer)
+
+    monkeypatch.setattr(SqlRows, "append", appended)
+
+
+def test_the_room_is_given_back_where_the_disk_is_full(
+    session: dp.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[bool] = []
+    give_back = Room.give_back
+
+    def give(self: Room) -> bool:
+        given.append(give_back(self))
+        return given[-1]
+
+    monkeypatch.setattr(Room, "give_back", give)
+    full_until(lambda: any(given), monkeypatch)
+    assert session.sql("SELECT COUNT(*) AS n FROM visits", 1).replayed is False
+    assert session.sql("SELECT COUNT(*) AS n FROM visits", 1).replayed is True
+    assert session.budget.spent == 1
+    full_until(lambda: False, monkeypatch)
+    with pytest.raises(LedgerError, match="full") as caught:
+        session.sql("SELECT COUNT(*) AS n FROM visits", 2)
+    assert caught.value.charged == Loss(2)
+
+
+def test_a_room_that_is_kept_from_the_settlement_is_found(
+    session: dp.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: the settlement is not handed its room."""
+    settle = Ledger.settle
+    monkeypatch.setattr(Ledger, "settle", lambda self, charge, answer, room: settle(self, charge, answer))
+    with pytest.raises(LedgerError, match="full"):
+        test_the_room_is_given_back_where_the_disk_is_full(session, monkeypatch)
 
 
 def test_where_nothing_can_be_reserved_nothing_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from discreet.accounting.event_text import read, written
 from discreet.accounting.events import Event, Neighbours, Released
 from discreet.accounting.loss import Loss
 from discreet.accounting.zcdp import ZCDP
+from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import Mechanism
 
 TENTH = Fraction(1, 10)
@@ -88,6 +89,26 @@ def test_an_event_that_costs_less_than_the_loss_is_found(monkeypatch: pytest.Mon
     half = Released(TENTH / 2, neighbours="add_remove")
     monkeypatch.setattr(type(mechanism), "event", lambda *_: half)
     assert priced(mechanism, mechanism.event("add_remove")) != promised(mechanism)
+
+
+DURATION: Any = np.timedelta64(3, "D")
+
+
+@pytest.mark.parametrize("values", [DURATION, [DURATION, DURATION], np.array([DURATION, DURATION])], ids=repr)
+@pytest.mark.parametrize("name", MADE)
+def test_a_duration_is_no_number_though_numpy_counts_it_among_its_integers(name: str, values: Any) -> None:
+    with pytest.raises(InvalidParameter):
+        MADE[name][0].release(values)
+
+
+def test_a_duration_is_no_parameter_and_a_fraction_no_integer() -> None:
+    for make in (mechanisms.Laplace, mechanisms.PermuteAndFlip, mechanisms.Staircase):
+        with pytest.raises(InvalidParameter, match="duration"):
+            make(DURATION)
+        with pytest.raises(InvalidParameter, match="duration"):
+            make(1, DURATION)
+    with pytest.raises(InvalidParameter):
+        mechanisms.LaplaceVector(20, 2).release(np.array([0.5]))
 
 
 # The half-width of a sum of Laplace variables is worked out in one place.

@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dp
 from discreet.accounting.event_text import read
-from discreet.accounting.events import Neighbours
+from discreet.accounting.events import Composed, Neighbours, Repeated
 from discreet.accounting.pricing import loss_of
 from discreet.errors import BudgetExceeded, EngineError, QueryRefused
 from discreet.ledger import Account, Loss, open_ledger
@@ -315,3 +315,12 @@ def test_every_producer_goes_through_the_gate(
         node.ask(0.25)
         assert node.describe().left == Fraction(3, 4)
     assert len(plans) == 2
+
+
+def test_equal_events_are_kept_as_one_that_is_repeated() -> None:
+    uses = {str(at): Use(LaplaceVector(2, 1), "add_remove", 1) for at in range(9)}
+    event = gate.event_of({**uses, "last": Use(LaplaceVector(4, 1), "add_remove", 1)})
+    assert event == Composed(
+        [Repeated(LaplaceVector(2, 1).event("add_remove"), 9), LaplaceVector(4, 1).event("add_remove")]
+    )
+    assert loss_of(event) == Loss("19/4")

@@ -326,8 +326,21 @@ def catalog(policy: Policy) -> Catalog:
     return Catalog.build(policy, {"t": SCHEMA, "s": OTHER}, {"pub": PUBLIC})
 
 
+class _Stream:
+    """A table of Arrow that is another version each time it is read, so that a prepared plan outlives the version."""
+
+    def __init__(self, empty: pa.Table) -> None:
+        self.now = empty
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.now.__arrow_c_stream__(requested_schema)
+
+
 class Versions:
-    """An engine that holds several versions of one table."""
+    """An engine that holds several versions of one table.
+
+    Planning takes DuckDB five times as long as reading so few rows. So a query is prepared once for all versions.
+    """
 
     dialect = "duckdb"
     slices = 1
@@ -336,38 +349,57 @@ class Versions:
         # One thread: for tables this small, waking the others takes most of the time.
         self.connection: duckdb.DuckDBPyConnection = connect(threads="1")
         make_total(self.connection)
+        self._versions: list[pa.Table] = []
+        self._stream = _Stream(ARROW.empty_table())
+        self._prepared: dict[str, str] = {}
+        self._registered: dict[str, pa.Table] = {}
+        self.connection.register("version_in_use", self._stream)
+        self.connection.execute("CREATE TEMP VIEW t AS SELECT * FROM version_in_use")
+        self.connection.execute("CREATE TEMP VIEW s AS SELECT u, a AS p, e AS q FROM version_in_use WHERE d")
 
     def load(self, versions: Sequence[Sequence[tuple[Any, ...]]]) -> None:
         """Replace all versions."""
-        rows = [(at, *row) for at, version in enumerate(versions) for row in version]
-        lists = list(zip(*rows, strict=True)) if rows else [()] * (len(ARROW) + 1)
-        data = {"version": pa.array(lists[0], pa.int64())}
-        for field, values in zip(ARROW, lists[1:], strict=True):
-            data[field.name] = pa.array(values, field.type, from_pandas=False)
-        self.connection.register("all_versions", pa.table(data))
+        for name in self._prepared.values():
+            self.connection.execute(f"DEALLOCATE {name}")
+        self._prepared.clear()
+        self._versions = [_table(version) for version in versions]
 
     def use(self, version: int) -> None:
         """Make a version the table `t`."""
-        here = f"FROM all_versions WHERE version = {version}"
-        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW t AS SELECT * EXCLUDE version {here}")
-        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW s AS SELECT u, a AS p, e AS q {here} AND d")
+        self._stream.now = self._versions[version]
 
     def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Any) -> pa.Table:
         """Run a query of groups on the version in use."""
-        for name, table in tables.items():
-            self.connection.register(name, table)
-        groups = self.connection.sql(sql).to_arrow_table()
+        groups = self.connection.sql(self._prepare(sql, tables)).to_arrow_table()
         return groups.take(pa.array(choose(groups.column("n").to_numpy()))).drop_columns(["n"])
 
     def integers(self, sql: str, tables: Mapping[str, pa.Table] = {}) -> pa.Table:
         """Run an aggregate query on the version in use; errors surface as they are."""
+        return pa.table(self.connection.execute(self._prepare(sql, tables)).fetchnumpy())
+
+    def _prepare(self, sql: str, tables: Mapping[str, pa.Table]) -> str:
         for name, table in tables.items():
-            self.connection.register(name, table)
-        try:
-            return pa.table(self.connection.execute(sql).fetchnumpy())
-        finally:
-            for name in tables:
-                self.connection.unregister(name)
+            if name not in self._registered or not _same(self._registered[name], table):
+                self.connection.register(name, table)
+                self._registered[name] = table
+        if sql not in self._prepared:
+            name = f"query_{len(self._prepared)}"
+            self.connection.execute(f"PREPARE {name} AS {sql}")
+            self._prepared[sql] = name
+        return f"EXECUTE {self._prepared[sql]}"
+
+
+def _table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(ARROW)
+    arrays = [
+        pa.array(values, field.type, from_pandas=False) for field, values in zip(ARROW, columns, strict=True)
+    ]
+    return pa.table(arrays, schema=ARROW)
+
+
+def _same(one: pa.Table, other: pa.Table) -> bool:
+    # By what is written, as NaN is not equal to itself.
+    return one.schema == other.schema and repr(one.to_pydict()) == repr(other.to_pydict())
 
 
 @cache

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
@@ -46,8 +47,10 @@ def test_every_block_has_noise_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
     # than 1,000 of 1,024 draws are not zero with one below 1e-200.
     monkeypatch.setattr(run, "BLOCK", 100)
     session = protect()
-    plan = session._queries.plan("SELECT g, COUNT(*) AS n FROM data GROUP BY g", Fraction(1, 2**40))
-    (noisy,) = (run.run_release(one, session._engine, 1, Draw(uses_of([one]))) for one in plan.releases)
+    plan = inside.plan_of(session, "SELECT g, COUNT(*) AS n FROM data GROUP BY g", Fraction(1, 2**40))
+    (noisy,) = (
+        run.run_release(one, inside.engine_of(session), 1, Draw(uses_of([one]))) for one in plan.releases
+    )
     counts = noisy.entries[:, 0]
     assert len(counts) == 1024
     blocks = counts[:1000].reshape(10, 100)
@@ -79,12 +82,12 @@ def test_what_the_ledger_keeps_is_what_was_answered(
 @pytest.mark.parametrize("reach", [1, 100, 2**15, 2**31, 2**40, 2**62, 2**63 - 1])
 def test_integers_of_any_width_come_back_as_they_were(reach: int) -> None:
     session = protect()
-    plan = session._queries.plan(QUERY, Fraction(1))
-    (noisy,) = session._queries.run(plan, Draw(uses_of(plan.releases)))
+    plan = inside.plan_of(session, QUERY, Fraction(1))
+    (noisy,) = inside.noisy_of(session, plan, Draw(uses_of(plan.releases)))
     rng = np.random.default_rng(0)
     entries = rng.integers(-reach, reach, noisy.entries.shape, endpoint=True)
     entries[0] = -reach
-    release = session._queries.finish(plan, [noisy], 0.95)
+    release = inside.answer_of(session, plan, [noisy], 0.95)
     (kept,) = unpack(pack(release, [run.Noisy(noisy.plan, entries)]), plan).noisy
     assert (kept.entries == entries).all()
 
@@ -92,9 +95,9 @@ def test_integers_of_any_width_come_back_as_they_were(reach: int) -> None:
 def test_an_answer_that_follows_from_its_integers_is_not_kept_beside_them() -> None:
     session = protect()
     for query, kept in ((QUERY, False), ("SELECT g, VAR_POP(x) AS v FROM data GROUP BY g", True)):
-        plan = session._queries.plan(query, Fraction(1))
-        noisy = session._queries.run(plan, Draw(uses_of(plan.releases)))
-        data = pack(session._queries.finish(plan, noisy, 0.95), noisy, follows(plan))
+        plan = inside.plan_of(session, query, Fraction(1))
+        noisy = inside.noisy_of(session, plan, Draw(uses_of(plan.releases)))
+        data = pack(inside.answer_of(session, plan, noisy, 0.95), noisy, follows(plan))
         assert (unpack(data, plan).answer is not None) == kept
 
 
@@ -108,9 +111,9 @@ def test_an_answer_that_follows_from_its_integers_is_not_kept_beside_them() -> N
 ])  # fmt: skip
 def test_an_order_is_what_the_database_makes_of_it(query: str) -> None:
     session = protect()
-    plan = session._queries.plan(query, Fraction(1))
-    noisy = session._queries.run(plan, Draw(uses_of(plan.releases)))
-    release = session._queries.finish(plan, noisy, 0.95)
+    plan = inside.plan_of(session, query, Fraction(1))
+    noisy = inside.noisy_of(session, plan, Draw(uses_of(plan.releases)))
+    release = inside.answer_of(session, plan, noisy, 0.95)
     with Sandbox({noisy[0].plan.name: noisy[0].table()}) as sandbox:
         plainly = sandbox.run(plan.post.sql("duckdb"))
     order = plan.post.args["order"].expressions[0].this.name

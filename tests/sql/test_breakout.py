@@ -14,13 +14,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, QueryRefused
 from discreet.release.draw import Draw
 from discreet.sql.finish import postprocess
-from discreet.sql.intervals import simulated as drawn
+from discreet.sql.intervals.simulation import simulated as drawn
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.parse import looks_around
@@ -48,7 +49,7 @@ class Watch:
             {"visits": ROWS, "pub": PUBLIC}, table="visits", public=["pub"], privacy_unit="u", max_rows=2,
             bounds={"age": (0, 120)}, keys={"c": "pub.c"}, budget=10_000,
         )  # fmt: skip
-        engine, ledger = self.session._engine, self.session.ledger
+        engine, ledger = inside.engine_of(self.session), self.session.ledger
         integers, opened = engine.integers, Sandbox.__init__
         self.charges = 0
 
@@ -268,7 +269,7 @@ def test_every_release_of_a_statement_is_paid_for(watch: Watch) -> None:
         f"WITH a AS ({q}1) SELECT c, COUNT(*) AS n, ({q}2) AS m, (SELECT n FROM ({q}3)) AS k FROM visits GROUP BY c "
         f"HAVING COUNT(*) > ({q}4) - 1000 UNION ALL SELECT 'z', n, n, n FROM a"
     )
-    plan = watch.session._queries.plan(statement, epsilon=1)  # type: ignore[arg-type]
+    plan = inside.plan_of(watch.session, statement, epsilon=1)  # type: ignore[arg-type]
     assert len(plan.releases) == 5
     assert plan.epsilon == 1
     assert {release.epsilon for release in plan.releases} == {plan.epsilon / 5}
@@ -281,7 +282,7 @@ def test_a_private_table_in_the_sandbox_is_found(watch: Watch, monkeypatch: pyte
 
 
 def test_a_private_row_in_a_public_table_is_found(watch: Watch) -> None:
-    watch.session._catalog.public["pub"] = pa.table({"c": ["x", SECRET], "w": [1, 2]})  # type: ignore[index]
+    inside.catalog_of(watch.session).public["pub"] = pa.table({"c": ["x", SECRET], "w": [1, 2]})  # type: ignore[index]
     assert "the answer holds a secret" in watch.ask("SELECT * FROM pub")[1]
 
 
@@ -289,8 +290,8 @@ def test_asking_before_the_charge_is_found(watch: Watch, monkeypatch: pytest.Mon
     charge, session = watch.session.ledger.charge, watch.session
 
     def late(*args: Any, **more: Any) -> Any:
-        plan = session._queries.plan("SELECT COUNT(*) AS n FROM visits", Fraction(1))
-        session._queries.run(plan, Draw(uses_of(plan.releases)))
+        plan = inside.plan_of(session, "SELECT COUNT(*) AS n FROM visits", Fraction(1))
+        inside.noisy_of(session, plan, Draw(uses_of(plan.releases)))
         return charge(*args, **more)
 
     monkeypatch.setattr(watch.session.ledger, "charge", late)

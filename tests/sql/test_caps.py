@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import inside
 from tests.mechanisms.numeric.test_threshold import excess, law
 from tests.noise.tape import exp
 
@@ -57,7 +58,7 @@ def releases(rows: list[tuple[str, int]], question: str, epsilon: int, delta: Fr
     )
     out: list[tuple[ScopePlan, dict[str, int]]] = []
     with session:
-        for release in session._queries.plan(question, Fraction(epsilon), delta=delta).releases:
+        for release in inside.plan_of(session, question, Fraction(epsilon), delta=delta).releases:
             compiled = compile_discovery(release, "duckdb", 7)
             counts: list[Any] = []
 
@@ -65,7 +66,7 @@ def releases(rows: list[tuple[str, int]], question: str, epsilon: int, delta: Fr
                 counts.append(found)
                 return range(len(found))
 
-            keys = session._engine.keys(compiled.sql, compiled.tables, everything)
+            keys = inside.engine_of(session).keys(compiled.sql, compiled.tables, everything)
             names = [repr(tuple(row.values())) for row in keys.to_pylist()]
             out.append((release, dict(zip(names, counts[0].tolist(), strict=True))))
     return out
@@ -152,7 +153,7 @@ def test_a_unit_that_a_column_names_is_counted_once_in_a_group_whatever_multipli
     )
     for source in (TWICE, "t, UNNEST([1, 2]) AS u(x)", "t JOIN t AS s ON t.who = s.who"):
         question = f"SELECT t.k, COUNT(*) AS n FROM {source} GROUP BY t.k"
-        (release,) = session._queries.plan(question, Fraction(1), delta=Fraction(1, 10)).releases
+        (release,) = inside.plan_of(session, question, Fraction(1), delta=Fraction(1, 10)).releases
         assert release.discovery is not None
         assert release.discovery.mechanism(release).max_count == 1
         compiled = compile_discovery(release, "duckdb", 7)
@@ -162,6 +163,6 @@ def test_a_unit_that_a_column_names_is_counted_once_in_a_group_whatever_multipli
             seen.extend(found.tolist())
             return range(0)
 
-        session._engine.keys(compiled.sql, compiled.tables, note)
+        inside.engine_of(session).keys(compiled.sql, compiled.tables, note)
         assert seen == [2]
     session.close()

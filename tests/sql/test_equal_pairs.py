@@ -10,11 +10,11 @@ import datetime as dt
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import inside
 from tests.sql.equal_pairs import PAIRS, Pair, groups, lacking, load
 from tests.sql.harness import no_noise
 
@@ -73,14 +73,11 @@ def shown(
     rows: Sequence[tuple[int, bool]],
     questions: Sequence[str],
     policy: dict[str, Any],
-    ledger: Path,
 ) -> list[list[str]]:
     """The groups of each answer: each bit of their keys, and their counts."""
-    for file in ledger.parent.glob(f"{ledger.name}*"):
-        file.unlink()
     budget = dp.Budget(epsilon=10**6, delta=Fraction(99, 100))
     out = []
-    with dp.protect(**load(pair, rows), **policy, budget=budget, ledger=ledger) as session:
+    with dp.protect(**load(pair, rows), **policy, budget=budget, ledger=":memory:") as session:
         for question in questions:
             release = session.sql(question, epsilon=1000, delta=Fraction(1, 20))
             found, counts = (release.values.column(name).to_pylist() for name in ("k", "n"))
@@ -107,10 +104,10 @@ def both() -> Iterator[list[tuple[int, bool]]]:
     yield [(at, second) for second in (True, False) for at in range(UNITS)]
 
 
-def problems(pair: Pair, policy: dict[str, Any], ledger: Path) -> list[str]:
+def problems(pair: Pair, policy: dict[str, Any]) -> list[str]:
     """What a pair shows to be broken: the questions and places at which its spelling is seen."""
     questions = [PLAIN, *(SIGN.format(at=at) for at in range(UNITS) if pair.number)]
-    answers = [shown(pair, rows, questions, policy, ledger) for rows in swapped()]
+    answers = [shown(pair, rows, questions, policy) for rows in swapped()]
     if not _one_class(pair):  # texts are told apart by their bytes: a class of one row is not shown
         answers = answers[:4]
     keys = [[[group.partition(":")[0] for group in groups] for groups in answer] for answer in answers]
@@ -131,10 +128,10 @@ def _differences(questions: Sequence[str], answers: Sequence[Sequence[object]]) 
     ]
 
 
-def within(pair: Pair, policy: dict[str, Any], ledger: Path) -> list[str]:
+def within(pair: Pair, policy: dict[str, Any]) -> list[str]:
     """The same for values inside of a unit, whose physical order must not be seen."""
     questions = [OVER[pair.number].format(u=units) for units in [*WITHIN, *(SIGNED if pair.number else [])]]
-    return _differences(questions, [shown(pair, rows, questions, policy, ledger) for rows in both()])
+    return _differences(questions, [shown(pair, rows, questions, policy) for rows in both()])
 
 
 def _one_class(pair: Pair) -> bool:
@@ -169,9 +166,9 @@ def test_each_pair_is_equal_and_not_alike(pair: Pair) -> None:
     ],
     ids=str,
 )
-def test_found_keys_do_not_tell_the_member_of_a_pair(pair: Pair, mode: str, tmp_path: Path) -> None:
+def test_found_keys_do_not_tell_the_member_of_a_pair(pair: Pair, mode: str) -> None:
     see_server(pair)
-    assert problems(pair, MODES[mode], tmp_path / "ledger.db") == []
+    assert problems(pair, MODES[mode]) == []
 
 
 @pytest.mark.parametrize(
@@ -183,32 +180,30 @@ def test_found_keys_do_not_tell_the_member_of_a_pair(pair: Pair, mode: str, tmp_
     ],
     ids=str,
 )
-def test_nothing_of_a_unit_tells_which_member_was_met_first(pair: Pair, mode: str, tmp_path: Path) -> None:
+def test_nothing_of_a_unit_tells_which_member_was_met_first(pair: Pair, mode: str) -> None:
     see_server(pair)
-    assert within(pair, MODES[mode], tmp_path / "ledger.db") == []
+    assert within(pair, MODES[mode]) == []
 
 
-def signs(ledger: Path) -> set[str]:
+def signs() -> set[str]:
     """Every bit of the columns that the relations of `WITHIN` have over zeros of both signs."""
     out: set[str] = set()
     pair = given("duckdb")[0]
     policy = {**FEW, "bounds": {"x": (-1, 1)}}
     for more in (FEW, policy):
-        for file in ledger.parent.glob(f"{ledger.name}*"):
-            file.unlink()
         budget = dp.Budget(epsilon=9, delta=0.5)
-        with dp.protect(**load(pair, [*both()][2]), **more, budget=budget, ledger=ledger) as session:
+        with dp.protect(**load(pair, [*both()][2]), **more, budget=budget, ledger=":memory:") as session:
             for units in [*WITHIN, *SIGNED, "SELECT id, x FROM t", "SELECT id, -x AS x FROM t"]:
                 question = f"SELECT COUNT(x) AS n FROM ({units}) AS u"
-                relation = session._queries.plan(question, Fraction(1)).releases[0].parts[0].rows.relation
+                relation = inside.plan_of(session, question, Fraction(1)).releases[0].parts[0].rows.relation
                 sql = relation_sql.to_sql(relation, {"x"}, "duckdb")
-                found = session._engine._connection.execute(f"SELECT x FROM ({sql}) AS r")  # type: ignore[attr-defined]
+                found = inside.engine_of(session)._connection.execute(f"SELECT x FROM ({sql}) AS r")  # type: ignore[attr-defined]
                 out |= {_bits(value) for value in found.fetchnumpy()["x"].tolist()}
     return out
 
 
-def test_no_column_of_a_relation_has_a_sign_on_its_zero(tmp_path: Path) -> None:
-    assert signs(tmp_path / "ledger.db") == {_bits(0.0)}
+def test_no_column_of_a_relation_has_a_sign_on_its_zero() -> None:
+    assert signs() == {_bits(0.0)}
 
 
 @pytest.mark.parametrize(
@@ -226,21 +221,21 @@ def test_no_column_of_a_relation_has_a_sign_on_its_zero(tmp_path: Path) -> None:
         ("s", "DATE '2020-01-01'", "DATE '2020-01-01'"),
     ],
 )
-def test_public_keys_that_are_equal_are_not_unique(column: str, one: str, other: str, tmp_path: Path) -> None:
+def test_public_keys_that_are_equal_are_not_unique(column: str, one: str, other: str) -> None:
     table = pa.table({"x": [0.0], "i": [2**53], "s": [dt.datetime(2020, 1, 1)]})
     question = (
         f"SELECT COUNT(*) AS n FROM data JOIN (VALUES ({one}), ({other})) AS p(k) ON data.{column} = p.k"
     )
-    with dp.protect(table, privacy_unit="row", budget=10**4, ledger=tmp_path / "ledger.db") as session:
-        (release,) = session._queries.plan(question, Fraction(1000)).releases
-        counted = int(exact_integers(release, session._engine, 7).sum())
+    with dp.protect(table, privacy_unit="row", budget=10**4, ledger=":memory:") as session:
+        (release,) = inside.plan_of(session, question, Fraction(1000)).releases
+        counted = int(exact_integers(release, inside.engine_of(session), 7).sum())
         assert counted == release.sensitivity(release.measures[0]) == 2  # one row, which finds both
 
 
-def test_public_keys_that_the_type_of_the_key_makes_equal_are_one_group(tmp_path: Path) -> None:
+def test_public_keys_that_the_type_of_the_key_makes_equal_are_one_group() -> None:
     near = [2**53, 2**53 + 1]
     table = pa.table({"i": near * 4})
-    options = {"privacy_unit": "row", "keys": {"i": near}, "budget": 10**4, "ledger": tmp_path / "ledger.db"}
+    options = {"privacy_unit": "row", "keys": {"i": near}, "budget": 10**4, "ledger": ":memory:"}
     with dp.protect(table, **options) as session:  # type: ignore[arg-type]
         release = session.sql(
             "SELECT coalesce(i, 0.5) AS k, COUNT(*) AS n FROM data GROUP BY 1", epsilon=1000
@@ -257,17 +252,14 @@ def test_moments_of_two_zones_are_one_public_key() -> None:
     assert distinct([plain, plain.date()], Type.DATE) == (plain.date(),)
 
 
-def test_the_largest_of_too_many_groups_are_chosen_by_their_keys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_largest_of_too_many_groups_are_chosen_by_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys, "MAX_CELLS", 3)
     rows = [(person, town) for town in range(6) for person in range(4)]
     answers = []
     for order in (1, -1):
         table = pa.table({"who": [a for a, _ in rows][::order], "town": [f"t{b}" for _, b in rows][::order]})
-        ledger = tmp_path / f"{order}.db"
         budget = dp.Budget(epsilon=10**4, delta=0.5)
-        with dp.protect(table, privacy_unit="row", budget=budget, ledger=ledger) as session:
+        with dp.protect(table, privacy_unit="row", budget=budget, ledger=":memory:") as session:
             release = session.sql(
                 "SELECT town, COUNT(*) AS n FROM data GROUP BY town", epsilon=1000, delta=0.1
             )
@@ -276,21 +268,21 @@ def test_the_largest_of_too_many_groups_are_chosen_by_their_keys(
 
 
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if not pair.key], ids=str)
-def test_what_has_no_single_spelling_is_refused_before_the_charge(pair: Pair, tmp_path: Path) -> None:
+def test_what_has_no_single_spelling_is_refused_before_the_charge(pair: Pair) -> None:
     rows = [(at, at > 3) for at in range(UNITS)]
     budget = dp.Budget(epsilon=9, delta=0.5)
-    with dp.protect(**load(pair, rows), **ROW, budget=budget, ledger=tmp_path / "ledger.db") as session:
+    with dp.protect(**load(pair, rows), **ROW, budget=budget, ledger=":memory:") as session:
         with pytest.raises(QueryRefused):
             session.sql(PLAIN, epsilon=1, delta=0.25)
         assert session.budget.spent == 0
 
 
-def test_the_advice_helps_where_a_type_has_no_single_spelling(tmp_path: Path) -> None:
+def test_the_advice_helps_where_a_type_has_no_single_spelling() -> None:
     pair = next(pair for pair in given("duckdb", False) if pair.kind == "INTERVAL")
     source = load(pair, [(at, at > 4) for at in range(UNITS)])
     source["source"].execute("CREATE VIEW v AS SELECT id, CAST(x AS VARCHAR) AS x FROM t")
     budget = dp.Budget(epsilon=9999, delta=0.5)
-    options = {**ROW, "budget": budget, "ledger": tmp_path / "ledger.db"}
+    options = {**ROW, "budget": budget, "ledger": ":memory:"}
     with dp.protect(source["source"], table="v", **options) as session:
         release = session.sql(PLAIN.replace("FROM t", "FROM v"), epsilon=1000, delta=0.25)
         assert release.to_dict()["k"] == ["1 month"]
@@ -308,33 +300,31 @@ def _as_met(expression: Any) -> Any:
     ("engine", "mode"), [("duckdb", "row"), ("duckdb", f"max_rows {MANY + 1}"), ("postgres", "row")]
 )
 def test_keys_that_are_not_normalised_are_caught(
-    engine: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pair, ledger = given(engine)[0], tmp_path / "ledger.db"
+    pair = given(engine)[0]
     monkeypatch.setattr(compiling, "canonical_key", _as_met)
     if mode == "row":  # a column that names the unit has its keys in the columns of a relation
-        assert any(found.startswith(SIGN) for found in problems(pair, MODES[mode], ledger))
+        assert any(found.startswith(SIGN) for found in problems(pair, MODES[mode]))
     monkeypatch.setattr(relation_sql, "canonical", _as_met)
-    found = problems(pair, MODES[mode], ledger)
+    found = problems(pair, MODES[mode])
     assert any(one.startswith(SIGN) for one in found)
     assert any(one.startswith(PLAIN) for one in found)
 
 
-def test_columns_that_are_not_normalised_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_that_are_not_normalised_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relation_sql, "canonical", _as_met)
-    assert _bits(-0.0) in signs(tmp_path / "ledger.db")
+    assert _bits(-0.0) in signs()
 
 
-def test_a_view_that_keeps_a_collation_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_that_keeps_a_collation_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duckdb_engine, "_shown", lambda name, kind: quote(name))
     for pair in given("duckdb", True):
         if "COLLATE" in pair.kind:
-            assert problems(pair, ROW, tmp_path / "ledger.db"), pair
+            assert problems(pair, ROW), pair
 
 
-def test_a_view_of_postgresql_that_keeps_the_type_is_caught(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_view_of_postgresql_that_keeps_the_type_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     column: Callable[..., Any] = postgres_tables._column
 
     def kept(name: str, kind: str, *rest: Any) -> Any:
@@ -343,30 +333,28 @@ def test_a_view_of_postgresql_that_keeps_the_type_is_caught(
     monkeypatch.setattr(postgres_tables, "_column", kept)
     monkeypatch.setitem(catalog._SCAN, Type.TEXT, {"": "{0}"})  # which casts to text once more
     pair = next(pair for pair in given("postgres") if pair.kind == "pairs.citext")
-    assert problems(pair, ROW, tmp_path / "ledger.db")
+    assert problems(pair, ROW)
 
 
 # Spark, whose session takes a second for each answer ------------------------------------------------------------
 
 
-def _spark(pair: Pair, question: str, policy: dict[str, Any], tables: list[Any], place: Path) -> list[str]:
-    answers = [shown(pair, rows, [question], policy, place / "ledger.db")[0] for rows in tables]
+def _spark(pair: Pair, question: str, policy: dict[str, Any], tables: list[Any]) -> list[str]:
+    answers = [shown(pair, rows, [question], policy)[0] for rows in tables]
     keys = [[group.partition(":")[0] for group in answer] for answer in answers]
     return _differences([question], [[one] for one in (answers if policy is FEW else keys)])
 
 
 @pytest.mark.parametrize("pair", given("spark", True), ids=str)
-def test_on_spark(pair: Pair, tmp_path: Path) -> None:
+def test_on_spark(pair: Pair) -> None:
     tables = [[(at, at == 0) for at in range(UNITS)], [(at, False) for at in range(UNITS)]]
-    assert _spark(pair, PLAIN, ROW, tables, tmp_path) == []
+    assert _spark(pair, PLAIN, ROW, tables) == []
     if pair.number:
-        assert _spark(pair, SIGN.format(at=0), ROW, [tables[1], tables[1][1:]], tmp_path) == []
-        assert _spark(pair, OVER[True].format(u=SIGNED[0]), FEW, [*both()][:2], tmp_path) == []
+        assert _spark(pair, SIGN.format(at=0), ROW, [tables[1], tables[1][1:]]) == []
+        assert _spark(pair, OVER[True].format(u=SIGNED[0]), FEW, [*both()][:2]) == []
 
 
-def test_a_view_of_spark_that_keeps_a_collation_is_caught(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_view_of_spark_that_keeps_a_collation_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     column: Callable[..., Any] = spark._column
     monkeypatch.setattr(spark, "_column", lambda name, kind: (spark._quote(name), column(name, kind)[1]))
     monkeypatch.setattr(
@@ -375,4 +363,4 @@ def test_a_view_of_spark_that_keeps_a_collation_is_caught(
     monkeypatch.setitem(catalog._SCAN, Type.TEXT, {"": "{0}"})  # which casts to text once more
     pair = next(pair for pair in given("spark") if "UTF8_LCASE" in pair.kind)
     tables = [[(at, at == 0) for at in range(UNITS)], [(at, False) for at in range(UNITS)]]
-    assert _spark(pair, PLAIN, ROW, tables, tmp_path)
+    assert _spark(pair, PLAIN, ROW, tables)

@@ -4,20 +4,19 @@ Between neighbouring tables are compared: error or answer, columns and their typ
 the cost, and the exact integers in L1. There is no chance of a false alarm: a fault is a pair of tables on which the
 guarantee is broken. Power: each fault of `FAULTS` is planted below and found by the same check.
 
-By default every type is asked about once on DuckDB and on PostgreSQL, and Spark is asked a handful. With
-DISCREET_DEEP=1 everything is asked, which takes most of an hour of one core on DuckDB, and minutes on PostgreSQL.
-DISCREET_EXAMPLES asks for more cases, or fewer, as it does of the random questions.
+By default every type is asked about once on DuckDB and on PostgreSQL, and Spark is asked a handful. In a deep run
+everything is asked, which takes most of an hour of one core on DuckDB, and minutes on PostgreSQL.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
 import pytest
+from tests.depth import DEEP, examples
 from tests.sql import matrix, matrix_reads, units
 from tests.sql.matrix import Case, Mode, Tally, faults
 from tests.sql.matrix_tables import CHOSEN, TYPES, kinds, wide
@@ -26,15 +25,14 @@ from discreet.engines.copies import Copies
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import joins, private_select, scopes, unit_aggregates
+from discreet.sql.analyze import joins, private_select, scopes
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
 from discreet.sql.lower import packed_rows, relation_sql
 from discreet.sql.plan.plan import Discovery, ScopePlan
 
-DEEP = bool(os.environ.get("DISCREET_DEEP"))
-SCALE = int(os.environ.get("DISCREET_EXAMPLES", "1120")) / 1120
 DEFAULT = {"duckdb": 120, "postgres": 100, "spark": 3}
 SHARDS = {"duckdb": 4, "postgres": 2, "spark": 1}
 DEEP_SPARK = 60
@@ -44,7 +42,7 @@ def chosen(dialect: str) -> Sequence[Case]:
     """The cases of this run."""
     if DEEP:
         return matrix.some(dialect, DEEP_SPARK if dialect == "spark" else 10**9)
-    return matrix.some(dialect, max(1, int(DEFAULT[dialect] * SCALE)))
+    return matrix.some(dialect, examples(DEFAULT[dialect], DEFAULT[dialect]))
 
 
 @pytest.mark.parametrize(("dialect", "shard"), [(d, at) for d, many in SHARDS.items() for at in range(many)])

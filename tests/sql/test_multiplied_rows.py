@@ -15,6 +15,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.sql.analyze import join_multiplicity, joins
@@ -97,12 +98,12 @@ def plain() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def release_of(session: dp.Session, sql: str, **limits: int) -> ScopePlan:
-    (release,) = plan(sql, session._catalog, Fraction(1), Limits(**limits)).releases
+    (release,) = plan(sql, inside.catalog_of(session), Fraction(1), Limits(**limits)).releases
     return release
 
 
 def counted(session: dp.Session, sql: str, **limits: int) -> int:
-    return int(exact_integers(release_of(session, sql, **limits), session._engine, 7).sum())
+    return int(exact_integers(release_of(session, sql, **limits), inside.engine_of(session), 7).sum())
 
 
 def truth(plain: duckdb.DuckDBPyConnection, sql: str) -> int:

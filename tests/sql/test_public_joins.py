@@ -10,6 +10,7 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import inside
 from tests.sql import units
 
 from discreet.engines.duckdb import DuckDBEngine
@@ -63,15 +64,15 @@ def test_other_keys_are_and_a_row_counts_once(name: str) -> None:
 
 def cap(opened: Any, sql: str) -> int:
     """How often one row may count."""
-    (release,) = plan(sql, opened._catalog, Fraction(1)).releases
+    (release,) = plan(sql, inside.catalog_of(opened), Fraction(1)).releases
     (measure,) = release.measures
     return int(release.sensitivity(measure))
 
 
 def counted(opened: Any) -> int:
     """How often the rows are counted, without noise."""
-    (release,) = plan(SQL, opened._catalog, Fraction(1)).releases
-    return int(exact_integers(release, opened._engine, 7).sum())
+    (release,) = plan(SQL, inside.catalog_of(opened), Fraction(1)).releases
+    return int(exact_integers(release, inside.engine_of(opened), 7).sum())
 
 
 def test_uniqueness_by_bytes_is_found_to_count_a_row_twice() -> None:

@@ -1,7 +1,7 @@
-"""Events as canonical JSON, so that a ledger keeps each release and anybody can price it again.
+"""Events as canonical JSON, in which a ledger keeps them, so that anybody can price a charge again.
 
 An event is an object with the name of its class under `kind` and its fields beside it; a rational is a text such as
-`1/10`. An event has one spelling only: a text that was read is written again and compared.
+`1/10`. An event has one spelling only: after reading, it is written again and compared.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read(text: str) -> ev.Event:
     """Read an event.
 
     Raises:
-        InvalidParameter: the text is not what `written` writes.
+        InvalidParameter: the text is not one that `written` gives.
 
     Example:
         >>> read('{"kind":"Released","loss":["1/10","0"],"neighbours":"replace_one"}').neighbours
@@ -65,7 +65,7 @@ def read(text: str) -> ev.Event:
             return event
     except (InvalidParameter, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass  # its text stays in here
-    raise InvalidParameter("This is not the text of an event.", "Give what discreet has written.")
+    raise InvalidParameter("This is not the text of an event.", "Give a text that discreet wrote.")
 
 
 def _plain(value: object) -> Any:

@@ -66,7 +66,6 @@ class Filter:
         self._own = fraction_of_one(own, "own")
         if self._own > limit.delta:
             raise InvalidParameter("own is more than the limit's delta.", "Give a part of it.")
-        self._adaptive = adaptive
         self._lock = threading.Lock()
 
     @property

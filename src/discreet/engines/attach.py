@@ -51,8 +51,9 @@ class Origin:
         twins: names, in lower case, that several columns of the source have but for case.
         files: where the data lies on disk, also what a database keeps beside itself.
         pattern: what names the files when more would be read once they are there: a pattern, or a folder with `**`.
-        csv: whether it was a CSV file, whose types are the policy's.
+        csv: whether it was a CSV file or a frame of pandas, whose types are the policy's.
         parquet: the Parquet files that are the table.
+        rows: how many rows it has, where it lies in memory and never changes; else None.
     """
 
     relation: str
@@ -64,6 +65,7 @@ class Origin:
     pattern: str = ""
     csv: bool = False
     parquet: Sequence[str] = ()
+    rows: int | None = None
 
 
 def attach(
@@ -78,8 +80,8 @@ def attach(
         connection: where the tables are to be visible.
         table: the name of the table; None takes every table of a database, or the name of the file.
         source: a path, a url, or a frame.
-        types: the types of columns of a CSV file, whose other columns are texts; None looks at the values instead, as
-            is right for a public file only.
+        types: the types of columns of a CSV file or a frame of pandas, whose other columns are texts; None looks at
+            the values instead, as is right for a public one only.
 
     Raises:
         SourceError: the source cannot be opened or is of no kind that is known.
@@ -93,7 +95,7 @@ def attach(
             return {name: _parquet(connection, path)}
         return {name: _csv(connection, path, types)}
     name = table or "data"
-    return {name: _frame(connection, name, source)}
+    return {name: _frame(connection, name, source, types)}
 
 
 def frozen_version() -> Callable[[], str]:
@@ -336,10 +338,17 @@ def attach_guest(
     return cursor, origins
 
 
-def _frame(connection: duckdb.DuckDBPyConnection, name: str, source: object) -> Origin:
+def _frame(
+    connection: duckdb.DuckDBPyConnection, name: str, source: object, types: Mapping[str, Type] | None
+) -> Origin:
     import duckdb
 
-    table = total(to_arrow(name, source))
+    own: frozenset[str] = frozenset()
+    if types is not None and _is_pandas(source):
+        table, own = _typed(connection, name, source, types)
+    else:
+        table = to_arrow(name, source)
+    table = total(table)
     store = f"frame_{secrets.token_hex(8)}"
     try:
         connection.register(store, table)
@@ -351,7 +360,44 @@ def _frame(connection: duckdb.DuckDBPyConnection, name: str, source: object) -> 
             f"The source {name} has a column of a type that DuckDB cannot read.",
             "Turn it into a number, a text or a date first, such as by astype or cast, or leave it out.",
         )
-    return Origin(store, frozen_version(), keep=(table,), twins=folded(table.column_names))
+    return Origin(
+        store, frozen_version(), keep=(table,), twins=folded(table.column_names), rows=table.num_rows,
+        csv=bool(own),
+    )  # fmt: skip
+
+
+def _is_pandas(source: object) -> bool:
+    return type(source).__module__.partition(".")[0] == "pandas" and type(source).__name__ == "DataFrame"
+
+
+def _typed(
+    connection: duckdb.DuckDBPyConnection, name: str, frame: Any, types: Mapping[str, Type]
+) -> tuple[pa.Table, frozenset[str]]:
+    """A frame of pandas whose types no value decides, and the columns whose types are the policy's."""
+    from discreet.engines.pandas_types import to_table
+
+    _see_no_twins(name, frame)
+    found = None
+    try:
+        found = to_table(connection, frame, types)
+    except Exception:
+        found = None  # what pandas or Arrow say may quote a value
+    if found is None:
+        raise _no_table(name)
+    return found
+
+
+def _see_no_twins(name: str, frame: object) -> None:
+    called = [str(column) for column in getattr(frame, "columns", ())]
+    if len(set(called)) < len(called):
+        raise SourceError(f"The source {name} has two columns of one name.", "Rename one of them.")
+
+
+def _no_table(name: str) -> SourceError:
+    return SourceError(
+        f"The source {name} cannot be turned into an Arrow table.",
+        "Give each column of it one type, such as by astype or cast.",
+    )
 
 
 def to_arrow(name: str, source: object) -> pa.Table:
@@ -381,16 +427,11 @@ def to_arrow(name: str, source: object) -> pa.Table:
             "Pass a path, a pandas or Polars DataFrame, an Arrow table or a DuckDB connection.",
         )
     if module == "pandas":  # which may hold a name twice, and Arrow would say something else of it
-        called = [str(column) for column in getattr(source, "columns", ())]
-        if len(set(called)) < len(called):
-            raise SourceError(f"The source {name} has two columns of one name.", "Rename one of them.")
+        _see_no_twins(name, source)
     try:
         table = convert[module, kind](source)
     except Exception:
         table = None
     if table is None:
-        raise SourceError(
-            f"The source {name} cannot be turned into an Arrow table.",
-            "Give each column of it one type, such as by astype or cast.",
-        )
+        raise _no_table(name)
     return table

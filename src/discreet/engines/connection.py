@@ -73,6 +73,16 @@ def connect(**settings: str) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def for_few_rows(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a database of small tables plan less: there a query takes longer to plan than to run.
+
+    One thread is enough for it. And only where no filter is pushed into a scan does DuckDB keep the plan of a prepared
+    query whose literals are parameters; else it plans it anew for each of their values.
+    """
+    connection.execute("SET disabled_optimizers = 'filter_pushdown'")
+    connection.execute("SET threads = 1")
+
+
 def make_total(connection: duckdb.DuckDBPyConnection) -> None:
     """Set, for this connection of somebody else's database alone, what decides the meaning of a query."""
     for name, value in TOTAL.items():

@@ -76,7 +76,7 @@ def import_csv(
     kinds = {**looked, **fixed}
     # Of a type that was found by looking, every value is known to be of it: the plain cast is enough.
     casts = {
-        name: _cast(quote(name), type_) if name in fixed or type_ is not Type.INTEGER else _plain(quote(name))
+        name: cast(quote(name), type_) if name in fixed or type_ is not Type.INTEGER else _plain(quote(name))
         for name, type_ in kinds.items()
     }
     columns = ", ".join(f"{casts[name]} AS {quote(name)}" for name in found.names)
@@ -141,12 +141,12 @@ def _is(column: str, type_: Type) -> str:
     """Write the test whether a value is of a type: true, false, or NULL when there is no value."""
     text = _value(column)
     written = f"regexp_full_match({text}, {literal(_WRITTEN[type_])}, 'i')"
-    slow = f"CASE WHEN {text} IS NOT NULL THEN {written} AND {_cast(column, type_)} IS NOT NULL END"
+    slow = f"CASE WHEN {text} IS NOT NULL THEN {written} AND {cast(column, type_)} IS NOT NULL END"
     return f"CASE WHEN {_plain_integer(column)} THEN true ELSE {slow} END" if type_ is Type.INTEGER else slow
 
 
-def _cast(column: str, type_: Type) -> str:
-    """Write the value of a column in its type, NULL when it is not of the type."""
+def cast(column: str, type_: Type) -> str:
+    """Write the value of a column of texts in a type, NULL when it is not of the type."""
     if type_ is Type.TEXT:
         return column
     text = _value(column)

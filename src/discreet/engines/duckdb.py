@@ -19,7 +19,7 @@ from discreet import arrow
 from discreet.engines.abilities import opaque
 from discreet.engines.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.beside import Beside
-from discreet.engines.connection import connect, quote, seal
+from discreet.engines.connection import connect, for_few_rows, quote, seal
 from discreet.engines.copies import Copies, unread
 from discreet.engines.duckdb_units import collations, identity_of
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
@@ -73,6 +73,8 @@ MOST_SLICES = 64
 """Into how many slices the units are split at most: each reads the table once more."""
 PROBED = 1000
 """How many shapes of queries an engine remembers as sound."""
+FEW_ROWS = 10_000
+"""Up to so many rows in all a query takes longer to plan than to run."""
 ROW_BYTES = 300
 """The bytes that DuckDB needs for a row while it looks for the kept rows of each unit; measured, and rounded up."""
 
@@ -104,7 +106,8 @@ class DuckDBEngine:
         in_memory = bool(folder) and not any(
             one.files or one.paths or one.pattern for one in origins.values()
         )
-        self._prepared: Final = Prepared(connection, in_memory)
+        self._fixed: Final = bool(folder) and all(one.rows is not None for one in origins.values())
+        self._prepared: Final = Prepared(connection, in_memory, bool(folder) and _few(origins.values()))
         self._origins: Final = dict(origins)
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
@@ -170,6 +173,8 @@ class DuckDBEngine:
                     origins[table] = origin
             # The views are made behind the seal, so that one that would reach outside is refused here
             # and not after a charge.
+            if _few(origins.values()):
+                for_few_rows(connection)
             mended = str(folder.path / "mended")
             seal(connection, [path for origin in origins.values() for path in origin.paths], mended)
             engine = cls(connection, origins, mended)
@@ -307,7 +312,9 @@ class DuckDBEngine:
 
     def _bound(self, used: Collection[str]) -> bool:
         """Whether the views still show what they showed: a file may be another one, a table of the caller's gone."""
-        return all(_shape(self._connection, self._files[name][0]) == self._shapes[name] for name in used)
+        return self._fixed or all(
+            _shape(self._connection, self._files[name][0]) == self._shapes[name] for name in used
+        )
 
     def _fitting(self, used: Collection[str]) -> bool:
         """Whether the files of each table have one schema; asked again only when one of them has changed."""
@@ -379,6 +386,12 @@ class DuckDBEngine:
             if files and table.lower() in sql.lower():
                 mended |= self._copies.take(table, files, self._versions[table.lower()](), schema)
         return mended
+
+
+def _few(origins: Iterable[Origin]) -> bool:
+    """Whether all tables lie in memory and have few rows in all."""
+    rows = [one.rows for one in origins]
+    return None not in rows and sum(filter(None, rows)) <= FEW_ROWS
 
 
 def _rows_at_once(connection: duckdb.DuckDBPyConnection) -> int:

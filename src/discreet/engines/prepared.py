@@ -1,15 +1,21 @@
-"""Queries that are asked again, such as with another epsilon, are planned by DuckDB once.
+"""Queries that are asked again, with another epsilon or other literals, are planned by DuckDB once.
 
 Only over tables in memory, which never change: of a file, a plan would keep what it knew of it. A plan reads the tables
 that were registered when it was made, even when others have their names since. So all plans are dropped as soon as a
 table that stands beside a query is registered or let go.
+
+Integers that change from query to query are parameters of the plan, and those that never changed stay in it. That is
+done over few rows only, where a plan that knows each integer is worth no more.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from discreet.engines.shape import integers_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,19 +28,51 @@ LONGEST = 20_000
 """Characters of a query that is remembered."""
 
 
+@dataclass
+class _Asked:
+    """A query that was asked, by the text between its integers.
+
+    Attributes:
+        integers: those of the last time.
+        moving: the places of those that were not always the same.
+        name: of its plan; empty where there is none.
+        given: the places of the integers that are parameters of the plan.
+        possible: whether it can be prepared, as far as is known.
+    """
+
+    integers: tuple[str, ...]
+    moving: frozenset[int] = frozenset()
+    name: str = ""
+    given: tuple[int, ...] = ()
+    possible: bool = True
+
+    def see(self, integers: tuple[str, ...]) -> None:
+        """Take note of the integers of another time."""
+        changed = (at for at, one in enumerate(integers) if one != self.integers[at])
+        self.moving |= frozenset(changed)
+        self.integers = integers
+
+    @property
+    def ready(self) -> bool:
+        """Whether the plan is one for these integers."""
+        return bool(self.name) and self.moving <= frozenset(self.given)
+
+
 class Prepared:
     """The plans of one connection. Whoever calls holds the connection's lock.
 
     Args:
         connection: what runs them.
         usable: whether all of its tables lie in memory.
+        few: whether they have few rows.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, usable: bool) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, usable: bool, few: bool = False) -> None:
         self._connection: Final = connection
         self._usable: Final = usable
-        self._seen: OrderedDict[str, bool] = OrderedDict()
-        self._made: OrderedDict[str, str] = OrderedDict()
+        self._few: Final = few
+        self._seen: OrderedDict[tuple[str, ...], _Asked] = OrderedDict()
+        self._made: OrderedDict[tuple[str, ...], _Asked] = OrderedDict()
         self._number = 0
         self._changes = -1
 
@@ -48,41 +86,66 @@ class Prepared:
             sql: the query.
             changes: how often a table beside a query was registered or let go, `Beside.changes`.
         """
-        import duckdb
-
         if not self._usable or len(sql) > LONGEST:
             return None
         if changes != self._changes:
             self._drop()
             self._changes = changes
-        if (name := self._made.get(sql)) is not None:
-            self._made.move_to_end(sql)
-            return f"EXECUTE {name}"
-        if self._seen.get(sql) is None:
-            self._seen[sql] = True
+        pieces, integers = integers_of(sql) if self._few else ((sql,), ())
+        asked = self._seen.get(pieces)
+        if asked is None:
+            self._seen[pieces] = _Asked(integers)
             while len(self._seen) > MOST_SEEN:
-                self._seen.popitem(last=False)
+                self._let_go(self._seen.popitem(last=False)[0])
             return None
-        if not self._seen[sql]:
+        self._seen.move_to_end(pieces)
+        asked.see(integers)
+        if not asked.ready:
+            self._prepare(sql, pieces, asked)
+        if not asked.name:
             return None
-        self._seen[sql] = False  # until it is prepared
+        self._made.move_to_end(pieces)
+        values = ", ".join(asked.integers[at] for at in asked.given)
+        return f"EXECUTE {asked.name}({values})" if values else f"EXECUTE {asked.name}"
+
+    def _prepare(self, sql: str, pieces: tuple[str, ...], asked: _Asked) -> None:
+        import duckdb
+
+        self._let_go(pieces)
+        if not asked.possible:
+            return
+        asked.possible = False  # until it is prepared
+        given = tuple(sorted(asked.moving))
         with contextlib.suppress(Exception):
             (statement,) = self._connection.extract_statements(sql)
             if statement.type == duckdb.StatementType.SELECT:
                 self._number += 1
                 name = f"__discreet_{self._number}"
-                self._connection.execute(f"PREPARE {name} AS {sql}")
-                self._made[sql] = name
-                self._seen.pop(sql, None)
+                self._connection.execute(
+                    f"PREPARE {name} AS {_with_parameters(pieces, asked.integers, given)}"
+                )
+                asked.name, asked.given, asked.possible = name, given, True
+                self._made[pieces] = asked
                 if len(self._made) > MOST:
-                    _, old = self._made.popitem(last=False)
-                    self._connection.execute(f"DEALLOCATE {old}")
-                return f"EXECUTE {name}"
-        return None
+                    self._let_go(next(iter(self._made)))
+
+    def _let_go(self, pieces: tuple[str, ...]) -> None:
+        """Drop the plan of a query, if it has one."""
+        asked = self._made.pop(pieces, None)
+        if asked is not None:
+            with contextlib.suppress(Exception):
+                self._connection.execute(f"DEALLOCATE {asked.name}")
+            asked.name = ""
 
     def _drop(self) -> None:
-        while self._made:
-            sql, name = self._made.popitem(last=False)
-            with contextlib.suppress(Exception):
-                self._connection.execute(f"DEALLOCATE {name}")
-            self._seen[sql] = True
+        for pieces in list(self._made):
+            self._let_go(pieces)
+
+
+def _with_parameters(pieces: tuple[str, ...], integers: tuple[str, ...], given: tuple[int, ...]) -> str:
+    """The query with a parameter in place of each integer that is given."""
+    number = {at: f"CAST(${n} AS BIGINT)" for n, at in enumerate(given, 1)}
+    out = [pieces[0]]
+    for at, (integer, piece) in enumerate(zip(integers, pieces[1:], strict=True)):
+        out += [number.get(at, integer), piece]
+    return "".join(out)

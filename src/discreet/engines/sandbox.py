@@ -18,15 +18,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from discreet.engines.connection import connect, seal
-from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.errors import PostProcessingError
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
-
-
-__all__ = ["ALLOWED_TABLE_FUNCTIONS", "FORBIDDEN_FUNCTIONS", "Sandbox", "sandbox"]
 
 
 class Sandbox:

@@ -15,6 +15,22 @@ _QUOTED_OR_WHOLE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|CAST\(-?[0-9]{1,
 """Quoted text is matched first, so that no integer within it is taken for one of the query."""
 
 
+def integers_of(sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A query as the pieces of text between its integers of BIGINT, which its shape leaves out, and those integers.
+
+    Example:
+        >>> integers_of("SELECT CAST(5 AS BIGINT) + 1")
+        (('SELECT ', ' + 1'), ('CAST(5 AS BIGINT)',))
+    """
+    pieces, found, start = [], [], 0
+    for match in _QUOTED_OR_WHOLE.finditer(sql):
+        if match[0][0] not in "'\"":
+            pieces.append(sql[start : match.start()])
+            found.append(match[0])
+            start = match.end()
+    return (*pieces, sql[start:]), tuple(found)
+
+
 def shape_of(sql: str, tables: Mapping[str, pa.Table]) -> Shape:
     """The shape of a query over some tables.
 

@@ -22,8 +22,8 @@ def open_source(
 
     Parquet files and databases are not read here, only their metadata. CSV files are imported and frames are
     turned into Arrow: for frames, what may be shown or raised depends on the data through the types of the
-    columns alone, and for CSV files through the header line alone. A frame must not be changed in place while it
-    is open.
+    columns alone (those of pandas are not taken, see `pandas_types`), and for CSV files through the header line
+    alone. A frame must not be changed in place while it is open.
 
     Args:
         source: a path or url (`visits.parquet`, a folder or glob of such, `csv:visits.txt`,
@@ -34,9 +34,10 @@ def open_source(
             mapping of table names to these.
         table: the name of the table; by default that of the file, or `data` for a frame, or every table
             of a database.
-        types: column -> type (a `Type` or its name) of a CSV file, whose other columns are texts; for a mapping of
-            sources, table -> column -> type.
-        public: the names of tables that hold nothing private: of their CSV files the types are found by looking.
+        types: column -> type (a `Type` or its name) of a CSV file or a frame of pandas, whose other columns are texts;
+            for a mapping of sources, table -> column -> type.
+        public: the names of tables that hold nothing private: of their CSV files and frames the types are found by
+            looking.
 
     Raises:
         SourceError: the source cannot be opened.

@@ -183,5 +183,8 @@ class _Once:
     def write(self, work: Callable[[Rows], Result]) -> Result:
         return work(self._rows)
 
+    def lacks(self, question: str) -> bool:
+        return False
+
     def close(self) -> None:
         pass

@@ -7,6 +7,10 @@ import errno
 from discreet.errors import LedgerCorrupt, LedgerError
 
 
+class DiskFullError(LedgerError):
+    """Nothing was written, for the disk is full."""
+
+
 def explain(error: Exception, where: str) -> LedgerError:
     """Translate an error of the database or the operating system."""
     code = code_of(error)
@@ -21,7 +25,7 @@ def explain(error: Exception, where: str) -> LedgerError:
 
 _CAUSES: tuple[tuple[str, type[LedgerError], str, str], ...] = (
     ("SQLITE_BUSY", LedgerError, "is busy: others have been writing to it for too long", "Ask again later."),
-    ("SQLITE_FULL", LedgerError, "cannot grow: the disk is full", "Free some space and ask again."),
+    ("SQLITE_FULL", DiskFullError, "cannot grow: the disk is full", "Free some space and ask again."),
     (
         "SQLITE_READONLY",
         LedgerError,

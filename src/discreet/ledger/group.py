@@ -25,9 +25,17 @@ class Request:
         self.error: BaseException | None = None
         self.done = False
         self._left = False
+        self._woken = False
         self._leads = False
         self._wake = threading.Lock()
         self._wake.acquire()
+
+    def finish(self) -> None:
+        """Say that it is done, and let its thread go on, while others of the batch are still at work."""
+        self.done = True
+        if not (self._woken or self._leads):
+            self._woken = True
+            self._wake.release()
 
 
 class Group:
@@ -88,7 +96,8 @@ class Group:
                 if request.done or request not in self._waiting:
                     self._pass_on(request)
             for one in batch:
-                if one is not request and one.done:
+                if one is not request and one.done and not one._woken:
+                    one._woken = True
                     one._wake.release()
 
     def _pass_on(self, request: Request) -> None:

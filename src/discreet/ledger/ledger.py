@@ -27,7 +27,8 @@ from discreet.ledger.entry import (
     make_entry,
     text,
 )
-from discreet.ledger.room import Room
+from discreet.ledger.faults import DiskFullError
+from discreet.ledger.room import Room, Rooms
 from discreet.ledger.store import MemoryStore, Rows, Store, pieces
 from discreet.ledger.turn import WAIT, turn
 
@@ -69,6 +70,7 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._salts: dict[str, int] = {}  # they never change
+        self._rooms = Rooms()
         self._rejected: LedgerCorrupt | None = None  # what `verify` found
         self.durable = store.durable
         self.where = store.where
@@ -161,20 +163,21 @@ class Ledger:
         return Charge(entry.number, entry.hash, question, cost)
 
     def room(self, size: int) -> Room:
-        """Reserve room for an answer on the ledger's disk, before the charge; give it back just before `settle`.
+        """Reserve room for an answer on the ledger's disk, before the charge; hand it to `settle`.
 
         Raises:
             LedgerError: there is none. Nothing was charged.
         """
-        return Room(self.where if self.durable else None, size)
+        return Room(self.where if self.durable else None, size, self._rooms)
 
-    def settle(self, charge: Charge, answer: bytes | BinaryIO) -> None:
+    def settle(self, charge: Charge, answer: bytes | BinaryIO, room: Room | None = None) -> None:
         """Keep the answer to a charge, durably, so that it can be replayed. Show it to nobody before.
 
         Args:
             charge: what `charge` returned.
             answer: the released answer: noisy, never a data value. A large one may be a file, which is read piece by
                 piece.
+            room: that was reserved for it; it is given back where the disk is full without it.
 
         Raises:
             LedgerError: the charge is settled already or is not of this ledger, or the ledger cannot be
@@ -203,7 +206,12 @@ class Ledger:
             )
             rows.append(settled, file)
 
-        self._store.write(work)
+        try:
+            self._store.write(work)
+        except DiskFullError:
+            if room is None or not room.give_back():
+                raise
+            self._store.write(work)
 
     def replay(self, question: str) -> bytes | None:
         """Return the settled answer of the same question, the earliest one, or None. It costs nothing.
@@ -245,7 +253,7 @@ class Ledger:
                 raise corrupt(entry.number, "holds an answer that was altered")
             return True
 
-        return self._store.read(work)
+        return not self._store.lacks(question) and self._store.read(work)
 
     def turn(self, question: str, wait: float = WAIT) -> AbstractContextManager[bool]:
         """Be the only one to ask a question, across threads and processes, or wait for whoever does.
@@ -351,6 +359,7 @@ class Ledger:
     def close(self) -> None:
         """Close the ledger; closing twice is allowed."""
         self._store.close()
+        self._rooms.close()
 
 
 def open_ledger(

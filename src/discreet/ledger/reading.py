@@ -49,6 +49,10 @@ class ReadingStore:
             "Allow writing to the file, its head and its folder, or name another ledger.",
         )
 
+    def lacks(self, question: str) -> bool:
+        """It is looked up."""
+        return False
+
     def close(self) -> None:
         """Forget it; no file is open between two transactions."""
         self._closed = True

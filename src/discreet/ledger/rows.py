@@ -49,12 +49,26 @@ class SqlRows:
         self._known = known
         self._look = look
         self._book: Book | None = None
+        self._last: list[Entry] = []  # those at the end of the chain, as this transaction read or wrote them
+        self._lines: dict[str, Posting | None] = {}  # the latest of each account, likewise
         self.changed = False
 
     @property
     def reached(self) -> Book | None:
         """The book, if it was asked for."""
         return self._book
+
+    @property
+    def last(self) -> list[Entry]:
+        """Those at the end of the chain that this transaction read or wrote, without a gap."""
+        return self._last
+
+    def settled(self) -> Iterator[str]:
+        """The keys of all settled questions."""
+        for (key,) in self._connection.execute(
+            "SELECT question_key FROM discreet_entry WHERE kind = 'settle'"
+        ):
+            yield key
 
     def genesis(self) -> Head:
         """See `Rows`."""
@@ -71,14 +85,17 @@ class SqlRows:
 
     def tally(self, account: str) -> Posting | None:
         """See `Rows`."""
-        row = self._first(f"{_POSTINGS} WHERE account = ? ORDER BY number DESC LIMIT 1", account)
         book = self.book()
+        if account in self._lines:
+            return self._lines[account]
+        row = self._first(f"{_POSTINGS} WHERE account = ? ORDER BY number DESC LIMIT 1", account)
         try:
             line = None if row is None else _posting(row)
         except (ValueError, TypeError):
             line = None
         if (line.tally if line else None) != book.tallies.get(account):
             raise corrupt(book.head.number, "has other totals than the index of postings finds")
+        self._lines[account] = line
         return line
 
     def charged(self, number: int) -> Charged | None:
@@ -92,7 +109,9 @@ class SqlRows:
 
     def first_settlement(self, question: str) -> Entry | None:
         """See `Rows`."""
-        return self._one("WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", _key(question))
+        return self._one(
+            "WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", key_of(question)
+        )
 
     def answer(self, number: int) -> Iterator[bytes]:
         """See `Rows`."""
@@ -109,7 +128,13 @@ class SqlRows:
 
     def after(self, number: int, count: int) -> list[Entry]:
         """See `Rows`."""
-        return self._entries("WHERE number > ? ORDER BY number LIMIT ?", number, count)
+        if self._last and number + 1 >= self._last[0].number:
+            first = number + 1 - self._last[0].number
+            return self._last[first : first + count]
+        found = self._entries("WHERE number > ? ORDER BY number LIMIT ?", number, count)
+        if len(found) < count and found and found[-1].number - found[0].number == len(found) - 1:
+            self._last = found  # up to the end, without a gap
+        return list(found)
 
     def stray(self) -> bool:
         """See `Rows`."""
@@ -132,7 +157,7 @@ class SqlRows:
         large = size > AT_ONCE
         kept = None if answer is None or large else b"".join(pieces(answer))
         time = entry.time.isoformat(timespec="microseconds")
-        row = (entry.number, time, entry.kind, entry.question, _key(entry.question), entry.settles, entry.digest,
+        row = (entry.number, time, entry.kind, entry.question, key_of(entry.question), entry.settles, entry.digest,
                entry.guarantee, entry.event, entry.description, entry.totals, entry.previous, entry.hash,
                size if large else kept)  # fmt: skip
         self._connection.execute(_ADD_LARGE if large else _ADD_ENTRY, row)
@@ -142,11 +167,14 @@ class SqlRows:
                     blob.write(piece)
         for at, line in enumerate(entry.postings):
             self._connection.execute(_ADD_POSTING, _posting_row(entry.number, at, line))
+        if self._last:
+            self._last.append(entry)
+        self._lines.update((line.account, line) for line in entry.postings)
         self._book = book.plus(entry)
 
     def salt(self, dataset: str) -> int | None:
         """See `Rows`."""
-        row = self._first("SELECT salt FROM discreet_salt WHERE dataset_key = ?", _key(dataset))
+        row = self._first("SELECT salt FROM discreet_salt WHERE dataset_key = ?", key_of(dataset))
         try:
             return None if row is None else int(row[0], 16)
         except (ValueError, TypeError):
@@ -156,7 +184,7 @@ class SqlRows:
     def add_salt(self, dataset: str, salt: int) -> None:
         """See `Rows`."""
         self.changed = True
-        row = (_key(dataset), dataset, f"{salt:016x}")
+        row = (key_of(dataset), dataset, f"{salt:016x}")
         self._connection.execute(
             "INSERT INTO discreet_salt (dataset_key, dataset, salt) VALUES (?, ?, ?)", row
         )
@@ -197,7 +225,7 @@ def _entry(width: int, *fields: object) -> Entry:
     try:
         posted = tuple(map(_posting, lines))
         when = datetime.fromisoformat(time)
-        if key == _key(question) and isinstance(number, int):
+        if key == key_of(question) and isinstance(number, int):
             return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, guarantee, event,
                          description, totals, previous, seal)  # fmt: skip
     except (ValueError, TypeError, AttributeError):
@@ -232,5 +260,6 @@ def _posting_row(number: int, position: int, line: Posting) -> Row:
     return (line.account, number, position, *losses, line.rule, str(line.squares), line.count)
 
 
-def _key(text: str) -> str:
+def key_of(text: str) -> str:
+    """The key under which a question is found."""
     return hashlib.sha256(text.encode()).hexdigest()

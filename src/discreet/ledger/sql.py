@@ -21,11 +21,12 @@ from discreet.ledger.faults import busy, code_of, explain
 from discreet.ledger.group import Group, Request
 from discreet.ledger.head import HeadFile, Noted, head_of
 from discreet.ledger.making import opened
-from discreet.ledger.rows import SqlRows
+from discreet.ledger.rows import SqlRows, key_of
+from discreet.ledger.settled import Settled
 from discreet.ledger.store import MemoryStore, Result, Rows, Store
 
-TAIL = 2
-"""How many entries before the head are checked again at each charge."""
+TAIL = 4
+"""How many entries before the head are checked again at each charge; the last charge of an account is among them."""
 
 
 def open_sql(address: str, timeout: float) -> Store:
@@ -61,6 +62,7 @@ class SqliteStore:
         self._identity = ""
         self._known: Book | None = None  # the last book that stood in the second place too
         self._seen: Book | None = None  # the last book that was read
+        self._settled = Settled(head_of(self.where), key_of)
         _stores.add(self)
         # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
         self._submit(SqlRows.probe, True)
@@ -72,6 +74,10 @@ class SqliteStore:
     def write(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
         return self._submit(work, True)
+
+    def lacks(self, question: str) -> bool:
+        """Whether a question is certainly not settled, as far as can be told without a transaction."""
+        return not self._closed and self._process == os.getpid() and self._settled.lacks(question)
 
     def close(self) -> None:
         """Close the file."""
@@ -91,6 +97,7 @@ class SqliteStore:
 
     def release(self) -> None:
         """Close the connection; the next transaction opens a new one. The caller holds the lock."""
+        self._settled.forget()
         connection, self._connection = self._connection, None
         head, self._head = self._head, None
         if head is not None:
@@ -161,7 +168,9 @@ class SqliteStore:
         connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
         rows = SqlRows(connection, noted, TAIL)
         if writes:
-            rows.book()
+            book = rows.book()
+            if self._settled.wanted:
+                self._settled.load(book.head.number, rows.settled())
         # Reading comes first, so that nobody sees what is not committed yet.
         for request in sorted(requests, key=lambda one: one.writes):
             step.at = request
@@ -174,12 +183,13 @@ class SqliteStore:
                     raise
                 request.error = error
                 request.done = True
-            else:
-                request.done = not request.writes
+            if not request.writes:
+                request.finish()
             rows.changed = False
         step.at, step.committing = None, writes
         connection.execute("COMMIT")
         if writes:
+            self._settled.follow(rows.book().head.number, rows.last)
             self._note(rows.book(), noted)
         elif rows.reached is not None:
             self._seen = rows.reached

@@ -84,6 +84,9 @@ class Store(Protocol):
     def write(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` alone, then make what it appended durable before returning. All of it or nothing."""
 
+    def lacks(self, question: str) -> bool:
+        """Whether a question is certainly not settled; False where a transaction has to look."""
+
     def close(self) -> None:
         """Let go of the store; closing twice is allowed."""
 
@@ -118,6 +121,10 @@ class MemoryStore:
             if self._rows is None:
                 raise LedgerError("The ledger is closed.", "Open it again.")
             return work(self._rows)
+
+    def lacks(self, question: str) -> bool:
+        """It is looked up."""
+        return False
 
     def close(self) -> None:
         """Forget everything."""

@@ -49,6 +49,10 @@ def _of_objects(items: npt.NDArray[Any]) -> npt.NDArray[Any]:
         raise _boolean()
     if any(issubclass(kind, (str, bytes)) for kind in kinds):
         raise _text()
+    if any(issubclass(kind, np.timedelta64) for kind in kinds):  # which NumPy counts among its integers
+        raise InvalidParameter(
+            "A value is a duration.", "Convert the values to numbers of a unit, such as seconds."
+        )
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         raise masked()
     if any(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds):

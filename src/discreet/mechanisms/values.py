@@ -7,6 +7,7 @@ finite numbers of the right kind. `discreet.protect` never passes anything else.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
@@ -18,9 +19,41 @@ from discreet.mechanisms.arrays import take
 from discreet.rational import exact
 
 Steps: TypeAlias = npt.NDArray[np.int64]
+BLOCK: Final = 1 << 18
+"""How many values are read at a time."""
 
 FARTHEST: Final = 1 << 62
 """Real values may lie this many grid steps from zero."""
+
+
+def in_blocks(values: object, read: Callable[[object], Steps]) -> Iterator[tuple[slice, Steps]] | None:
+    """A large array read onto its grid block by block, so that memory holds no second array of its size.
+
+    Args:
+        values: what to read; anything but a large array of numbers is left to the caller.
+        read: reads values, or raises; all of them are read once before this returns.
+
+    Returns:
+        For each block where it stands in the flat array, and its steps; None where there is no large array.
+    """
+    if type(values) is not np.ndarray or values.dtype.kind not in "iuf" or values.size <= BLOCK:
+        return None
+    flat = values.reshape(-1)
+    places = [slice(start, start + BLOCK) for start in range(0, flat.size, BLOCK)]
+    for place in places:  # whatever is wrong shows before any noise is drawn
+        read(flat[place])
+    return ((place, read(flat[place])) for place in places)
+
+
+def gathered(
+    shape: tuple[int, ...], blocks: Iterable[tuple[slice, Steps]], noisy: Callable[[Steps], Any], kind: Any
+) -> npt.NDArray[Any]:
+    """An array of what is made of each block."""
+    out = np.empty(shape, kind)
+    flat = out.reshape(-1)
+    for place, steps in blocks:
+        flat[place] = noisy(steps)
+    return out
 
 
 def is_scalar(values: object) -> bool:

@@ -9,6 +9,7 @@ geometric with the same scale; given that Z <= -L, -L - Z is.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from discreet.noise.entropy import undivided
 from discreet.noise.geometric import LIMIT, geometric
 from discreet.noise.laplace import laplace
 from discreet.noise.saturate import saturating_add
+
+BLOCK: Final = 1 << 18
+"""How many values get their noise at a time."""
 
 
 @undivided
@@ -50,10 +54,20 @@ def add_laplace(values: npt.NDArray[np.int64], scale: Fraction) -> npt.NDArray[n
         >>> add_laplace(np.array([2**63 - 1, 0]), Fraction(1, 1000))
         array([9223372036854775807,                   0])
     """
+    noisy = np.empty(values.shape, np.int64)
+    given, out = values.reshape(-1), noisy.reshape(-1)
+    for start in range(
+        0, given.size, BLOCK
+    ):  # so that memory holds the values and the answer, and no third array
+        part = slice(start, start + BLOCK)
+        out[part] = _add(given[part], scale)
+    return noisy
+
+
+def _add(values: npt.NDArray[np.int64], scale: Fraction) -> npt.NDArray[np.int64]:
     noise = laplace(scale, values.shape)
     noisy = saturating_add(values, noise)
-    for place in np.argwhere(np.abs(noise) == LIMIT):  # at the largest scale, one draw in 10^55
-        at = tuple(place)
+    for at in np.flatnonzero(np.abs(noise) == LIMIT):  # at the largest scale, one draw in 10^55
         exact = int(values[at]) + _continued(int(noise[at]), scale)
         noisy[at] = min(max(exact, -LIMIT), LIMIT)
     return noisy

@@ -129,7 +129,7 @@ def step_faults(
 
 
 def _told(column: SchemaColumn) -> str:
-    """By what the values of a column are told apart; those of two columns may be compared where it is the same."""
+    """The identity of the values of a column; those of two columns may be compared where it is the same."""
     return str(getattr(getattr(column, "identity", None), "kind", None) or _kind(column))
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 from discreet import far
+from discreet.errors import InvalidParameter, NotInAnswer
 from discreet.escaping import name as one_line
 from discreet.escaping import table
 from discreet.imports import load
@@ -173,18 +175,33 @@ class Release:
             yield from batch.to_pylist()
 
     @overload
-    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    def __getitem__(self, at: SupportsIndex) -> dict[str, Any]: ...
     @overload
     def __getitem__(self, at: str) -> list[Any]: ...
-    def __getitem__(self, at: int | str) -> dict[str, Any] | list[Any]:
-        """A row by its number, as a dictionary, or a column by its name, as a list."""
+    def __getitem__(self, at: SupportsIndex | str) -> dict[str, Any] | list[Any]:
+        """A row by its number, as a dictionary, or a column by its name, as a list.
+
+        Raises:
+            NotInAnswer: there is no such row or column.
+            InvalidParameter: it is neither a number nor a name.
+        """
         answer = self.to_arrow()
         if isinstance(at, str):
             if at not in answer.column_names:
-                raise KeyError(at)
+                raise NotInAnswer(
+                    f"The answer has no column {at}.", f"It has {', '.join(answer.column_names)}."
+                )
             return list(answer.column(at).to_pylist())
-        place = range(len(self))[at]
-        return dict(answer.slice(place, 1).to_pylist()[0])
+        try:
+            place = operator.index(at)
+        except TypeError:
+            raise InvalidParameter(
+                "A row is asked for by its number, and a column by its name.",
+                'Write release[0] or release["n"].',
+            ) from None
+        if not -len(self) <= place < len(self):
+            raise NotInAnswer(f"The answer has no row {place}.", f"It has {len(self):,}, counted from 0.")
+        return dict(answer.slice(place % len(self), 1).to_pylist()[0])
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The answer with its intervals, for every library that reads Arrow."""

@@ -10,6 +10,7 @@ the source for that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -76,8 +77,7 @@ def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Ans
         noisy = plan.compute(draw)
         draw.see_all_drawn()
         answer, kept = plan.answer(noisy)
-        room.give_back()
-        ledger.settle(charge, kept)  # type: ignore[arg-type]  # a file of bytes is one, whatever its class
+        ledger.settle(charge, kept, room)  # type: ignore[arg-type]  # a file of bytes is one, whatever its class
     return answer
 
 
@@ -112,11 +112,12 @@ def event_of(uses: Mapping[str, Use]) -> Event:
     Raises:
         InvalidParameter: there is no use.
     """
-    from discreet.accounting.events import Alternatives, Composed
+    from discreet.accounting.events import Alternatives, Composed, Repeated
 
     sets: dict[tuple[str, str], list[Event]] = {}
     for name, use in uses.items():
         own = ("alternatives", use.alternatives) if use.alternatives else ("use", name)
         sets.setdefault(own, []).append(use.mechanism.event(use.neighbours))
-    events = [one[0] if len(one) == 1 else Alternatives(one) for one in sets.values()]
+    counted = Counter(one[0] if len(one) == 1 else Alternatives(one) for one in sets.values())
+    events = [one if times == 1 else Repeated(one, times) for one, times in counted.items()]
     return events[0] if len(events) == 1 else Composed(events)

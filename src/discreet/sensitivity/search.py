@@ -15,7 +15,6 @@ from discreet.rational import Number, decimal, exact, positive
 from discreet.sensitivity.sampled import Neighbours, Query
 from discreet.sensitivity.sizes import whole_number
 
-Ends: TypeAlias = tuple[float, float]
 Data: TypeAlias = npt.NDArray[np.float64]
 
 TRIES: Final = 2000

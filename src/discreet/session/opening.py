@@ -50,8 +50,9 @@ def protect(
             holds which key of that, {"order_id": "orders.id"}. That table is private, too, with the same max_rows.
         bounds: least and greatest value that counts, by column; values outside are clamped.
         keys: the public groups, by column: a list, a Series, or "table.column" of a public table.
-        types: how columns of a CSV file are read: text, integer, float, boolean, date or timestamp. By default as
-            their keys or bounds are written, and as texts where there are none; no value is looked at.
+        types: how columns of a CSV file or a frame of pandas are read: text, integer, float, boolean, date or
+            timestamp. By default as their keys or bounds are written, and as texts where there are none; no value is
+            looked at.
         budget: the epsilon that may ever be spent, or a `Budget`.
         neighbours: "add_remove" (one unit more or fewer) or "replace_one".
         public: the names of the tables that hold nothing private.
@@ -75,32 +76,15 @@ def protect(
     with loading():
         from discreet.engines.sources import open_source
 
-    if isinstance(policy, Policy):
-        declared, home = policy, None
-    elif policy is not None:
-        declared, home = Policy.from_toml(policy), Path(policy)
-    else:
-        declared, home = None, None
-    if declared is not None:
+    if policy is not None:
         given = {"table": table, "privacy_unit": privacy_unit, "max_rows": max_rows, "through": through,
-                 "bounds": bounds, "keys": keys,
-                 "types": types, "budget": budget}  # fmt: skip
+                 "bounds": bounds, "keys": keys, "types": types, "budget": budget}  # fmt: skip
         extra = [name for name, value in given.items() if value is not None]
         if extra:
             raise PolicyError(
                 f"{' and '.join(extra)} cannot be given beside a policy.", "Write it into the policy."
             )
-        named_here = source is None
-        source = _sources(declared) if named_here else source
-        named = [name for name, one in declared.tables.items() if not one.public]
-        shown = [name for name, one in declared.tables.items() if one.public]
-        name = named[0] if len(declared.tables) == 1 else None
-        opening = partial(open_source, source, name, csv_types.of_policy(declared, source), shown)
-        engine = open_policy_source(declared, opening) if named_here else opening()
-        place = (
-            ledger or declared.ledger or (beside_policy(home) if home else _beside(engine, source, declared))
-        )
-        return _open(engine, declared, place)
+        return _by_policy(policy, source, ledger)
     if source is None:
         raise PolicyError("There is neither a source nor a policy.", 'Write protect("visits.parquet", …).')
     if privacy_unit is None:
@@ -125,6 +109,25 @@ def protect(
         budget=budget, neighbours=neighbours, public=tuple(hidden), through=through,
     )  # fmt: skip
     return _open(engine, declared, ledger or _beside(engine, source, declared))
+
+
+def _by_policy(
+    policy: Policy | str | os.PathLike[str], source: object, ledger: str | os.PathLike[str] | None
+) -> Session:
+    """A session of what a policy declares, over the source that is given or else named there."""
+    from discreet.engines.sources import open_source
+
+    home = None if isinstance(policy, Policy) else Path(policy)
+    declared = policy if isinstance(policy, Policy) else Policy.from_toml(policy)
+    named_here = source is None
+    source = _sources(declared) if named_here else source
+    named = [name for name, one in declared.tables.items() if not one.public]
+    shown = [name for name, one in declared.tables.items() if one.public]
+    name = named[0] if len(declared.tables) == 1 else None
+    opening = partial(open_source, source, name, csv_types.of_policy(declared, source), shown)
+    engine = open_policy_source(declared, opening) if named_here else opening()
+    place = ledger or declared.ledger or (beside_policy(home) if home else _beside(engine, source, declared))
+    return _open(engine, declared, place)
 
 
 def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) -> Session:

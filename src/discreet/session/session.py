@@ -61,13 +61,12 @@ class Session(OpenSession):
             query: one SELECT in DuckDB's dialect over the tables of the policy. DESCRIBE, SHOW TABLES, SUMMARIZE,
                 EXPLAIN and information_schema are answered from the policy alone, for nothing. A text may carry its
                 price: SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1, …) ….
-            epsilon: the privacy loss of the whole question, a positive rational; 0.1 means 1/10. What reads nothing
-                private needs none.
+            epsilon: the privacy loss of the whole question, a positive rational; 0.1 means 1/10. Not needed for
+                a question that reads nothing private.
             confidence: of the intervals, strictly between 0 and 1.
-            delta: allows groups whose keys are not public: those with enough units are found, the others are not
-                shown. It is spent only by a question that has such groups, and the budget must grant a delta.
-            max_rows: how many rows of a unit count in this question; by default as the policy says. More rows lose
-                less and need more noise.
+            delta: allows groups whose keys are not public: those with enough units are found, the others stay hidden.
+                Only a question with such groups spends it, and the budget must grant a delta.
+            max_rows: how many rows of a unit count in this question; by default as the policy says.
             max_groups: in how many groups COUNT(DISTINCT unit) counts a unit, and in how many a unit helps to have
                 groups found; by default max_rows.
             split: how many times its usual share of epsilon a column gets, such as `{"n": 3}`; the others get less. By

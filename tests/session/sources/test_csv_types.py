@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
@@ -85,7 +86,7 @@ def test_what_decides_a_type(tmp_path: Path) -> None:
     with dp.protect(
         tmp_path / "t.csv", privacy_unit="row", budget=1, ledger=":memory:", **columns
     ) as session:
-        found = {name: column.type.name for name, column in session._engine.schema()["t"].items()}
+        found = {name: column.type.name for name, column in inside.engine_of(session).schema()["t"].items()}
     kinds = "INTEGER BOOLEAN TEXT FLOAT DATE TIMESTAMP INTEGER DATE TEXT"
     assert found == dict(zip("abcdefghi", kinds.split(), strict=True))
 

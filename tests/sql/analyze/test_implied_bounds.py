@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from discreet.sql.analyze import unit_aggregates
+from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import plan
 
@@ -45,8 +46,8 @@ def moved(question: str) -> tuple[int, int]:
     sums = []
     for rows in (0, 50):
         with session(rows) as opened:
-            (release,) = plan(question, opened._catalog, Fraction(1)).releases
-            sums.append(int(exact_integers(release, opened._engine, 7)[0, 0]))
+            (release,) = plan(question, inside.catalog_of(opened), Fraction(1)).releases
+            sums.append(int(exact_integers(release, inside.engine_of(opened), 7)[0, 0]))
             most = release.sensitivity(release.measures[0])
     return abs(sums[1] - sums[0]), int(most)
 

@@ -6,7 +6,6 @@ There is no chance of a false alarm. Power: the planted faults at the end are fo
 from __future__ import annotations
 
 import importlib
-import os
 import warnings
 from collections.abc import Iterator
 from functools import cache
@@ -15,6 +14,7 @@ from unittest import mock
 
 import pytest
 from tests import servers
+from tests.depth import DEEP
 
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Engine
@@ -29,14 +29,15 @@ checking = importlib.import_module("discreet.sql.conformance.check")
 _catalog, cases = checking._catalog, checking.cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-EVERY = 1 if os.environ.get("DISCREET_CORPUS") == "all" else 3
-"""Spark takes a third of a second for the least question; all of them are asked before a release."""
+EVERY = 1 if DEEP else 3
+"""Spark takes a third of a second for the least question; a deep run asks all of them."""
 SPARK = {
-    "functions": 1,
-    "questions by u, 3": EVERY,
-    "questions by row, None": 3 * EVERY,
-    "questions by u, 100": 3 * EVERY,
+    "functions": (1, 6),
+    "questions by u, 3": (EVERY, 2),
+    "questions by row, None": (3 * EVERY, 1),
+    "questions by u, 100": (3 * EVERY, 1),
 }
+"""Of each part, one question of so many is asked, by so many tests."""
 
 
 @pytest.fixture(autouse=True)
@@ -92,9 +93,21 @@ def test_postgresql(part: str) -> None:
     assert conformance.check(postgres(), [part]) == []
 
 
-@pytest.mark.parametrize("part", SPARK)
-def test_spark(part: str) -> None:
-    assert conformance.check(spark(), [part], SPARK[part]) == []
+@pytest.mark.parametrize(
+    ("part", "at"), [(part, at) for part, (_, many) in SPARK.items() for at in range(many)]
+)
+def test_spark(part: str, at: int) -> None:
+    every, many = SPARK[part]
+    asked = cases(part)[at * every :: many * every]
+    assert asked
+    assert [problem for case in asked for problem in checking._compare(spark(), case, part)] == []
+
+
+def test_the_tests_of_spark_ask_every_function() -> None:
+    every, many = SPARK["functions"]
+    asked = [case for at in range(many) for case in cases("functions")[at * every :: many * every]]
+    assert every == 1
+    assert sorted(case.names for case in asked) == sorted(case.names for case in cases("functions"))
 
 
 def test_duckdb_from_a_file_of_its_own() -> None:

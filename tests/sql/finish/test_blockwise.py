@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.engines.engine import in_batches
@@ -20,7 +21,7 @@ from discreet.sql.finish import blockwise as streamed
 from discreet.sql.finish.blockwise import noisy_blocks
 from discreet.sql.finish.serialisation import places_of
 from discreet.sql.intervals.closed_form import draws_for
-from discreet.sql.intervals.repeated_simulation import FEWEST
+from discreet.sql.intervals.simulation.repeated import FEWEST
 from discreet.sql.lower import run
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import ScopePlan
@@ -47,7 +48,7 @@ def protect(table: pa.Table = TABLE, **more: Any) -> dp.Session:
 
 
 def release_of(session: dp.Session, query: str, epsilon: Fraction = Fraction(1)) -> ScopePlan:
-    (release,) = session._queries.plan(query, epsilon).releases
+    (release,) = inside.plan_of(session, query, epsilon).releases
     return release
 
 
@@ -57,9 +58,9 @@ def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch:
     monkeypatch.setattr(streamed, "NUMBERS", numbers)
     session = protect()
     release = release_of(session, query)
-    whole = run.exact_integers(release, session._engine, 7)
+    whole = run.exact_integers(release, inside.engine_of(session), 7)
     for part, places in enumerate(places_of(release)):
-        blocks = list(streamed._exact(release, part, session._engine, 7))
+        blocks = list(streamed._exact(release, part, inside.engine_of(session), 7))
         assert (np.concatenate(blocks) == whole[:, places]).all()
 
 
@@ -73,7 +74,9 @@ def test_the_data_decides_no_shape(query: str, rows: int, monkeypatch: pytest.Mo
         shapes = [
             [
                 block.shape
-                for block in noisy_blocks(release, part, session._engine, 7, Draw(uses_of([release])))
+                for block in noisy_blocks(
+                    release, part, inside.engine_of(session), 7, Draw(uses_of([release]))
+                )
             ]
             for session in (full, few)
         ]
@@ -102,7 +105,7 @@ def test_every_group_of_every_block_has_noise_of_its_own(monkeypatch: pytest.Mon
     release = release_of(session, QUESTIONS[0], Fraction(1, 2**40))
 
     def blocks() -> Iterator[np.ndarray[Any, Any]]:
-        return noisy_blocks(release, 0, session._engine, 7, Draw(uses_of([release])))
+        return noisy_blocks(release, 0, inside.engine_of(session), 7, Draw(uses_of([release])))
 
     assert faults(blocks(), release) == ""
     # planted: a block without noise, one draw for all blocks, groups with rows alone
@@ -136,11 +139,11 @@ class Plain:
 def test_an_engine_without_batches_gives_the_same() -> None:
     session = protect()
     release = release_of(session, QUESTIONS[1])
-    engine: Any = Plain(session._engine)
+    engine: Any = Plain(inside.engine_of(session))
     for number in range(len(release.parts)):
         blocks = [
             np.concatenate(list(streamed._exact(release, number, one, 7)))
-            for one in (engine, session._engine)
+            for one in (engine, inside.engine_of(session))
         ]
         assert (blocks[0] == blocks[1]).all()
 
@@ -155,13 +158,13 @@ def test_groups_out_of_order_are_found() -> None:
             yield result.slice(5)
             yield result.slice(0, 5)
 
-    engine: Any = Unsorted(session._engine)
+    engine: Any = Unsorted(inside.engine_of(session))
     with pytest.raises(EngineError, match="out of order"):
         list(streamed._exact(release, 0, engine, 7))
 
 
 def test_pieces_come_in_order_and_are_integers() -> None:
-    engine = protect()._engine
+    engine = inside.engine_of(protect())
     sql = "SELECT CAST(g AS BIGINT) AS cell, COUNT(*) AS m0 FROM data GROUP BY g"
     pieces = list(in_batches(engine, sql, "cell", rows=8))
     cells = [cell for piece in pieces for cell in piece.column("cell").to_pylist()]
@@ -177,7 +180,7 @@ def test_pieces_come_in_order_and_are_integers() -> None:
 
 
 def test_an_iterator_that_is_left_lets_the_engine_go() -> None:
-    engine = protect()._engine
+    engine = inside.engine_of(protect())
     keys = {"k": pa.table({"g": pa.array([0, 1, 4], pa.int64())})}
     sql = "SELECT CAST(data.g AS BIGINT) AS cell, COUNT(*) AS m0 FROM data JOIN k USING (g) GROUP BY data.g"
     pieces = in_batches(engine, sql, "cell", keys, rows=1)
@@ -190,6 +193,6 @@ def test_an_iterator_that_is_left_lets_the_engine_go() -> None:
 
 def test_answers_that_stream_are_too_large_for_draws() -> None:
     session = dp.protect(TABLE, privacy_unit="u", max_rows=3, bounds={"g": (0, 65_536)}, budget=1)
-    plan = session._queries.plan(QUESTIONS[0], Fraction(1))
+    plan = inside.plan_of(session, QUESTIONS[0], Fraction(1))
     assert streamed.streams(plan)
     assert draws_for(plan.releases) < FEWEST

@@ -13,13 +13,14 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet import arrow
 from discreet.noise import laplace
 from discreet.sql.finish.postprocess import Answered, around, finish
-from discreet.sql.intervals import simulated
 from discreet.sql.intervals.row_identity import Identified, identified
+from discreet.sql.intervals.simulation import simulated
 from discreet.sql.lower.run import Noisy
 
 LISTED = "WITH r AS (SELECT h, a, COUNT(*) AS n FROM data GROUP BY h, a)"
@@ -72,7 +73,7 @@ def test_rows_that_nothing_visible_names_have_their_own_interval(session: dp.Ses
 
 
 def test_rows_told_apart_by_what_is_shown_are_found(
-    session: dp.Session, monkeypatch: pytest.MonkeyPatch
+    session: dp.Session,
 ) -> None:
     """The fault: the row of an answer is taken to be every row of a draw that has the same key."""
     plan = session._queries.plan(
@@ -81,16 +82,15 @@ def test_rows_told_apart_by_what_is_shown_are_found(
     noisy = [Noisy(plan.releases[0], 100 * np.arange(100)[:, np.newaxis])]
     values = pa.table({"h": [19], "v": [19800]})
 
-    def ends(rows: pa.Table) -> tuple[float, float]:
-        found, _ = simulated.drawn(plan, noisy, {}, values, rows, ["v"], 0.95)
+    def ends(told: Identified, rows: pa.Table) -> tuple[float, float]:
+        found, _ = simulated.drawn(plan, noisy, {}, values, told, rows, ["v"], 0.95)
         return float(found["v"][0][0]), float(found["v"][1][0])
 
     own = identified(plan.post, [plan.releases[0].name], {})
     assert own is not None
-    low, high = ends(pa.table({own.ids[0]: [99]}))
+    low, high = ends(own, pa.table({own.ids[0]: [99]}))
     assert 19700 < low < 19800 < high < 19900
-    monkeypatch.setattr(simulated, "identified", lambda *_: Identified(own.post, ("h",)))
-    low, high = ends(pa.table({"h": [19]}))
+    low, high = ends(Identified(own.post, ("h",)), pa.table({"h": [19]}))
     assert not low < 19800 < high
 
 
@@ -135,7 +135,10 @@ def test_whole_numbers_stay_whole_in_draws(
     f"{LISTED} SELECT h, a, DENSE_RANK() OVER (ORDER BY n) AS v FROM r",
 ])  # fmt: skip
 def test_ties_are_possible(session: dp.Session, sql: str) -> None:
-    low, _ = answered(session, sql, np.full(100, 100)).intervals["v"]
+    """All groups lie within 8 of each other, less than the width of any band at scale 2: all may be equal."""
+    plan = inside.plan_of(session, sql, Fraction(1, 2))
+    noisy = [Noisy(one, 100 + np.arange(100)[:, np.newaxis] % 9) for one in plan.releases]
+    low, _ = finish(plan, noisy, {}, 0.95).intervals["v"]
     assert (low == 1).all()
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.release import shown
@@ -58,7 +59,7 @@ def test_a_number_without_an_interval_says_so_beside_it(
     session: dp.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from discreet.sql.intervals import bands
-    from discreet.sql.intervals import simulated as drawn
+    from discreet.sql.intervals.simulation import simulated as drawn
 
     monkeypatch.setattr(drawn, "draws_for", lambda *_: 1)
     monkeypatch.setattr(bands, "MOST_CELLS", 0)
@@ -98,7 +99,7 @@ def test_rows_that_noise_chose_come_with_a_warning(session: dp.Session, sql: str
 
 def test_all_noise_is_told_from_some(session: dp.Session) -> None:
     """Scale 2 at epsilon 1: among 500 groups the noise stays within 18 with 95 %."""
-    plan = session._queries.plan(TOP, Fraction(1))
+    plan = inside.plan_of(session, TOP, Fraction(1))
 
     def warned(n: list[int], whole: bool = True) -> str:
         values = pa.table({"code": [10_117, 10_118, 10_119], "n": n})
@@ -132,4 +133,4 @@ def test_a_check_that_sees_no_choice_is_caught(session: dp.Session, monkeypatch:
     monkeypatch.setattr(misleading, "selects", lambda plan: None)
     with pytest.raises(ValueError, match="unpack"):
         test_rows_that_noise_chose_come_with_a_warning(session, TOP)
-    assert together.selects(session._queries.plan(TOP, Fraction(1))) == 3
+    assert together.selects(inside.plan_of(session, TOP, Fraction(1))) == 3

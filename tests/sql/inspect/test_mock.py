@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from tests import inside
 
 import discreet as dp
 from discreet.engines.schema import ColumnSchema, Type
@@ -76,7 +77,7 @@ def test_an_answer_has_the_shape_of_the_real_one(question: str) -> None:
 
 def test_no_real_value_is_in_it() -> None:
     with _session() as session:
-        tables = invent(session.policy, session._engine.schema(), session._catalog, 5000)
+        tables = invent(session.policy, inside.engine_of(session).schema(), inside.catalog_of(session), 5000)
     invented = tables["people"]
     assert invented.schema.names == REAL.schema.names
     for name in REAL.column_names:
@@ -100,7 +101,9 @@ def test_nothing_real_is_opened(tmp_path: Path) -> None:
 
 def test_values_lie_within_bounds_and_keys_and_units_have_several_rows() -> None:
     with _session() as session:
-        table = invent(session.policy, session._engine.schema(), session._catalog, 5000)["people"]
+        table = invent(session.policy, inside.engine_of(session).schema(), inside.catalog_of(session), 5000)[
+            "people"
+        ]
     ages = [a for a in table.column("age").to_pylist() if a is not None]
     # 5,000 draws miss one of 121 ages with probability 121 * e^-41 < 1e-15.
     assert set(ages) == set(range(121))
@@ -117,8 +120,8 @@ def test_values_lie_within_bounds_and_keys_and_units_have_several_rows() -> None
 
 def test_the_schema_reads_back_as_it_was() -> None:
     with _session() as session:
-        schema = session._engine.schema()
-        tables = invent(session.policy, schema, session._catalog, 10)
+        schema = inside.engine_of(session).schema()
+        tables = invent(session.policy, schema, inside.catalog_of(session), 10)
         again = open_source(tables)
         assert dict(again.schema()["people"]) == dict(schema["people"])
         again.close()

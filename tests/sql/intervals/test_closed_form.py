@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.noise import laplace
 from discreet.sql.intervals import closed_form as intervals
 from discreet.sql.intervals.closed_form import direct, discrete_half_width
@@ -124,7 +125,7 @@ def test_an_average_that_drowns_may_lie_anywhere() -> None:
 
 def test_intervals_that_are_too_narrow_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The half-width of one noise where two are added up."""
-    wide = intervals.half_width
+    wide = half_width
     monkeypatch.setattr(
         intervals,
         "half_width",

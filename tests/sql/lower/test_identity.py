@@ -111,7 +111,7 @@ from discreet.sql.lower.identity import identity
 from tests.sql.lower.test_identity import ALIKE, APART, TABLE
 s = dp.protect(TABLE, privacy_unit="id", max_rows=3, bounds={"x": (0, 100)}, keys={"k": ["a", "b"]}, budget=1)
 for dialect in ("duckdb", "postgres", "spark"):
-    print([identity(s._plan(text, 1), dialect) for pair in ALIKE + APART for text in pair[:2]])
+    print([identity(s._queries.plan(text, 1), dialect) for pair in ALIKE + APART for text in pair[:2]])
 """
 
 

@@ -29,10 +29,7 @@ from discreet.sql.measures.measure import (
     SCALE_BITS,
     Grid,
     Measure,
-    estimate,
     grid_of,
-    group_items,
-    row_items,
     scaled,
 )
 
@@ -92,8 +89,8 @@ def in_sql(measure: Measure, values: Sequence[Any]) -> list[list[int]]:
     connection().register(
         "v", pa.table({"id": pa.array(range(len(values))), "x": array(measure.argument.type, values)})
     )
-    row = ", ".join(f"{sql} AS {name}" for name, sql in row_items(measure, "t0", "duckdb"))
-    items = ", ".join(f"{item} AS e{at}" for at, item in enumerate(group_items(measure, "t0", "duckdb")))
+    row = ", ".join(f"{sql} AS {name}" for name, sql in measure.row_items("t0", "duckdb"))
+    items = ", ".join(f"{item} AS e{at}" for at, item in enumerate(measure.group_items("t0", "duckdb")))
     sql = f"SELECT {items} FROM (SELECT id, {row} FROM v) AS r GROUP BY id ORDER BY id"
     found = [list(map(int, one)) for one in connection().sql(sql).fetchall()]
     connection().unregister("v")
@@ -190,7 +187,7 @@ def test_an_expression_of_one_value() -> None:
         found = in_sql(measure, [3, 99, -99])
         assert wrong(measure, [3, 99, -99], found) == []
         exact = np.sum(found, axis=0).astype(np.float64)
-        assert estimate(measure, what, exact) == (9 if what == "sum" else 3)
+        assert measure.estimate(what, exact) == (9 if what == "sum" else 3)
 
 
 # Estimates -------------------------------------------------------------------------------------------------

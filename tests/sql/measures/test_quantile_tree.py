@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests import depth
 from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 
 import discreet as dp
@@ -19,7 +20,7 @@ from discreet.errors import QueryRefused
 from discreet.noise import laplace
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
-from discreet.sql.intervals.closed_form import percentiles
+from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.lower.run import Noisy, exact_integers
 from discreet.sql.measures import count_tree as ct
@@ -202,14 +203,18 @@ def spread(name: str, rows: int, rng: np.random.Generator) -> Array:
     return np.asarray(np.clip(draws[name](), 0, 1))
 
 
-@pytest.mark.parametrize("name", ["even", "narrow", "skewed"])
-@pytest.mark.parametrize(("rows", "epsilon"), [(50, 0.5), (1000, 1.0), (5000, 0.1), (20_000, 1.0)])
-@pytest.mark.parametrize("what", ["quantile 1/2", "quantile 1/10", "max"])
-def test_intervals_cover_what_there_is_without_noise(name: str, rows: int, epsilon: float, what: str) -> None:
+SPREADS = ["even", "narrow", "skewed"]
+SIZES = [(50, 0.5), (1000, 1.0), (5000, 0.1), (20_000, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "what"), depth.square(SPREADS, SIZES, ["quantile 1/2", "quantile 1/10", "max"])
+)
+def test_intervals_cover_what_there_is_without_noise(name: str, size: tuple[int, float], what: str) -> None:
     """Power: 600 repetitions have a standard error of 0.9 points, so 85 % instead of 95 % are found
     nearly surely. False alarms: 89 % is 6.7 standard errors below 95 %, so below 1e-9 even at exactly 95 %.
     """
-    made = tree(Type.FLOAT, 0, 1)
+    made, (rows, epsilon) = tree(Type.FLOAT, 0, 1), size
     at = np.array([leaf(made, x) for x in spread(name, rows, np.random.default_rng(rows))])
     exact = made.from_leaves(1, np.zeros(rows, np.int64), at, np.ones(rows, np.int64))
     scale = Fraction(made.levels) / Fraction(str(epsilon))
@@ -253,17 +258,14 @@ def test_draws_again_agree_with_the_interval() -> None:
     assert 0.7 < widths[1] / widths[0] < 1.25
 
 
-@pytest.mark.parametrize("name", ["even", "narrow", "skewed"])
-@pytest.mark.parametrize(("rows", "epsilon"), [(50, 0.5), (1000, 1.0), (20_000, 1.0)])
-def test_draws_of_a_difference_cover_what_there_is_without_noise(
-    name: str, rows: int, epsilon: float
-) -> None:
+@pytest.mark.parametrize(("name", "size"), depth.square(SPREADS, [SIZES[0], SIZES[1], SIZES[3]]))
+def test_draws_of_a_difference_cover_what_there_is_without_noise(name: str, size: tuple[int, float]) -> None:
     """The distance of two quartiles, whose noises hang together, and that of MIN and MAX.
 
     Power: 600 repetitions have a standard error of 0.9 points, so 85 % instead of 95 % are found nearly surely.
     False alarms: 89 % is 6.7 standard errors below 95 %, so below 1e-9 even at exactly 95 %.
     """
-    made = tree(Type.FLOAT, 0, 1)
+    made, (rows, epsilon) = tree(Type.FLOAT, 0, 1), size
     at = np.array([leaf(made, x) for x in spread(name, rows, np.random.default_rng(rows))])
     exact = made.from_leaves(1, np.zeros(rows, np.int64), at, np.ones(rows, np.int64))
     scale = Fraction(made.levels) / Fraction(str(epsilon))

@@ -1,21 +1,19 @@
 """Every line of the function table over columns of every physical type, with the worst values of each.
 
 There is no chance of a false alarm: what is asked is whether the compiled SQL runs. Power: the planted fault below is
-found by the same check. DISCREET_DEEP=1 asks Spark every line over every type, which takes ten minutes.
+found by the same check. A deep run asks Spark every line over every type, which takes ten minutes.
 """
 
 from __future__ import annotations
 
-import os
 from unittest import mock
 
 import pytest
+from tests.depth import DEEP
 from tests.sql.physical import corpora
 
 from discreet.sql import functions as fn
 from discreet.sql.functions import numbers
-
-DEEP = bool(os.environ.get("DISCREET_DEEP"))
 
 
 @pytest.mark.parametrize("number", range(corpora.count("duckdb")))

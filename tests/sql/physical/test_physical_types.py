@@ -1,17 +1,17 @@
 """No value of any type can make a question fail, on any engine: each physical type at both of its ends.
 
 There is no chance of a false alarm: what is asked is whether the compiled SQL runs. Power: the planted faults below are
-found by the same check. DISCREET_DEEP=1 asks Spark everything, which takes minutes; by default it is asked a part.
+found by the same check. A deep run asks Spark everything, which takes minutes; by default it is asked a part.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 from unittest import mock
 
 import pyarrow as pa
 import pytest
+from tests.depth import DEEP
 from tests.sql.physical import benches, types
 from tests.sql.physical.probes import probes
 from tests.sql.physical.totality import Bench, Probe, faults, refused
@@ -22,8 +22,8 @@ from discreet.engines.abilities import Ability
 from discreet.engines.schema import Type
 from discreet.errors import PolicyError, QueryRefused
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import unit_aggregates
 from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.units import aggregates as unit_aggregates
 
 PROBES = dict(probes())
 ON_SPARK = {
@@ -54,7 +54,7 @@ def test_no_value_makes_a_question_fail_on_postgres(name: str) -> None:
     assert faults(bench("postgres"), PROBES[name]) == []
 
 
-@pytest.mark.parametrize("name", PROBES if os.environ.get("DISCREET_DEEP") else sorted(ON_SPARK))
+@pytest.mark.parametrize("name", PROBES if DEEP else sorted(ON_SPARK))
 def test_no_value_makes_a_question_fail_on_spark(name: str) -> None:
     assert faults(bench("spark"), PROBES[name]) == []
 

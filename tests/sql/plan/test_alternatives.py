@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.sql.plan import alternatives
@@ -40,7 +41,7 @@ def asked(form: str, conditions: tuple[str, ...] = BY_K) -> str:
 
 def planned(sql: str, unit: str = "row") -> ScopePlan:
     with session(unit) as opened:
-        (release,) = opened._queries.plan(sql, Fraction(1)).releases
+        (release,) = inside.plan_of(opened, sql, Fraction(1)).releases
     return release
 
 
@@ -106,7 +107,7 @@ def test_one_question_in_several_forms_is_measured_once_and_answered_like_sql(sq
     import duckdb
 
     with session() as opened:
-        (release,) = opened._queries.plan(f"SELECT {sql} FROM data", Fraction(1)).releases
+        (release,) = inside.plan_of(opened, f"SELECT {sql} FROM data", Fraction(1)).releases
         assert len(release.measures) == 1
         got = opened.sql(f"SELECT {sql} FROM data", epsilon=900).to_arrow().to_pylist()[0]
     data = DATA  # noqa: F841  DuckDB finds it by its name
@@ -159,12 +160,12 @@ def test_the_whole_way(unit: str, tmp_path: Any) -> None:
 
 def test_an_answer_of_another_layout_is_another_question(monkeypatch: pytest.MonkeyPatch) -> None:
     with session() as opened:
-        now = opened._queries.plan(asked("count_if({p})"), Fraction(1)).statement
-        plain = opened._queries.plan("SELECT COUNT(*) AS n FROM data", Fraction(1)).statement
+        now = inside.plan_of(opened, asked("count_if({p})"), Fraction(1)).statement
+        plain = inside.plan_of(opened, "SELECT COUNT(*) AS n FROM data", Fraction(1)).statement
     monkeypatch.setattr(alternatives, "exclude", lambda one, other: False)
     with session() as opened:
-        assert opened._queries.plan(asked("count_if({p})"), Fraction(1)).statement != now
-        assert opened._queries.plan("SELECT COUNT(*) AS n FROM data", Fraction(1)).statement == plain
+        assert inside.plan_of(opened, asked("count_if({p})"), Fraction(1)).statement != now
+        assert inside.plan_of(opened, "SELECT COUNT(*) AS n FROM data", Fraction(1)).statement == plain
 
 
 def test_a_thousand_conditions_are_planned_soon() -> None:

@@ -96,33 +96,36 @@ def command(
         file = str(folder / "visits.parquet").replace("'", "''")
         truth.execute(f"CREATE VIEW visits AS {CLAMPED} FROM read_parquet('{file}')")
 
-        _title(console, "Before asking: what would it cost, and how exact would it be? This reads no data")
-        _show(console, FIRST.sql)
-        console.print()
-        console.print(repr(session.preview(FIRST.sql, FIRST.epsilon)), markup=False)
-        console.print("The other way round, the least epsilon for ± 50 visits:", style="dim")
-        console.print(repr(session.preview(FIRST.sql, within={"visits": 50})), markup=False)
-
-        hits = [_answer(console, session, truth, question) for question in (FIRST, SECOND, THIRD)]
-        inside, told = (sum(column) for column in zip(*hits, strict=True))
-        console.print(
-            f"\nOf {told} intervals at 95 %, {inside} contain the truth, which is what plain DuckDB finds in the "
-            "same values,\nclamped to the same bounds. The same question again is free, and has the same answer.",
-            style="dim",
-        )
-        _title(console, "What is not answered")
-        _refused(console, session, RAW, "0.1")
-        console.print()
-        _refused(console, session, GREEDY.sql, GREEDY.epsilon)
-        console.print()
-        console.print(
-            f"budget: {session.budget!r}, and the ledger's {session.ledger.verify()} entries verify"
-        )
+        _ask_all(console, session, truth)
     _title(console, "Next, with a file of yours")
     if keep is not None:
         console.print(f'  discreet query -p {keep}/policy.toml "{GREEDY.sql}" --epsilon 0.1', markup=False)
     console.print("  discreet init FILE -o policy.toml")
     console.print('  discreet query "SELECT COUNT(*) AS n FROM …" --epsilon 0.1')
+
+
+def _ask_all(console: Console, session: Session, truth: duckdb.DuckDBPyConnection) -> None:
+    """Preview a question, ask three, and show two that are refused."""
+    _title(console, "Before asking: what would it cost, and how exact would it be? This reads no data")
+    _show(console, FIRST.sql)
+    console.print()
+    console.print(repr(session.preview(FIRST.sql, FIRST.epsilon)), markup=False)
+    console.print("The other way round, the least epsilon for ± 50 visits:", style="dim")
+    console.print(repr(session.preview(FIRST.sql, within={"visits": 50})), markup=False)
+
+    hits = [_answer(console, session, truth, question) for question in (FIRST, SECOND, THIRD)]
+    inside, told = (sum(column) for column in zip(*hits, strict=True))
+    console.print(
+        f"\nOf {told} intervals at 95 %, {inside} contain the truth, which is what plain DuckDB finds in the "
+        "same values,\nclamped to the same bounds. The same question again is free, and has the same answer.",
+        style="dim",
+    )
+    _title(console, "What is not answered")
+    _refused(console, session, RAW, "0.1")
+    console.print()
+    _refused(console, session, GREEDY.sql, GREEDY.epsilon)
+    console.print()
+    console.print(f"budget: {session.budget!r}, and the ledger's {session.ledger.verify()} entries verify")
 
 
 def _title(console: Console, words: str) -> None:

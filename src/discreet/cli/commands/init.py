@@ -16,9 +16,6 @@ from discreet.escaping import toml_text
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
 
-_HEAD = 1 << 20
-"""How many bytes of a CSV file may be its header line."""
-
 _RULES = {
     "INTEGER": "bounds = [0, 100]",
     "FLOAT": "bounds = [0.0, 100.0]",

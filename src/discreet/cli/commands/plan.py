@@ -165,59 +165,75 @@ def _counts(
 def _proportion(
     error: str | None, epsilon: str | None, people: int | None
 ) -> tuple[dict[str, Any], list[str]]:
-    from discreet import planning
-
     if sum(each is not None for each in (error, epsilon, people)) != 2:
         raise opt.Usage("--proportion needs two of --error, --epsilon and --people")
-    head = f"proportion · rms error {error}"
     if people is None:
-        sizes = planning.sample_sizes(error or "", epsilon or "")
-        document: dict[str, Any] = {
-            "error": _number(error),
-            "epsilon": _epsilon(epsilon),
-            "laplace": {"n": sizes.laplace, "least": sizes.least_laplace},
-            "randomised_response": {
-                "n": sizes.randomised_response,
-                "least": sizes.least_randomised_response,
-            },
-        }
-        times = sizes.randomised_response / sizes.laplace
-        lines = [
-            f"{head} · epsilon {epsilon}",
-            f"trusted curator, Laplace   n = {sizes.laplace:,.0f} (at least {sizes.least_laplace:,} people)",
-            f"randomised response        n = {sizes.randomised_response:,.0f} "
-            f"(at least {sizes.least_randomised_response:,} people), {times:,.3g} times as many",
-            "Half the error takes 2 times as many with a curator, and 4 times without.",
-        ]
-    elif epsilon is None:
-        curator, local = planning.epsilon_for_proportion(error or "", people)
-        document = {
-            "error": _number(error),
-            "people": people,
-            "epsilon": {"laplace": curator, "randomised_response": local},
-        }
-        lines = [
-            f"{head} · {people:,} people",
-            f"trusted curator, Laplace   epsilon {_short(curator)}",
-            f"randomised response        epsilon {_short(local)}",
-        ]
-    else:
-        found = planning.proportion_error(people, epsilon)
-        document = {
-            "people": people,
-            "epsilon": _epsilon(epsilon),
-            "rms": {"laplace": found.laplace, "randomised_response": found.randomised_response},
-            "useless": found.useless,
-        }
-        lines = [
-            f"proportion · {people:,} people · epsilon {epsilon}",
-            f"trusted curator, Laplace   rms error {_short(found.laplace)}",
-            f"randomised response        rms error {_short(found.randomised_response)}",
-        ]
-        if found.useless:
-            lines.append(
-                "Useless: saying one half without asking anybody is no worse. Take more people or epsilon."
-            )
+        return _people_for_proportion(error or "", epsilon or "")
+    if epsilon is None:
+        return _epsilon_for_proportion(error or "", people)
+    return _error_of_proportion(epsilon, people)
+
+
+def _people_for_proportion(error: str, epsilon: str) -> tuple[dict[str, Any], list[str]]:
+    from discreet import planning
+
+    sizes = planning.sample_sizes(error, epsilon)
+    document: dict[str, Any] = {
+        "error": _number(error),
+        "epsilon": _epsilon(epsilon),
+        "laplace": {"n": sizes.laplace, "least": sizes.least_laplace},
+        "randomised_response": {
+            "n": sizes.randomised_response,
+            "least": sizes.least_randomised_response,
+        },
+    }
+    times = sizes.randomised_response / sizes.laplace
+    lines = [
+        f"proportion · rms error {error} · epsilon {epsilon}",
+        f"trusted curator, Laplace   n = {sizes.laplace:,.0f} (at least {sizes.least_laplace:,} people)",
+        f"randomised response        n = {sizes.randomised_response:,.0f} "
+        f"(at least {sizes.least_randomised_response:,} people), {times:,.3g} times as many",
+        "Half the error takes 2 times as many with a curator, and 4 times without.",
+    ]
+    return document, lines
+
+
+def _epsilon_for_proportion(error: str, people: int) -> tuple[dict[str, Any], list[str]]:
+    from discreet import planning
+
+    curator, local = planning.epsilon_for_proportion(error, people)
+    document: dict[str, Any] = {
+        "error": _number(error),
+        "people": people,
+        "epsilon": {"laplace": curator, "randomised_response": local},
+    }
+    lines = [
+        f"proportion · rms error {error} · {people:,} people",
+        f"trusted curator, Laplace   epsilon {_short(curator)}",
+        f"randomised response        epsilon {_short(local)}",
+    ]
+    return document, lines
+
+
+def _error_of_proportion(epsilon: str, people: int) -> tuple[dict[str, Any], list[str]]:
+    from discreet import planning
+
+    found = planning.proportion_error(people, epsilon)
+    document: dict[str, Any] = {
+        "people": people,
+        "epsilon": _epsilon(epsilon),
+        "rms": {"laplace": found.laplace, "randomised_response": found.randomised_response},
+        "useless": found.useless,
+    }
+    lines = [
+        f"proportion · {people:,} people · epsilon {epsilon}",
+        f"trusted curator, Laplace   rms error {_short(found.laplace)}",
+        f"randomised response        rms error {_short(found.randomised_response)}",
+    ]
+    if found.useless:
+        lines.append(
+            "Useless: saying one half without asking anybody is no worse. Take more people or epsilon."
+        )
     return document, lines
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 import numpy as np
@@ -150,17 +151,25 @@ class DiscreteGaussian:
                 2^62 grid steps from zero, or not whole without granularity. No noise was drawn.
             EntropyError: the operating system gave no randomness.
         """
+        blocks = grid_values.in_blocks(values, self._steps)
+        if blocks is not None:
+            add = partial(self._noisy, v=self._check(values.size))
+            kind = np.int64 if self.granularity is None else np.float64
+            return grid_values.gathered(values.shape, blocks, add, kind)
+        steps = self._steps(values)
+        noisy = self._noisy(steps, self._check(max(steps.size, 1)))
+        if not grid_values.is_scalar(values):
+            return noisy
+        return int(noisy) if self.granularity is None else float(noisy)
+
+    def _steps(self, values: object) -> grid_values.Steps:
         if self.granularity is None:
-            steps = grid_values.integers(values, "Round the values, or give the mechanism a granularity.")
-        else:
-            steps = grid_values.nearest(values, self.granularity)
-        noise = gaussian(self._check(max(steps.size, 1)), steps.shape)
-        noisy = saturating_add(steps, noise)
-        scalar = grid_values.is_scalar(values)
-        if self.granularity is None:
-            return int(noisy) if scalar else noisy
-        on_grid = noisy.astype(np.float64) * float(self.granularity)
-        return float(on_grid) if scalar else on_grid
+            return grid_values.integers(values, "Round the values, or give the mechanism a granularity.")
+        return grid_values.nearest(values, self.granularity)
+
+    def _noisy(self, steps: grid_values.Steps, v: Fraction) -> Any:
+        noisy = saturating_add(steps, gaussian(v, steps.shape))
+        return noisy if self.granularity is None else noisy.astype(np.float64) * float(self.granularity)
 
     def error(self, confidence: Number = 0.95, d: int = 1) -> int | float:
         """Half-width of the interval of one coordinate of a vector of d, in the unit of the values.

@@ -22,7 +22,10 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
@@ -145,17 +148,31 @@ class Laplace:
                 2^62 grid steps from zero, or not whole without granularity. No noise was drawn.
             EntropyError: the operating system gave no randomness.
         """
+        blocks = grid_values.in_blocks(values, self._steps)
+        if (
+            blocks is not None
+        ):  # what is in the making is a block, so memory holds the values and the answer alone
+            add = partial(self._noisy, scale=self._drawn_at(values.size))
+            kind = np.int64 if self.granularity is None else np.float64
+            return grid_values.gathered(values.shape, blocks, add, kind)
+        steps = self._steps(values)
+        noisy = self._noisy(steps, self._drawn_at(max(steps.size, 1)))
+        if not grid_values.is_scalar(values):
+            return noisy
+        return int(noisy) if self.granularity is None else float(noisy)
+
+    def _steps(self, values: object) -> grid_values.Steps:
         if self.granularity is None:
-            steps = grid_values.integers(values, self._advice())
-        else:
-            steps = grid_values.nearest(values, self.granularity)
-        scale = read_scale(self.scale_for(max(steps.size, 1)) / self._grid, "The scale, in grid steps,")
+            return grid_values.integers(values, self._advice())
+        return grid_values.nearest(values, self.granularity)
+
+    def _drawn_at(self, d: int) -> Fraction:
+        return read_scale(self.scale_for(d) / self._grid, "The scale, in grid steps,")
+
+    def _noisy(self, steps: grid_values.Steps, scale: Fraction) -> Any:
         noisy = add_laplace(steps, scale)
-        if self.granularity is None:
-            return int(noisy) if grid_values.is_scalar(values) else noisy
         # An integer of 64 bits rounds to 53 here, which leaves it an integer: still on the grid.
-        on_grid = noisy * float(self.granularity)
-        return float(on_grid) if grid_values.is_scalar(values) else on_grid
+        return noisy if self.granularity is None else noisy * float(self.granularity)
 
     def error(self, confidence: Number = 0.95, d: int = 1) -> int | float:
         """Half-width of the interval of one coordinate of a vector of d, in the unit of the values.

@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.mechanisms.numeric.laplace import least_half_width
 from discreet.mechanisms.parameters import read_confidence, read_sensitivity
+from discreet.mechanisms.values import integers
 from discreet.noise import add_laplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number
@@ -90,6 +91,8 @@ class LaplaceVector:
             int64 array of the same shape.
 
         Raises:
+            InvalidParameter: a value is no integer. No noise was drawn.
             EntropyError: the operating system gave no randomness.
         """
-        return add_laplace(np.ascontiguousarray(exact, np.int64), self.scale)
+        given = exact if getattr(exact, "dtype", None) == np.int64 else integers(exact, "Round it.")
+        return add_laplace(np.ascontiguousarray(given, np.int64), self.scale)

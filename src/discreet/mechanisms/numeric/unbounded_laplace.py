@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
+from discreet.mechanisms.arrays import take
 from discreet.mechanisms.numeric.laplace import Laplace
 from discreet.noise import laplace
 from discreet.rational import exact
@@ -57,7 +58,8 @@ class UnboundedLaplace(Laplace):
             steps = grid_values.nearest(values, self.granularity)
         except InvalidParameter:  # beyond 2^62 steps, or no number, at which exact() raises
             half = Fraction(1, 2)
-            whole = [(exact(value) / self.granularity + half).__floor__() for value in values.tolist()]
+            given = take(values).ravel().tolist()
+            whole = [(exact(value) / self.granularity + half).__floor__() for value in given]
             steps = np.array(whole, object)
         drawn = laplace(self.scale_for(len(steps)) / self.granularity, len(steps))
         if any(abs(each).max() >= NEAR for each in (steps, drawn)):

@@ -101,11 +101,13 @@ def advised(error: QueryRefused, policy: Policy, engine: Engine) -> QueryRefused
                 column.lower() in words if column.isidentifier() else column.lower() in error.place.lower()
             )
             wanted = _wanted(error.cause, rule)
-            unit = column.lower() in {
-                (table.privacy_unit or "").lower(),
-                *map(str.lower, table.through or {}),
-            }
-            if rule.type in (None, "text") and inside and not unit and wanted:
+            units = {(table.privacy_unit or "").lower(), *map(str.lower, table.through or {})}
+            unit = column.lower() in units
+            read = schema[column].type.name in (
+                "TEXT",
+                "FLOAT",
+            )  # a frame may have columns of types of their own
+            if read and rule.type in (None, "text") and inside and not unit and wanted:
                 return _with(error, column, rule, wanted, name)
     return error
 
@@ -155,7 +157,8 @@ def _with(error: QueryRefused, column: str, rule: ColumnPolicy, wanted: str, tab
         option = f"--keys {shlex.quote(f'{column}=A,B')}, or keys="
         rest = "Choose them without looking at the data; or give a delta, and groups of many units are found."
     fix = (
-        f"{column} is a column of a CSV file and is read as {seen}; if it is something else, write {line} under "
+        f"{column} is read as {seen}, for no value of a CSV file or of a frame of pandas decides a type; "
+        f"if it is something else, write {line} under "
         f"[tables.{toml.key(table)}.columns] of the policy (without one {option}). {rest}"
     )
     return QueryRefused(

@@ -14,8 +14,9 @@ from discreet import far
 from discreet.engines.identity import Identity
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import PolicyError
-from discreet.policy import KeyReference, Policy
+from discreet.policy import ColumnPolicy, KeyReference, Policy
 from discreet.policy.naming import meant
+from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.dialect import literal
 from discreet.sql.expressions.expression import Call, Column, Expression
 from discreet.sql.expressions.span import BOOLEANS, MICROSECOND, Span, Value, number, of_values
@@ -80,7 +81,7 @@ class Step:
     Attributes:
         parent: the table that it leads to.
         columns: pairs of a column here and a column there, as the source spells them.
-        told: the same, by what the engine tells their values apart.
+        told: the same, as columns of the engine's view that tell the values apart.
     """
 
     parent: PrivateTable
@@ -172,37 +173,14 @@ class Catalog:
                 continue
             (source,) = meant(name, schemas)
             schema = schemas[source]
-            columns: dict[str, PrivateColumn] = {}
             own = declared.privacy_unit != "row" and not declared.through
             unit = _one(declared.privacy_unit or "", schema) if own else None
             rules = {_one(c, schema): rule for c, rule in declared.columns.items()}
             steps = {_one(c, schema) for c in declared.through or {}} | _keys_of(name, policy, schema)
-            for key, column in visible(schema, {*rules, *steps} | ({unit} if unit else set())).items():
-                rule = rules.get(key)
-                span = Span()
-                if column.lo is not None and column.hi is not None and column.hi - column.lo < NARROW:
-                    span = Span(Fraction(column.lo), Fraction(column.hi))
-                bounds = None
-                if column.type is Type.BOOLEAN:
-                    span = BOOLEANS
-                if rule is not None and rule.bounds is not None:
-                    ends = [end if isinstance(end, Fraction) else number(end) for end in rule.bounds]
-                    assert ends[0] is not None
-                    assert ends[1] is not None
-                    bounds = (ends[0], ends[1])
-                    span = Span(*bounds)
-                if rule is not None and rule.keys is not None:
-                    values = _keys(rule.keys, folded, f"tables.{name}.columns.{column.name}.keys")
-                    listed = of_values(values)
-                    span = Span(span.lo, span.hi, True, listed.domain)
-                identity = column.identity if isinstance(column.identity, Identity) else None
-                # What is shown of a unit is a function of the unit: never one of several values that are equal.
-                told = key == unit and identity is not None and identity.kind == column.type.name
-                read = identity.column if told and identity is not None else column.name
-                scan = scan_of(read, column.type, bounds, span)
-                columns[column.name.lower()] = PrivateColumn(
-                    column.name, column.type, scan, identity, column.physical, column.instead
-                )
+            columns = {
+                column.name.lower(): _column(name, column, rules.get(key), key == unit, folded)
+                for key, column in visible(schema, {*rules, *steps} | ({unit} if unit else set())).items()
+            }
             unit_column = None if unit is None else columns[unit.lower()]
             private[name.lower()] = PrivateTable(name, columns, unit_column, declared.max_rows or 1, source)
         private = with_paths(private, policy)
@@ -253,6 +231,33 @@ def _told(column: PrivateColumn) -> str:
     return column.name if column.identity is None else column.identity.column
 
 
+def _column(
+    table: str, column: ColumnSchema, rule: ColumnPolicy | None, is_unit: bool, public: Mapping[str, pa.Table]
+) -> PrivateColumn:
+    """A column as it is scanned, with what the policy says of it."""
+    span = Span()
+    if column.lo is not None and column.hi is not None and column.hi - column.lo < NARROW:
+        span = Span(Fraction(column.lo), Fraction(column.hi))
+    bounds = None
+    if column.type is Type.BOOLEAN:
+        span = BOOLEANS
+    if rule is not None and rule.bounds is not None:
+        ends = [end if isinstance(end, Fraction) else number(end) for end in rule.bounds]
+        assert ends[0] is not None
+        assert ends[1] is not None
+        bounds = (ends[0], ends[1])
+        span = Span(*bounds)
+    if rule is not None and rule.keys is not None:
+        values = _keys(rule.keys, public, f"tables.{table}.columns.{column.name}.keys")
+        span = Span(span.lo, span.hi, True, of_values(values).domain, listed=True)
+    identity = column.identity if isinstance(column.identity, Identity) else None
+    # What is shown of a unit is a function of the unit: never one of several values that are equal.
+    told = is_unit and identity is not None and identity.kind == column.type.name
+    read = identity.column if told and identity is not None else column.name
+    scan = scan_of(read, column.type, bounds, span)
+    return PrivateColumn(column.name, column.type, scan, identity, column.physical, column.instead)
+
+
 def visible(schema: TableSchema, declared: Set[str]) -> dict[str, ColumnSchema]:
     """The columns that a query can name, in which case does not count.
 
@@ -278,14 +283,8 @@ def scan_of(name: str, kind: Type, bounds: tuple[Fraction, Fraction] | None, spa
     if bounds is None:
         return Call("scan", _SCAN[kind], (raw,), kind, span)
     lo, hi = (_edge(bound, kind) for bound in bounds)
-    # The branch that nearly every row takes comes first. The last one is not ELSE, because NULL must stay NULL
-    # and NaN, which compares as greater than everything, must become NULL.
-    last = "{0} <= CAST('Infinity' AS DOUBLE)" if kind is Type.FLOAT else "{0} > " + hi
     sql = {
-        dialect: (
-            f"(CASE WHEN {read} >= {lo} AND {read} <= {hi} THEN {read} WHEN {read} < {lo} THEN {lo} "
-            f"WHEN {last.replace('{0}', read)} THEN {hi} END)"
-        )
+        dialect: f"({clamped(read, lo, hi, exact=kind is not Type.FLOAT)})"
         for dialect, read in _READ[kind].items()
     }
     return Call("scan", sql, (raw,), kind, span)

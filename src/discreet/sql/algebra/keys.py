@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -102,9 +102,13 @@ def public_values(expression: Expression) -> tuple[Value, ...] | None:
     the public domains of the parts it is made of: listed keys, bounded integers, booleans, bounded dates, bounded
     moments cut to a month, day, hour, …, bounded numbers rounded to some digits.
     """
-    if expression.span.domain is not None:
-        return distinct(expression.span.domain, expression.type)
+    listed = expression.span.domain
+    if listed is not None and not isinstance(expression, Call):
+        return distinct(listed, expression.type)
     parts = _parts(expression)
+    if listed is not None:
+        # All that it can say, as of a CASE its branches; of public columns it may never say some of that.
+        return distinct(_said(expression, parts, listed), expression.type)
     if parts is None:
         return None
     domains = [
@@ -116,6 +120,19 @@ def public_values(expression: Expression) -> tuple[Value, ...] | None:
     if list(parts) == [expression]:
         return parts[expression]
     return _evaluate(expression, list(parts), domains)
+
+
+def _said(
+    expression: Expression, parts: Mapping[Expression, tuple[Value, ...]] | None, listed: Sequence[Value]
+) -> Sequence[Value]:
+    """Those of some values that an expression takes for public values of its parts; all if nobody can tell."""
+    if not parts:
+        return listed
+    domains = [(*values, None) if part.span.nullable else values for part, values in parts.items()]
+    if math.prod(len(d) for d in domains) > MAX_EVALUATED:
+        return listed
+    taken = set(_evaluate(expression, list(parts), domains))
+    return [value for value in listed if value in taken]
 
 
 def _parts(expression: Expression) -> dict[Expression, tuple[Value, ...]] | None:
@@ -329,5 +346,5 @@ def columns_of(keys: tuple[Key, ...], at: NDArray[np.int64], wanted: Collection[
     return {name: out[name] for name in map(key_name, range(len(keys))) if name in out}
 
 
-__all__ = ["MAX_CELLS", "Call", "Key", "axes", "cells", "column_values", "columns_of", "found", "imagined",
+__all__ = ["MAX_CELLS", "Key", "axes", "cells", "column_values", "columns_of", "found", "imagined",
            "planned_cells", "public_values", "table"]  # fmt: skip

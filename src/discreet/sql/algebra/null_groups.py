@@ -25,7 +25,7 @@ def has_null_group(key: Expression) -> bool:
     Args:
         key: over stored columns, as far as it could be traced.
     """
-    if not key.span.nullable or not (key.type is Type.BOOLEAN or _decides(key)):
+    if not key.span.nullable or key.span.listed or not (key.type is Type.BOOLEAN or _decides(key)):
         return False
     from discreet.sql.algebra.keys import takes_null
 

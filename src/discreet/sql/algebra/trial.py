@@ -21,6 +21,7 @@ from discreet.engines.schema import Type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, Joined
 from discreet.sql.algebra.keys import MAX_EVALUATED, arrow_type, column_values, public_values
+from discreet.sql.algebra.multiplicity import most_alike
 from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed, rebuilt
 from discreet.sql.algebra.null_groups import has_null_group
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves, spell
@@ -96,7 +97,7 @@ class Trial:
                 out += [(ats, set())] if ats else []
             elif len(ats) == 1 and not conditions and not self._bound(sources) and not self._bent(ats[0]):
                 out.append((ats, {(value,) for value in self._values[ats[0]] or ()}))
-            elif self._size(sources) <= MAX_EVALUATED:
+            elif self._met(sources, conditions) <= MAX_EVALUATED:
                 out.append((ats, self._run([self._keys[at] for at in ats], sources, conditions)))
             else:
                 out += [self._pruned(some, conditions) for some in self._fitting(ats)]
@@ -104,7 +105,7 @@ class Trial:
 
     def _fails(self, sources: Sources, conditions: list[Expression]) -> bool:
         """Whether nothing satisfies conditions that no key depends on."""
-        if not conditions or self._size(sources) > MAX_EVALUATED:
+        if not conditions or self._met(sources, conditions) > MAX_EVALUATED:
             return False
         return not self._run([Literal(1, Type.INTEGER)], sources, conditions)
 
@@ -243,6 +244,36 @@ class Trial:
 
     def _size(self, sources: Sources) -> int:
         return math.prod(len(self._rows(one)) for one in sources)
+
+    def _met(self, sources: Sources, conditions: list[Expression]) -> int:
+        """How many combinations are met at most: equalities join public tables, each row with few of theirs."""
+        done = {one for one in sources if one not in self._joined}
+        out, left = self._size(frozenset(done)), [one for one in sorted(sources) if one in self._joined]
+        while left:
+            partners = {
+                one: most_alike(self._joined[one].table.data, self._equal(one, done, conditions))
+                for one in left
+            }
+            least = min(left, key=partners.__getitem__)
+            out, done = out * partners[least], done | {least}
+            left.remove(least)
+        return out
+
+    def _equal(self, source: str, done: set[str], conditions: list[Expression]) -> list[str]:
+        """The columns of a public table that conditions set equal to something of other sources."""
+        found = set()
+        for one in conditions:
+            if isinstance(one, Call) and one.name == "eq":
+                for a, b in (one.args, one.args[::-1]):
+                    read = self._read(b)
+                    if (
+                        isinstance(a, Column)
+                        and a.name.startswith(source)
+                        and read is not None
+                        and read <= done
+                    ):
+                        found.add(a.name.removeprefix(source))
+        return sorted(found)
 
     def _rows(self, source: str) -> pa.Table | Group:
         if source in self._joined:

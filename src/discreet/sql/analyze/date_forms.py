@@ -204,10 +204,15 @@ def _added(binder: Binder, node: exp.Expr) -> Expression:
     return _add(binder, exp.Add(this=_plain(what).copy(), expression=by.copy()))
 
 
+def _constant(binder: Binder, node: exp.Expr) -> Expression:
+    """A date or a moment that a public sub-query gave, which the parser's library writes in a form of its own."""
+    return binder.bind(exp.cast(node.this, "DATE" if isinstance(node, exp.DateStrToDate) else "TIMESTAMP"))
+
+
 FORMS: dict[type[exp.Expr], Form] = {
     exp.Extract: _extract, exp.TimestampTrunc: _trunc, exp.DateTrunc: _trunc, exp.DateDiff: _diff, exp.Add: _add,
     exp.Sub: _subtract, exp.DateAdd: _added, exp.DateBin: _bucket, exp.TimeToStr: _format, exp.AtTimeZone: _zone,
-    exp.UnixToTime: _milliseconds,
+    exp.UnixToTime: _milliseconds, exp.DateStrToDate: _constant, exp.TimeStrToTime: _constant,
 }  # fmt: skip
 FORMS_BY_NAME: dict[str, Form] = {
     "date_part": _date_part, "datepart": _date_part, "date_sub": _complete, "datesub": _complete,

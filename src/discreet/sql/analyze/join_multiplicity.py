@@ -21,11 +21,17 @@ MOST_ROWS = 2**40
 """A join raises the cap to no more rows of a unit than this: noise for them could not be drawn at most epsilons."""
 
 
+def _own_columns(node: exp.Expr) -> list[exp.Column]:
+    """The columns of a condition outside its sub-queries, whose columns are those of other tables."""
+    found = node.walk(prune=lambda one: isinstance(one, exp.Query))
+    return [one for one in found if isinstance(one, exp.Column)]
+
+
 def reads_new(node: exp.Expr, both: Frame, right: Mapping[str, Column]) -> bool:
     """Whether a condition reads a column of the right side, and nothing that is not there yet."""
     internal = {c.name for c in right.values()}
     try:
-        found = [both.column(c) for c in node.find_all(exp.Column)]
+        found = [both.column(c) for c in _own_columns(node)]
     except QueryRefused:
         return False
     names = {c.name for c in found if isinstance(c, Column)}

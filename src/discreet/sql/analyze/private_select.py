@@ -21,8 +21,8 @@ from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.analyze.splitting import Env, Public, Scope, Splitting
-from discreet.sql.analyze.unit_scope import UnitScope
-from discreet.sql.analyze.unit_windows import windowed
+from discreet.sql.analyze.units.scope import UnitScope
+from discreet.sql.analyze.units.windows import windowed
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.syntax.nodes import has_aggregate, has_window, unaliased, with_queries
 from discreet.sql.syntax.parse import output_name
@@ -199,7 +199,7 @@ class PrivateSelect:
 
     def _with_public_values(self, node: exp.Expr) -> None:
         """Replace public sub-queries by their values: they cost nothing and do not wait for a release."""
-        for inner in list(with_queries(node)):
+        for inner in with_queries(node):
             if isinstance(inner, exp.In) and inner.args.get("query"):
                 table = self._public(inner.args["query"])
                 self._see_dates(inner, table)

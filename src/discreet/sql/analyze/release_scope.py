@@ -16,7 +16,7 @@ from discreet.sql.analyze.splitting import Draft, Env, Splitting
 from discreet.sql.analyze.unmatched_rows import UnmatchedRows
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
-from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
+from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
 
@@ -179,9 +179,7 @@ class ReleaseScope:
         return out
 
     def _as_key(self, node: exp.Expr) -> int | None:
-        if isinstance(node, exp.Literal) or not any(isinstance(n, exp.Column) for n in node.walk()):
-            return None
-        if any(is_aggregate(n) or isinstance(n, exp.Query | exp.Window) for n in own_nodes(node)):
+        if not reads_rows(node):
             return None
         try:
             bound = self.binder.bind(node)

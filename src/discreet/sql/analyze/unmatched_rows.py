@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, NotTracedError, branches
 from discreet.sql.algebra.relation import PublicJoin, Relation, parts
 from discreet.sql.analyze.aggregates import Request
@@ -88,7 +89,7 @@ class UnmatchedRows:
         if request.what == "rows":
             keys = [branch.over_leaves(key) for key in self._keys]
             listed = ", ".join(str(at + 1) for at in range(len(keys)))
-            items = ", ".join(f"{spell(key, 'duckdb')} AS k{at}" for at, key in enumerate(keys))
+            items = ", ".join(f"{spell(key, 'duckdb')} AS {key_name(at)}" for at, key in enumerate(keys))
             inner = f"SELECT {items}{', ' if keys else ''}COUNT(*) AS n FROM {{}}" + (
                 f" GROUP BY {listed}" if keys else ""
             )

@@ -15,11 +15,6 @@ from discreet.engines.schema import Type
 from discreet.sql.expressions.dialect import fill, literal, quote
 from discreet.sql.expressions.span import Span, Value, point
 
-__all__ = [
-    "WRITERS", "Call", "Column", "Expression", "Literal", "leaves", "literal", "quote", "replace", "spell",
-    "spelling_of", "weight",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Column:

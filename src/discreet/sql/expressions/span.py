@@ -31,12 +31,14 @@ class Span:
         hi: greatest value, or None.
         nullable: whether NULL can occur.
         domain: every value but NULL, when they are few and known from the text or the policy.
+        listed: whether the policy lists them as the keys of a column, so that no other value is a group.
     """
 
     lo: Fraction | None = None
     hi: Fraction | None = None
     nullable: bool = True
     domain: tuple[Value, ...] | None = None
+    listed: bool = False
 
     @property
     def bounded(self) -> bool:

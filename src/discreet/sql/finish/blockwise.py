@@ -26,13 +26,13 @@ from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number
 from discreet.sql.algebra import keys as ks
 from discreet.sql.finish.postprocess import Answered, around, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
-from discreet.sql.intervals.bands import banded
+from discreet.sql.intervals.bands.banded import banded
 from discreet.sql.intervals.closed_form import direct
 from discreet.sql.intervals.lazy import Late
 from discreet.sql.intervals.monotone import carried, monotone_in
-from discreet.sql.intervals.row_identity import identified
+from discreet.sql.intervals.row_identity import identified_in
 from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, with_cell
-from discreet.sql.intervals.simulated import Interval, drawn, plain, used
+from discreet.sql.intervals.simulation.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.uses import measure as use_of
@@ -195,7 +195,7 @@ def _by_group(plan: QueryPlan) -> bool:
     post, has_cell = with_cell(plan)
     if not has_cell or any(v for k, v in post.args.items() if k not in ("expressions", "from_", "where")):
         return False
-    found = identified(plan.post, [plan.releases[0].name], {})
+    found = identified_in(plan, {})
     if found is None or found.chosen:
         return False  # how many rows are shown in all decides how wide their intervals are
     others = (exp.Window, exp.Query, exp.AggFunc, exp.UDTF)
@@ -212,19 +212,8 @@ def _spilled(
 ) -> Iterator[Answered]:
     """The answer by SQL over noisy tables in files. The integers of a group go along for the intervals of its row."""
     post, has_cell = with_cell(plan)
-    shown = aggregate_columns(plan) if has_cell else {}
     release = plan.releases[0]
-    further = {
-        item.alias_or_name: item.unalias()
-        for item in (plan.post.selects if has_cell else [])
-        if item.alias_or_name not in shown and monotone_in(item.unalias(), release.name)
-    }
-    named = (monotone_in(item, release.name) for item in further.values())
-    under = {number for name in named if name and (number := aggregate_number(name)) is not None}
-    wanted: dict[int, list[str]] = {}
-    for at in under.union(shown.values()):
-        place = columns(release.measures)[release.aggregates[at].measure]
-        wanted[at] = [f"__e{entry}" for entry in range(place.start, place.stop)]
+    shown, further, under, wanted = _beside(plan, has_cell)
     extra = sorted({name for names in wanted.values() for name in names})
     beside = {f"__a{at}": aggregate_name(at) for at in sorted(under)}
     if extra:
@@ -239,9 +228,7 @@ def _spilled(
     spill = folder / "spill"
     spill.mkdir(mode=0o700)
     read = used(public, plan.post)
-    found = identified(
-        plan.post, [one.name for one in plan.releases], {n: t.column_names for n, t in read.items()}
-    )
+    found = identified_in(plan, read)
     with Spilling(files, read, spill) as box:
         if not together and found is not None and found.chosen:
             confidence = banded(plan, found, read).selected(confidence, _count(box, post))
@@ -258,8 +245,33 @@ def _spilled(
             if without is None:
                 known = {*shown, *more} | (key_columns(plan) if has_cell else set())
                 rest = [name for name in values.column_names if name not in known]
-                _, without = drawn(plan, (), read, values, None, rest, confidence)
+                _, without = drawn(plan, (), read, values, found, None, rest, confidence)
             yield Answered(values, Late(makers), without)
+
+
+def _beside(
+    plan: QueryPlan, has_cell: bool
+) -> tuple[dict[str, int], dict[str, exp.Expr], set[int], dict[int, list[str]]]:
+    """What goes along for the intervals of rows that are groups.
+
+    Returns:
+        The columns that are an aggregate as it is, those that are monotone in one, the aggregates behind these, and
+        the columns of integers that each aggregate is estimated from.
+    """
+    shown = aggregate_columns(plan) if has_cell else {}
+    release = plan.releases[0]
+    further = {
+        item.alias_or_name: item.unalias()
+        for item in (plan.post.selects if has_cell else [])
+        if item.alias_or_name not in shown and monotone_in(item.unalias(), release.name)
+    }
+    named = (monotone_in(item, release.name) for item in further.values())
+    under = {number for name in named if name and (number := aggregate_number(name)) is not None}
+    wanted: dict[int, list[str]] = {}
+    for at in under.union(shown.values()):
+        place = columns(release.measures)[release.aggregates[at].measure]
+        wanted[at] = [f"__e{entry}" for entry in range(place.start, place.stop)]
+    return shown, further, under, wanted
 
 
 def _count(box: Spilling, post: exp.Query) -> int:

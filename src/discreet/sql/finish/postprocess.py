@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +16,11 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.release.noisy_schema import CELL, aggregate_name, key_name
 from discreet.sql.algebra import keys as ks
-from discreet.sql.intervals.bands import Banded, banded
+from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import Late
 from discreet.sql.intervals.monotone import carried
-from discreet.sql.intervals.row_identity import ID, Identified, identified
+from discreet.sql.intervals.row_identity import ID, Identified, identified_in
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
     chosen,
@@ -30,7 +30,7 @@ from discreet.sql.intervals.row_mapping import (
     shared_with_cell,
 )
 from discreet.sql.intervals.row_mapping import table as picked_table
-from discreet.sql.intervals.simulated import Interval, drawn, plain, used
+from discreet.sql.intervals.simulation.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
 from discreet.sql.lower.run import EVERY, LARGEST, Noisy, Some, blocks
 from discreet.sql.plan.plan import Aggregate, QueryPlan
@@ -89,36 +89,18 @@ def finish(
     Raises:
         PostProcessingError: DuckDB refused the statement; its message speaks of released numbers only.
     """
-    post, has_cell = shared_with_cell(plan)
-    picked = picked_columns(post) if has_cell else None
     read = used(public, plan.post)
-    found = identified(plan.post, [one.name for one in plan.releases], _names(read))
-    cells: Some | None = None
-    rows: pa.Table | None = None
-    if picked is not None:
-        cells = chosen(post, noisy[0])
-        values = picked_table(picked, noisy[0], cells)
-    else:
-        tables: dict[str, pa.Table] = {n.plan.name: n.table() for n in noisy} | read
-        try:
-            values, rows = _run(post if has_cell or found is None else found.post, tables)
-        except PostProcessingError:  # a hidden column stands in its way: then nothing names the rows
-            found = None
-            values, rows = _run(post, tables)
-        rows = None if found is None else rows
-        if has_cell:
-            cells = arrow.numbers(values.column(CELL)) - noisy[0].first
-            values = values.drop_columns([CELL])
-    over = banded(plan, found, read)
+    found, values, rows, cells = _answered(plan, noisy, read)
+    over = cache(partial(banded, plan, found, read))  # made where it is needed: it takes a millisecond or two
     level = Level(confidence)
     if together:
         level = Level(each(confidence, numbers(plan, values.num_columns, len(values))), True)
-    else:
-        level = Level(over.selected(confidence, len(values)))
+    elif found is not None and found.chosen:
+        level = Level(over().selected(confidence, len(values)))
     intervals: dict[str, Callable[[], Interval]] = {}
     if cells is not None:
         intervals = _direct(plan, noisy[0], cells, level.confidence)
-    keys = key_columns(plan) if has_cell else set()
+    keys = key_columns(plan) if cells is not None else set()
     rest = [name for name in values.column_names if name not in intervals and name not in keys]
     ends: dict[str, Interval] = {}
     if cells is not None:
@@ -126,16 +108,41 @@ def finish(
         rest = [name for name in rest if name not in ends]
     if cells is not None and rest:
         rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
-    more, without = _by_draws_or_bands(
-        plan, noisy, read, values, rows, rest, (over, level, confidence), cells
-    )
+    more: dict[str, Interval] = {}
+    without: tuple[str, ...] = ()
+    if rest:
+        more, without = _by_draws_or_bands(noisy, values, rows, rest, (over(), level, confidence), cells)
     ends.update({name: ordered(values, name, pair) for name, pair in more.items()})
     intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
     return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
 
 
-def _names(tables: Mapping[str, pa.Table]) -> dict[str, list[str]]:
-    return {name: table.column_names for name, table in tables.items()}
+def _answered(
+    plan: QueryPlan, noisy: Sequence[Noisy], read: Mapping[str, pa.Table]
+) -> tuple[Identified | None, pa.Table, pa.Table | None, Some | None]:
+    """The statement whose rows have an identity, the answer, that identity, and the group of each row if it is one."""
+    post, has_cell = shared_with_cell(plan)
+    picked = picked_columns(post) if has_cell else None
+    found = None if picked is not None and _all_direct(plan, post) else identified_in(plan, read)
+    if picked is not None:
+        cells = chosen(post, noisy[0])
+        return found, picked_table(picked, noisy[0], cells), None, cells
+    tables: dict[str, pa.Table] = {n.plan.name: n.table() for n in noisy} | dict(read)
+    try:
+        values, rows = _run(post if has_cell or found is None else found.post, tables)
+    except PostProcessingError:  # a hidden column stands in its way: then nothing names the rows
+        found = None
+        values, rows = _run(post, tables)
+    if not has_cell:
+        return found, values, None if found is None else rows, None
+    numbers_ = arrow.numbers(values.column(CELL)) - noisy[0].first
+    return found, values.drop_columns([CELL]), None if found is None else rows, numbers_
+
+
+def _all_direct(plan: QueryPlan, post: exp.Query) -> bool:
+    """Whether the answer is all groups, with keys and aggregates as they are: then nobody asks what its rows are."""
+    own = {*key_columns(plan), *aggregate_columns(plan)}
+    return picks_all(post) and all(item.alias_or_name in own for item in post.selects)
 
 
 def _run(post: exp.Query, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table | None]:
@@ -158,9 +165,7 @@ def _numbered(found: Identified | None, cells: int | Integers, first: int) -> pa
 
 
 def _by_draws_or_bands(
-    plan: QueryPlan,
     noisy: Sequence[Noisy],
-    public: Mapping[str, pa.Table],
     values: pa.Table,
     rows: pa.Table | None,
     names: Sequence[str],
@@ -169,6 +174,7 @@ def _by_draws_or_bands(
 ) -> tuple[dict[str, Interval], tuple[str, ...]]:
     """Intervals from draws; from bands, where noise selects or folds on the way, or draws are not enough."""
     over, level, confidence = how
+    plan = over.plan
     place = {name: at for at, name in enumerate(values.column_names)}
     asked = [name for name in names if is_number(values, name)]
     columns = () if over.relation is None else over.relation.columns
@@ -187,12 +193,12 @@ def _by_draws_or_bands(
     only = None
     if cells is not None and not isinstance(cells, slice) and of_one_group(plan):
         only = np.asarray(cells, np.int64)
-    more, without = drawn(plan, noisy, public, values, rows, rest, level.confidence, only)
+    more, without = drawn(plan, noisy, over.public, values, over.found, rows, rest, level.confidence, only)
     found.update(more)
     late = [*bent, *without]
-    found.update(
-        banded_ends(late, level.confidence if level.together else over.level(confidence, len(values)))
-    )
+    if late:
+        at = level.confidence if level.together else over.level(confidence, len(values))
+        found.update(banded_ends(late, at))
     fixed = {name for name in bent if place[name] < len(columns) and not columns[place[name]].noisy}
     return found, tuple(name for name in names if name in late and name not in {*found, *fixed})
 

@@ -28,8 +28,8 @@ of counts."""
 class Size(Enum):
     """The size of a quantity, to which the error of its noise is relative.
 
-    The value is a factor, what it multiplies, in letters of which `LETTERS` says the meaning, and whether it is
-    divided by the number of rows.
+    The value is a factor, what it multiplies, and whether it is divided by the number of rows. In letters, w and v are
+    the widths of the bounds of x and y, m is the larger absolute value of the bounds of x, and r the correlation.
     """
 
     COUNT = (1.0, "", False)
@@ -42,16 +42,6 @@ class Size(Enum):
     CORRELATION = (1.0, "", True)
     DETERMINATION = (2.0, "|r|", True)
     SLOPE = (1.0, "v/w", True)
-
-
-LETTERS = {
-    "w": "the width of the bounds of x",
-    "v": "that of y",
-    "m": "the larger absolute value of the bounds of x",
-    "r": "the correlation",
-    "n": "the number of rows",
-    "ε": "epsilon",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +82,10 @@ class AggregateFunction:
         Args:
             rows: how many rows the group has.
             epsilon: of the question.
-            w: as `LETTERS` says, like the others.
-            v: of y.
-            m: of x.
-            r: of both.
+            w: the width of the bounds of x.
+            v: that of y.
+            m: the larger absolute value of the bounds of x.
+            r: the correlation.
 
         Example:
             >>> {line.quantity: line for line in TABLE}["avg"].deviation(1000, 0.5, w=100)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from discreet.engines.schema import Type
 from discreet.sql.expressions import span as sp
+from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.expression import Call, Expression, Literal, is_null_literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions import casts, dates, logic, numbers, postgres, shifts, spark, texts
@@ -152,15 +153,10 @@ def clamp(what: Expression, lo: Fraction, hi: Fraction) -> Call:
         least, most = (max(min(end, INT64), -INT64 - 1) for end in (math.ceil(lo), math.floor(hi)))
         ends = [f"CAST({least} AS BIGINT)", f"CAST({most} AS BIGINT)"]
         span = sp.clamp(what.span, Fraction(least), Fraction(most))
-        above = f"{{0}} > {ends[1]}"
     else:
         ends = [f"CAST('{float(end)!r}' AS DOUBLE)" for end in (lo, hi)]
         span = sp.clamp(what.span, Fraction(float(lo)), Fraction(float(hi))).null()
-        above = "{0} <= CAST('Infinity' AS DOUBLE)"  # not ELSE: NULL stays NULL, and NaN, greatest of all, is NULL
-    text = (
-        f"(CASE WHEN {{0}} >= {ends[0]} AND {{0}} <= {ends[1]} THEN {{0}} WHEN {{0}} < {ends[0]} THEN {ends[0]} "
-        f"WHEN {above} THEN {ends[1]} END)"
-    )
+    text = f"({clamped('{0}', *ends, exact=what.type is I)})"
     return Call("clamp", {"": text}, (what,), what.type, span)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from discreet.release.noisy_schema import aggregate_number
 from discreet.sql.intervals.simultaneous import noisy_names
 from discreet.sql.plan.plan import QueryPlan
 
@@ -51,7 +52,7 @@ def _chosen(select: exp.Select, own: dict[str, int]) -> bool:
     """Whether what is aggregated was filtered before by noisy numbers, which leaves out most that is empty."""
     sources = [select, *(one for one in select.find_all(exp.Select) if one is not select)]
     return any(
-        column.name[:1] == "a" and column.table in own
+        aggregate_number(column.name) is not None and column.table in own
         for one in sources
         if one.args.get("where") is not None
         for column in one.args["where"].find_all(exp.Column)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 LARGEST = Fraction(10**6)
 SMALLEST = Fraction(1, 10**9)
-MOST_CELLS = 2000
 
 
 @dataclass(frozen=True)
@@ -260,7 +259,6 @@ def _positive(name: str, value: object) -> float:
 
 
 __all__ = [
-    "MOST_CELLS",
     "Preview",
     "expected_errors",
     "least_epsilon",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
-from discreet.mechanisms.laplace_sum.weighted import tail
+from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.measures.moments import Joint
 from discreet.sql.measures.quantile_tree import Tree
@@ -35,7 +35,7 @@ DRAWS = 4000
 STEPS = 1024
 """How many steps the half-widths of a mean are tabulated in."""
 BEYOND = 4
-"""How many draws lie beyond each end of an interval at least; with fewer, the end would be a matter of luck."""
+"""How many draws lie at or beyond each end of an interval at least; with fewer, it would be a matter of luck."""
 MOST_DRAWN = 100_000_000
 """The most numbers drawn for one column when a high confidence needs more draws than usual."""
 MOST_NUMBERS = 8_000_000
@@ -250,18 +250,3 @@ def _by_draws(
         (values,) = drawn_again(release, aggregate.measure, [aggregate.what], entries[part], draws)
         low[part], high[part] = percentiles(values, confidence)
     return low, high
-
-
-def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """The central interval over the first axis; a draw without a value (NaN) may lie anywhere."""
-    missing = np.isnan(drawn)
-    ends = []
-    for share, filler in (((1 - confidence) / 2, -np.inf), ((1 + confidence) / 2, np.inf)):
-        ordered = np.sort(np.where(missing, filler, drawn), axis=0)
-        at = int(np.clip(np.floor(share * len(drawn)), 0, len(drawn) - 1))
-        ends.append(ordered[at])
-    return ends[0], ends[1]
-
-
-__all__ = ["DRAWS", "direct", "discrete_half_width", "drawn_again", "draws_for", "half_width", "linear_half_width",
-           "mean_interval", "percentiles", "redraw", "tail"]  # fmt: skip

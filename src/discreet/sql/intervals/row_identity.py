@@ -10,13 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import count
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
 from discreet.release.noisy_schema import CELL, key_number
+from discreet.sql.intervals.query_parts import (
+    NoIdentityError,
+    having_of,
+    inner_query,
+    own_clauses,
+    rename_columns,
+    union_sides,
+    without_parentheses,
+)
+from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.syntax.nodes import has_aggregate
 from discreet.sql.syntax.parse import output_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ID = "__row_of_"
 """The prefix of the names of hidden columns."""
@@ -47,16 +60,18 @@ class Identified(NamedTuple):
     bent: bool = False
 
 
-class NoIdentityError(Exception):
-    """Nothing tells which row of a draw a row of the answer is."""
-
-
 class _Columns(NamedTuple):
     """The face of a relation: columns that no noise can change, hidden ones, and whether noise chose its rows."""
 
     fixed: frozenset[str]
     ids: tuple[str, ...]
     chosen: bool = False
+
+
+def identified_in(plan: QueryPlan, public: Mapping[str, pa.Table]) -> Identified | None:
+    """The post-processing of a plan with the identity of its rows, over the public tables that it reads."""
+    names = {name: table.column_names for name, table in public.items()}
+    return identified(plan.post, [release.name for release in plan.releases], names)
 
 
 def identified(
@@ -105,7 +120,7 @@ class _Identity:
                 if any(table.name.lower() == own for table in cte.this.find_all(exp.Table)):
                     known[own] = self._recursive(cte, known)
                     continue
-                _rename(cte.this, cte.args["alias"])
+                rename_columns(cte.this, cte.args["alias"])
                 known[cte.alias.lower()] = self.query(cte.this, known)
         if isinstance(node, exp.Select):
             return self.select(node, known)
@@ -121,7 +136,7 @@ class _Identity:
         node, own = cte.this, cte.alias.lower()
         if not isinstance(node, exp.Union) or cte.args["alias"].args.get("columns"):
             raise NoIdentityError
-        sides = [_inner(side) for side in (node.left, node.right)]
+        sides = [inner_query(side) for side in (node.left, node.right)]
         if not all(isinstance(side, exp.Select) and not side.is_star for side in sides):
             raise NoIdentityError
         names = [output_name(item).lower() for item in sides[0].selects]
@@ -148,7 +163,7 @@ class _Identity:
 
     def union(self, node: exp.Union, known: Mapping[str, _Columns]) -> _Columns:
         """UNION ALL: beside its own identity each row has the number of its side."""
-        sides = _sides(node)
+        sides = union_sides(node)
         shown = [[output_name(item).lower() for item in side.selects] for side in sides]
         own = [self.query(side, known) for side in sides]
         most = max(len(one.ids) for one in own)
@@ -179,7 +194,7 @@ class _Identity:
                 raise NoIdentityError
             name, columns = self.source(holder.this, known)
             sources[name] = columns
-        for query in (q for e in _parts(node) for q in e.find_all(exp.Query)):
+        for query in (q for e in own_clauses(node) for q in e.find_all(exp.Query)):
             if any(
                 isinstance(star, exp.Star) and not isinstance(star.parent, exp.Count) for star in query.walk()
             ):
@@ -188,7 +203,7 @@ class _Identity:
         self.bent |= self._bends(node, sources)
         if distinct is not None:
             return self._first_of_each(node, distinct, sources)
-        if group is None and any(has_aggregate(item) for item in [*node.expressions, *_having(node)]):
+        if group is None and any(has_aggregate(item) for item in [*node.expressions, *having_of(node)]):
             return _Columns(frozenset(), ())
         if group is not None:
             identity = self._grouped(node, group, sources)
@@ -212,7 +227,7 @@ class _Identity:
 
     def _bends(self, node: exp.Select, sources: Mapping[str, _Columns]) -> bool:
         """Whether noise selects or folds in a SELECT; in a sub-query of an expression, whatever may is taken for it."""
-        for part in _parts(node):
+        for part in own_clauses(node):
             for one in part.walk():
                 if isinstance(one, exp.Query) and any(isinstance(inner, _BENDING) for inner in one.walk()):
                     return True
@@ -256,7 +271,7 @@ class _Identity:
             names = [column.name.lower() for column in alias.columns]
             return node.alias, _Columns(frozenset(names), tuple(names))
         if isinstance(node, exp.Subquery) and node.alias:
-            _rename(node.this, alias)
+            rename_columns(node.this, alias)
             return node.alias, self.query(node.this, known)
         if isinstance(alias, exp.TableAlias) and alias.columns:
             raise NoIdentityError
@@ -277,7 +292,9 @@ class _Identity:
     ) -> _Columns:
         """DISTINCT ON keys, in an order that no noise can change: one row of each, the same whatever the noise."""
         on, order = distinct.args.get("on"), node.args.get("order")
-        keys = [] if on is None else on.expressions if isinstance(on, exp.Tuple) else [_bare(on)]
+        keys = (
+            [] if on is None else on.expressions if isinstance(on, exp.Tuple) else [without_parentheses(on)]
+        )
         by = [] if order is None else [one.this for one in order.expressions]
         if on is None and not any(item.is_star for item in node.expressions):
             items = [item.unalias() for item in node.expressions]
@@ -334,65 +351,3 @@ class _Identity:
 def re_key(name: str) -> bool:
     """Whether a column of a noisy table is a key."""
     return key_number(name) is not None
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
-
-
-def _rename(query: exp.Expr, alias: exp.Expr | None) -> None:
-    """Give the columns of a query the names that stand beside its alias."""
-    names = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
-    if not names or alias is None:
-        return
-    inner = _inner(query)
-    while isinstance(inner, exp.SetOperation):
-        inner = _inner(inner.left)
-    if not isinstance(inner, exp.Select) or inner.is_star or len(inner.selects) < len(names):
-        raise NoIdentityError
-    if inner.args.get("order") is not None or inner.args.get("group") is not None:
-        # A name of the inner query may be used there.
-        used = {column.name.lower() for part in _parts(inner) for column in part.find_all(exp.Column)}
-        if used & {item.alias_or_name.lower() for item in inner.selects if isinstance(item, exp.Alias)}:
-            raise NoIdentityError
-    for item, name in zip(list(inner.selects), names, strict=False):
-        item.replace(exp.alias_(item.unalias().copy(), name.copy()))
-    alias.set("columns", None)
-
-
-def _sides(node: exp.Expr) -> list[exp.Select]:
-    """The sides of a UNION ALL, however it is nested."""
-    top = node
-    while isinstance(node, exp.Subquery):
-        if any(node.args.get(part) for part in ("with_", "limit", "offset", "joins", "pivots", "sample")):
-            raise NoIdentityError
-        node = node.this
-    if isinstance(node, exp.Select) and not node.is_star:
-        return [node]
-    if not isinstance(node, exp.Union) or any(node.args.get(part) for part in ("distinct", "by_name", "on")):
-        raise NoIdentityError
-    if node is not top and any(node.args.get(part) for part in ("with_", "limit", "offset")):
-        raise NoIdentityError
-    return [*_sides(node.left), *_sides(node.right)]
-
-
-def _inner(node: exp.Expr) -> exp.Query:
-    while isinstance(node, exp.Subquery):
-        node = node.this
-    assert isinstance(node, exp.Query)
-    return node
-
-
-def _parts(node: exp.Select) -> list[exp.Expr]:
-    """The expressions of a SELECT, without its sources."""
-    keys = ("expressions", "where", "having", "qualify", "order", "group")
-    values = [node.args.get(key) for key in keys]
-    listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    return [one for one in listed if isinstance(one, exp.Expr)]
-
-
-def _having(node: exp.Select) -> list[exp.Expr]:
-    having = node.args.get("having")
-    return [] if having is None else [having]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from discreet.sql.expressions.expression import Call, Column, Expression, quote, spell, spelling_of
+from discreet.sql.expressions.dialect import quote
+from discreet.sql.expressions.expression import Call, Column, Expression, spell, spelling_of
 
 PREFIX = "__s"
 

@@ -20,8 +20,9 @@ from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
 from discreet.sql.expressions.canonical import canonical_key
-from discreet.sql.expressions.dialect import SATURATE
-from discreet.sql.expressions.expression import Column, Expression, leaves, quote, spell
+from discreet.sql.expressions.clamping import saturated
+from discreet.sql.expressions.dialect import SATURATE, quote
+from discreet.sql.expressions.expression import Column, Expression, leaves, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
 from discreet.sql.lower.packed_rows import Span
@@ -110,9 +111,7 @@ def _compile_part(
         )  # fmt: skip
     keys = [*map(key_name, range(len(part.keys)))]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
-    entries = [
-        f"CAST(GREATEST(LEAST({s}, {SATURATE}), -{SATURATE}) AS BIGINT) AS m{at}" for at, s in enumerate(sums)
-    ]
+    entries = [f"CAST({saturated(s, SATURATE)} AS BIGINT) AS m{at}" for at, s in enumerate(sums)]
     outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
     by, counted = keys, ""
     if isinstance(measures[0], Tree):  # alone in its part: one count for every group and leaf that has rows

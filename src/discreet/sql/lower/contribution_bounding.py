@@ -79,9 +79,7 @@ def kept_sql(
         # Another hash than the one that groups the units, of which a slice would then see a few values only.
         keep += f" AND hash({salt}::UBIGINT, {unit}) % {units.of} = {units.at}"
     source = f"({rows}) AS q WHERE {keep}"
-    numbered = alike and bool(
-        names
-    )  # rows that carry nothing are all alike, and it does not matter which are kept
+    numbered = alike and bool(names)  # rows that carry nothing are all alike, and any of them may be kept
     if dialect == "duckdb" and portable is None and max_rows <= MANY:
         return _least(source, names, max_rows, salt, spans, numbered)
     asked = [NUMBER] if numbered else []

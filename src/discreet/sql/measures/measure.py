@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from discreet.engines.schema import Type
+from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.dialect import WIDE, divided, fill
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.functions.aggregates import RELATIVE
@@ -151,15 +152,63 @@ class Measure:
 
     def row_items(self, name: str, dialect: str) -> list[tuple[str, str]]:
         """Name and SQL of what a row must carry for this measure."""
-        return row_items(self, name, dialect)
+        if self.argument is None:
+            return []
+        if self.distinct and self.degree == 0:
+            return [(name, spell(self.argument, dialect))]
+        if self.degree == 0:
+            return [(name, f"CASE WHEN {spell(self.argument, dialect)} IS NOT NULL THEN 1 END")]
+        return [(name, scaled_sql(self, dialect))]
 
     def group_items(self, name: str, dialect: str) -> list[str]:
         """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
-        return group_items(self, name, dialect)
+        wide = WIDE.get(dialect, WIDE[""])
+        n, r = f"CAST(COUNT({name}) AS {wide})", self.levels
+        null = [f"{r} * CAST(COUNT(*) - COUNT({name}) AS {wide})"] if self.with_null else []
+        if self.argument is None:
+            return ["COUNT(*)"]
+        if self.distinct and self.degree < 0:
+            return [f"COALESCE(SUM(DISTINCT CAST({name} AS {wide})), 0)"]
+        if self.distinct:
+            return [f"COUNT(DISTINCT {name})"]
+        if self.degree == 0:
+            return [f"COUNT({name})", *null]
+        if self.degree < 0:
+            return [total(name, dialect)]
+        if self.degree == 1:
+            return [f"{r} * {n} - {total(name, dialect)}", total(name, dialect), *null]
+        b2 = total(divided(f"{name} * {name}", str(r), dialect), dialect)
+        b1 = total(divided(f"2 * {name} * ({r} - {name})", str(r), dialect), dialect)
+        return [f"{r} * {n} - {b1} - {b2}", b1, b2, *null]
 
     def estimate(self, what: str, noisy: Floats) -> Floats:
-        """Estimate a quantity from noisy entries; see the function of that name."""
-        return estimate(self, what, noisy)
+        """Estimate a quantity from noisy entries.
+
+        Args:
+            what: a quantity of one argument, as the table of aggregates names it.
+            noisy: float64 array (..., entries).
+
+        Returns:
+            float64 array (...); NaN where the noisy entries hold no row to speak of.
+        """
+        weights = self.weights(what)
+        if weights is not None:
+            return np.asarray(noisy @ weights)
+        assert self.grid is not None
+        body = noisy[..., : self.degree + 1]
+        lo, width = self.grid.lo, float(self.grid.step) * self.levels
+        total = body.sum(axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            usable = total > 0
+            mean = np.where(usable, (body @ np.linspace(0, 1, self.degree + 1)) / total, np.nan)
+            if what == "avg":
+                return lo + width * np.clip(mean, 0, 1)
+            n = total / self.levels
+            variance = np.clip(body[..., 2] / total - mean * mean, 0, 0.25) * width * width
+            if what.endswith("samp"):
+                variance = np.where(n > 1, variance * n / (n - 1), np.nan)
+            variance = np.where(usable, variance, np.nan)
+        return np.sqrt(variance) if what.startswith("stddev") else variance
 
     def invented(self, rows: int) -> Integers:
         """The entries of a group whose values are spread evenly over their bounds: int64 array (entries,)."""
@@ -257,10 +306,10 @@ def scaled_sql(measure: Measure, dialect: str) -> str:
     x, grid = "{0}", measure.grid
     base = 0.0 if measure.degree < 0 else grid.lo
     least, most = _span(grid, measure.degree)
-    if measure.argument.type is Type.INTEGER and grid.step == 1:
+    exact = measure.argument.type is Type.INTEGER and grid.step == 1
+    if exact:
         lo, hi = str(int(grid.lo)), str(int(grid.hi))
         t = x if base == 0 else f"({x} - ({int(base)}))"
-        above = f"{x} > {hi}"
     else:
         x = f"CAST({x} AS DOUBLE)"
         lo, hi = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
@@ -270,9 +319,7 @@ def scaled_sql(measure: Measure, dialect: str) -> str:
             least_ = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
             scaled_ = f"CASE WHEN abs({shifted}) < {least_} THEN 0 ELSE {scaled_} END"
         t = f"CAST(floor({scaled_} + CAST('0.5' AS DOUBLE)) AS BIGINT)"
-        # NaN compares as greater than every number, infinity included, so it falls through to NULL.
-        above = f"{x} <= CAST('Infinity' AS DOUBLE)"
-    text = f"CASE WHEN {x} >= {lo} AND {x} <= {hi} THEN {t} WHEN {x} < {lo} THEN {least} WHEN {above} THEN {most} END"
+    text = clamped(x, lo, hi, exact=exact, inside=t, below=str(least), above=str(most))
     return fill(text, [spell(measure.argument, dialect)], dialect)
 
 
@@ -284,70 +331,6 @@ def _span(grid: Grid, degree: int) -> tuple[int, int]:
 def scaled(grid: Grid, x: float, base: float) -> int:
     """The integer of a value in [lo, hi], by the same operations in the same order as in SQL."""
     return math.floor((x - base) * float(1 / grid.step) + 0.5)
-
-
-def row_items(measure: Measure, name: str, dialect: str) -> list[tuple[str, str]]:
-    """Name and SQL of what a row must carry for this measure."""
-    if measure.argument is None:
-        return []
-    if measure.distinct and measure.degree == 0:
-        return [(name, spell(measure.argument, dialect))]
-    if measure.degree == 0:
-        return [(name, f"CASE WHEN {spell(measure.argument, dialect)} IS NOT NULL THEN 1 END")]
-    return [(name, scaled_sql(measure, dialect))]
-
-
-def group_items(measure: Measure, name: str, dialect: str) -> list[str]:
-    """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
-    wide = WIDE.get(dialect, WIDE[""])
-    n, r = f"CAST(COUNT({name}) AS {wide})", measure.levels
-    null = [f"{r} * CAST(COUNT(*) - COUNT({name}) AS {wide})"] if measure.with_null else []
-    if measure.argument is None:
-        return ["COUNT(*)"]
-    if measure.distinct and measure.degree < 0:
-        return [f"COALESCE(SUM(DISTINCT CAST({name} AS {wide})), 0)"]
-    if measure.distinct:
-        return [f"COUNT(DISTINCT {name})"]
-    if measure.degree == 0:
-        return [f"COUNT({name})", *null]
-    if measure.degree < 0:
-        return [total(name, dialect)]
-    if measure.degree == 1:
-        return [f"{r} * {n} - {total(name, dialect)}", total(name, dialect), *null]
-    b2 = total(divided(f"{name} * {name}", str(r), dialect), dialect)
-    b1 = total(divided(f"2 * {name} * ({r} - {name})", str(r), dialect), dialect)
-    return [f"{r} * {n} - {b1} - {b2}", b1, b2, *null]
-
-
-def estimate(measure: Measure, what: str, noisy: Floats) -> Floats:
-    """Estimate a quantity from noisy entries.
-
-    Args:
-        measure: what the entries are.
-        what: `rows`, `count`, `sum`, `avg`, `var_pop`, `var_samp`, `stddev_pop` or `stddev_samp`.
-        noisy: float64 array (..., entries).
-
-    Returns:
-        float64 array (...); NaN where the noisy entries hold no row to speak of.
-    """
-    weights = measure.weights(what)
-    if weights is not None:
-        return np.asarray(noisy @ weights)
-    assert measure.grid is not None
-    body = noisy[..., : measure.degree + 1]
-    lo, width = measure.grid.lo, float(measure.grid.step) * measure.levels
-    total = body.sum(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        usable = total > 0
-        mean = np.where(usable, (body @ np.linspace(0, 1, measure.degree + 1)) / total, np.nan)
-        if what == "avg":
-            return lo + width * np.clip(mean, 0, 1)
-        n = total / measure.levels
-        variance = np.clip(body[..., 2] / total - mean * mean, 0, 0.25) * width * width
-        if what.endswith("samp"):
-            variance = np.where(n > 1, variance * n / (n - 1), np.nan)
-        variance = np.where(usable, variance, np.nan)
-    return np.sqrt(variance) if what.startswith("stddev") else variance
 
 
 class Entries(Protocol):

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from discreet.engines.schema import Type
+from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.dialect import fill
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.measures.measure import FINEST, Grid
@@ -39,10 +40,8 @@ def leaf_sql(argument: Expression, grid: Grid, dialect: str) -> str:
     x, last, spelled = "{0}", grid.levels - 1, [spell(argument, dialect)]
     if argument.type is Type.INTEGER and grid.step == 1:
         lo, hi = int(grid.lo), int(grid.hi)
-        text = (
-            f"CASE WHEN {x} BETWEEN {lo} AND {hi} THEN CAST({x} - ({lo}) AS BIGINT) WHEN {x} < {lo} THEN 0 "
-            f"WHEN {x} > {hi} THEN {last} END"
-        )
+        leaf = f"CAST({x} - ({lo}) AS BIGINT)"
+        text = clamped(x, str(lo), str(hi), exact=True, inside=leaf, below="0", above=str(last))
         return fill(text, spelled, dialect)
     x = f"CAST({x} AS DOUBLE)"
     lo_sql, hi_sql = f"CAST('{grid.lo!r}' AS DOUBLE)", f"CAST('{grid.hi!r}' AS DOUBLE)"
@@ -51,9 +50,6 @@ def leaf_sql(argument: Expression, grid: Grid, dialect: str) -> str:
         least = f"CAST('{float(grid.step) / 4!r}' AS DOUBLE)"
         place = f"CASE WHEN abs({x} - {lo_sql}) < {least} THEN 0 ELSE {place} END"
     leaf = f"CAST(floor({place}) AS BIGINT)"
-    # NaN compares as greater than every number, infinity included, so it falls through to NULL.
-    text = (
-        f"CASE WHEN {x} >= {lo_sql} AND {x} <= {hi_sql} THEN LEAST({leaf}, {last}) WHEN {x} < {lo_sql} THEN 0 "
-        f"WHEN {x} <= CAST('Infinity' AS DOUBLE) THEN {last} END"
-    )
+    inside = f"LEAST({leaf}, {last})"
+    text = clamped(x, lo_sql, hi_sql, exact=False, inside=inside, below="0", above=str(last))
     return fill(text, spelled, dialect)

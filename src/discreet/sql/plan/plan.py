@@ -111,7 +111,7 @@ class ScopePlan:
     discovery: Discovery | None = None
     sets: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """The number of groups."""
         return ks.cells(self.keys)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sqlglot import exp
 
 
@@ -34,27 +32,33 @@ def _is_function_of(window: exp.Window, node: exp.Expr) -> bool:
     return this is node
 
 
-def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
+def own_nodes(node: exp.Expr) -> list[exp.Expr]:
     """The nodes of an expression, without those of the sub-queries in it."""
-    yield node
+    out = [node]
     for child in node.iter_expressions():
         if not isinstance(child, exp.Query):
-            yield from own_nodes(child)
+            out += own_nodes(child)
+    return out
 
 
-def with_queries(node: exp.Expr) -> Iterator[exp.Expr]:
+def with_queries(node: exp.Expr) -> list[exp.Expr]:
     """The nodes of an expression and the sub-queries in it, but not what is inside those."""
-    yield node
+    out = [node]
     for child in node.iter_expressions():
-        if isinstance(child, exp.Query):
-            yield child
-        else:
-            yield from with_queries(child)
+        out += [child] if isinstance(child, exp.Query) else with_queries(child)
+    return out
 
 
 def has_aggregate(node: exp.Expr) -> bool:
     """Whether an expression aggregates the rows of its own scope."""
     return any(is_aggregate(n) for n in own_nodes(node))
+
+
+def reads_rows(node: exp.Expr) -> bool:
+    """Whether an expression reads columns of single rows, without aggregates, windows or a sub-query around it."""
+    if isinstance(node, exp.Literal) or not any(isinstance(n, exp.Column) for n in node.walk()):
+        return False
+    return not any(is_aggregate(n) or isinstance(n, exp.Query | exp.Window) for n in own_nodes(node))
 
 
 def has_window(node: exp.Expr) -> bool:

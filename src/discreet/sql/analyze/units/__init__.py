@@ -1,0 +1,1 @@
+"""Scopes with one row for each unit: its groups, its aggregates and its windows."""

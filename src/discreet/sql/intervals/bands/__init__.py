@@ -1,0 +1,1 @@
+"""Intervals where noise selects or folds: bands for noisy numbers, carried through a statement."""

@@ -1,0 +1,138 @@
+"""The ends of an aggregate over rows that are there surely or possibly, and over numbers that lie in bands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from discreet.sql.intervals.bands.expressions import ANYWHERE, Ends
+from discreet.sql.intervals.bands.relations import BandScope, NoBandsError
+
+_MIDDLE = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Which rows an aggregate is over.
+
+    Attributes:
+        sure: SQL that says whether a row counts surely.
+        possibly: the same for possibly.
+        certain: whether no noise decides it.
+        argument: what is aggregated, of these rows.
+    """
+
+    sure: str
+    possibly: str
+    certain: bool
+    argument: exp.Expr | None
+
+    @property
+    def kept(self) -> str:
+        """The rows that possibly count."""
+        return f" FILTER (WHERE {self.possibly})"
+
+    @property
+    def surely(self) -> str:
+        """The rows that surely count."""
+        return f" FILTER (WHERE {self.sure})"
+
+
+def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
+    """The ends of an aggregate, perhaps with FILTER."""
+    rows = _kept(scope, node)
+    if isinstance(node, exp.Filter):
+        node = node.this
+    if isinstance(node, exp.Count):
+        return _count(scope, rows)
+    argument = rows.argument
+    if argument is None or isinstance(argument, exp.Star):
+        raise NoBandsError
+    one = scope.plainly(lambda: scope.arithmetic.ends(argument))
+    if rows.certain and not scope.arithmetic.moves(argument) and not one.noisy:
+        others = [child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)]
+        if not scope.plainly(lambda: any(scope.arithmetic.moves(other) for other in others)):
+            text = f"{node.sql('duckdb')}{rows.kept if rows.possibly != 'TRUE' else ''}"
+            return Ends(text, text)
+        return Ends(*ANYWHERE, True, True)
+    return _of_noisy(node, one, rows)
+
+
+def _kept(scope: BandScope, node: exp.Expr) -> Kept:
+    """What FILTER, and a CASE of one branch under SUM or COUNT, leave of the rows."""
+    sure, possibly, certain = scope.sure, "TRUE", scope.certain
+    if isinstance(node, exp.Filter):
+        truth = scope.plainly(lambda: scope.arithmetic.truth(node.expression.this))
+        sure, possibly = f"{sure} AND {truth.surely}", truth.possibly
+        certain = certain and not truth.noisy
+        node = node.this
+    argument = node.this
+    if isinstance(node, exp.Sum | exp.Count) and isinstance(argument, exp.Case) and argument.this is None:
+        ifs = argument.args["ifs"]
+        default = argument.args.get("default")
+        zero = isinstance(default, exp.Literal) and default.name == "0" and isinstance(node, exp.Sum)
+        if len(ifs) == 1 and (default is None or isinstance(default, exp.Null) or zero):
+            truth = scope.plainly(lambda: scope.arithmetic.truth(ifs[0].this))
+            sure, possibly = f"{sure} AND {truth.surely}", f"{possibly} AND {truth.possibly}"
+            certain = certain and not truth.noisy
+            argument = ifs[0].args["true"]
+    return Kept(sure, possibly, certain, argument)
+
+
+def _of_noisy(node: exp.Expr, one: Ends, rows: Kept) -> Ends:
+    """The ends of an aggregate of a noisy number, or of rows that noise decides."""
+    kept, surely = rows.kept, rows.surely
+    bent = one.bent or not rows.certain
+    if isinstance(node, exp.Sum):
+        if rows.certain:
+            return Ends(f"SUM({one.low}){kept}", f"SUM({one.high}){kept}", True, bent)
+        low = f"SUM(CASE WHEN {rows.sure} THEN {one.low} ELSE LEAST({one.low}, 0) END){kept}"
+        high = f"SUM(CASE WHEN {rows.sure} THEN {one.high} ELSE GREATEST({one.high}, 0) END){kept}"
+        return Ends(low, high, True, True)
+    if isinstance(node, exp.Max):
+        low = f"COALESCE(MAX({one.low}){surely}, MIN({one.low}){kept})"
+        return Ends(low, f"MAX({one.high}){kept}", True, True)
+    if isinstance(node, exp.Min):
+        high = f"COALESCE(MIN({one.high}){surely}, MAX({one.high}){kept})"
+        return Ends(f"MIN({one.low}){kept}", high, True, True)
+    if isinstance(node, (exp.Avg, *_MIDDLE)):
+        bent = bent or not isinstance(node, exp.Avg)
+        if rows.certain:
+            copies = [with_argument(node, end) + kept for end in (one.low, one.high)]
+            return Ends(copies[0], copies[1], True, bent)
+        return Ends(f"MIN({one.low}){kept}", f"MAX({one.high}){kept}", True, True)
+    if isinstance(node, exp.ArgMax | exp.ArgMin):
+        return Ends(*ANYWHERE, True, True)
+    return Ends(*ANYWHERE, True, bent)
+
+
+def _count(scope: BandScope, rows: Kept) -> Ends:
+    argument, kept, surely = rows.argument, rows.kept, rows.surely
+    if isinstance(argument, exp.Distinct):
+        if len(argument.expressions) != 1:
+            raise NoBandsError
+        told = scope.plainly(lambda: scope.arithmetic.ends(argument.expressions[0]))
+        if not told.noisy and rows.certain:
+            text = f"COUNT(DISTINCT {told.low}){kept}"
+            return Ends(text, text)
+        if not told.noisy:
+            low, high = (f"COUNT(DISTINCT {told.low}){over}" for over in (surely, kept))
+            return Ends(low, high, True, True)
+        # Not more than there are rows, and at least one where there is any; points are told apart.
+        low = f"LEAST(1, COUNT({told.low}){surely})"
+        return Ends(low, f"COUNT({told.low}){kept}", True, True)
+    text = "*"
+    if argument is not None and not isinstance(argument, exp.Star):
+        text = scope.plainly(lambda: scope.arithmetic.ends(argument)).low
+    if rows.certain:
+        return Ends(f"COUNT({text}){kept}", f"COUNT({text}){kept}")
+    return Ends(f"COUNT({text}){surely}", f"COUNT({text}){kept}", True, True)
+
+
+def with_argument(node: exp.Expr, argument: str) -> str:
+    """A call in SQL with another argument; of a window, of its function."""
+    copy = node.copy()
+    function = copy.this if isinstance(copy, exp.Window) else copy
+    function.set("this", exp.Column(this=exp.to_identifier("__argument")))
+    return copy.sql("duckdb").replace("__argument", argument)

@@ -1,0 +1,223 @@
+"""Intervals where noise selects or folds: bands for all noisy numbers behind a row, carried through the statement.
+
+Noise that is drawn again around released numbers starts from numbers that were selected for their noise: the greatest
+of many counts is too great, and drawing again makes it greater. A band for every number, of a joint confidence, holds
+the truth wherever the selection falls; `rewrite` carries it to the answer.
+
+A row that is made of m numbers needs bands that hold for m numbers together (Bonferroni 1936; Dunn 1961). Where noise
+decides which R of M rows are shown, each gets the confidence 1 - (1 - confidence) R/M: of the intervals that are
+shown, the expected share that fails is then at most 1 - confidence (Benjamini and Yekutieli 2005). If all rows are
+shown, that changes nothing; if only one is, it is the simultaneous band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from discreet import arrow
+from discreet.engines.sandbox import Sandbox
+from discreet.errors import PostProcessingError
+from discreet.release.noisy_schema import CELL, HIGH, LOW, aggregate_name, aggregate_number, ends_of
+from discreet.sql.algebra import keys as ks
+from discreet.sql.expressions.dialect import quote
+from discreet.sql.intervals.bands.relations import FAN, NoBandsError, Relation
+from discreet.sql.intervals.bands.rewrite import Bands
+from discreet.sql.intervals.row_identity import Identified
+from discreet.sql.lower.run import Noisy
+from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Interval = tuple[Floats, Floats]
+
+MOST_CELLS = 20_000
+"""The most groups whose bands are carried through a statement; ranks compare all of them with each other."""
+MOST_PAIRS = 30_000_000
+"""The most pairs of groups that are compared for a rank."""
+MOST_TEXT = 1_000_000
+"""The longest statement over bands, in characters: each condition is written for both ends."""
+
+
+@dataclass(frozen=True)
+class Banded:
+    """A statement over bands.
+
+    Attributes:
+        plan: of the question.
+        found: the statement whose rows have an identity.
+        public: the public tables that it reads.
+        relation: what the statement over bands shows; None where there is none.
+        sql: all of it but the last SELECT.
+    """
+
+    plan: QueryPlan
+    found: Identified | None
+    public: Mapping[str, pa.Table]
+    relation: Relation | None
+    sql: str
+
+    def bent(self, at: int) -> bool:
+        """Whether noise selects or folds on the way to a column of the answer, by its place."""
+        if self.relation is None:
+            return self.found is None or self.found.bent
+        return at < len(self.relation.columns) and self.relation.columns[at].bent
+
+    def single(self, at: int) -> bool:
+        """Whether each number of a column is made of one noisy number, so that its interval follows from that of it."""
+        return (
+            self.relation is not None and at < len(self.relation.columns) and self.relation.columns[at].single
+        )
+
+    @cached_property
+    def size(self) -> tuple[int, int]:
+        """How many rows there are when none is left out for its noise, and of how many groups the largest is made."""
+        if self.relation is None or not self._small:
+            groups = sum(release.cells for release in self.plan.releases)
+            return groups, groups
+        tables = {}
+        for release in self.plan.releases:
+            ends = (np.full(release.cells, -np.inf), np.full(release.cells, np.inf))
+            tables[release.name] = _table(release, dict.fromkeys(range(len(release.aggregates)), ends))
+        try:
+            with Sandbox(tables | dict(self.public)) as sandbox:
+                found = sandbox.run(f"{self.sql} SELECT COUNT(*), MAX({FAN}) FROM {self.relation.name}")
+        except PostProcessingError:
+            groups = sum(release.cells for release in self.plan.releases)
+            return groups, groups
+        rows, fan = (found.column(at).to_pylist()[0] for at in range(2))
+        return int(rows), int(fan or 1)
+
+    @property
+    def _small(self) -> bool:
+        cells = [release.cells for release in self.plan.releases]
+        pairs = "__number" in self.sql and sum(cells) ** 2 > MOST_PAIRS
+        return sum(cells) <= MOST_CELLS and not pairs and len(self.sql) <= MOST_TEXT
+
+    def selected(self, confidence: float, rows: int) -> float:
+        """The confidence of each of the rows that are shown, where noise decides which."""
+        if self.found is None or not self.found.chosen:
+            return confidence
+        candidates = self.size[0]
+        return 1 - (1 - confidence) * min(1.0, max(1, rows) / max(1, candidates))
+
+    def level(self, confidence: float, rows: int) -> float:
+        """The confidence of each band."""
+        used = {
+            (column.table, column.name) for column in self.plan.post.find_all(exp.Column)
+            if aggregate_number(column.name) is not None
+        }  # fmt: skip
+        if self.relation is not None and self.relation.local:
+            return 1 - (1 - self.selected(confidence, rows)) / max(1, self.size[1] * _most(used))
+        numbers = sum(release.cells * _own(used, release.name) for release in self.plan.releases)
+        return 1 - (1 - confidence) / max(1, numbers)
+
+    def _joined(self, places: Sequence[int]) -> str:
+        """The statement that gives each row of the answer the least and the greatest end of some columns."""
+        assert self.found is not None
+        assert self.relation is not None
+        same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in self.found.ids) or "TRUE"
+        items = []
+        for at in places:
+            name = self.relation.columns[at].name
+            for end, function in ((LOW, "MIN"), (HIGH, "MAX")):
+                items.append(f"{function}(CAST(b.{quote(name + end)} AS DOUBLE)) AS {function}{at}")
+        return (
+            f"{self.sql} SELECT a.__row, {', '.join(items)} FROM __answer AS a JOIN {self.relation.name} AS b "
+            f"ON {same} GROUP BY a.__row"
+        )
+
+    def ends(
+        self,
+        noisy: Sequence[Noisy],
+        rows: pa.Table,
+        places: Sequence[int],
+        level: float,
+        ends_of: Callable[[Noisy, Aggregate, float], Interval],
+    ) -> dict[int, Interval]:
+        """The intervals of some columns.
+
+        Args:
+            noisy: the noisy integers of all groups.
+            rows: the identity of the rows of the answer.
+            places: of the columns.
+            level: the confidence of each band.
+            ends_of: the interval of an aggregate in all groups.
+
+        Returns:
+            Low and high ends by place; columns that may lie anywhere are left out.
+        """
+        if self.relation is None or not self._small or self.found is None or not places:
+            return {}
+        tables = {one.plan.name: _banded(one, level, ends_of) for one in noisy}
+        tables["__answer"] = rows.append_column("__row", arrow.column(np.arange(len(rows))))
+        try:
+            with Sandbox(tables | dict(self.public)) as sandbox:
+                result = sandbox.run(self._joined(places))
+        except PostProcessingError:
+            return {}
+        row = arrow.numbers(result.column("__row"))
+        out = {}
+        for at in places:
+            low, high = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
+            low[row], high[row] = (
+                arrow.numbers(result.column(f"{function}{at}")) for function in ("MIN", "MAX")
+            )
+            if not len(rows) or np.isfinite(low).any() or np.isfinite(high).any():
+                out[at] = (low, high)
+        return out
+
+
+def _banded(noisy: Noisy, level: float, ends_of: Callable[[Noisy, Aggregate, float], Interval]) -> pa.Table:
+    """A noisy table with the ends of its aggregates in the place of these."""
+    ends = {}
+    for at, aggregate in enumerate(noisy.plan.aggregates):
+        low, high = ends_of(noisy, aggregate, level)
+        there = ~np.isnan(noisy.values(aggregate))
+        ends[at] = (
+            np.where(there & np.isnan(low), -np.inf, low), np.where(there & np.isnan(high), np.inf, high),
+        )  # fmt: skip
+    return _table(noisy.plan, ends)
+
+
+def banded(plan: QueryPlan, found: Identified | None, public: Mapping[str, pa.Table]) -> Banded:
+    """The statement of a plan over bands; without one where it has a form that is not rewritten.
+
+    Args:
+        plan: of the question.
+        found: the statement whose rows have an identity.
+        public: the public tables that it reads.
+    """
+    noisy = {release.name: (len(release.keys), len(release.aggregates)) for release in plan.releases}
+    try:
+        bands = Bands(noisy, {name: tuple(table.column_names) for name, table in public.items()})
+        relation, sql = bands.statement(plan.post if found is None else found.post)
+    except (NoBandsError, LookupError, ValueError, AttributeError, TypeError, RecursionError):
+        # A form that nobody thought of has no bands: an answer that is paid for is not lost for its intervals.
+        return Banded(plan, found, public, None, "")
+    return Banded(plan, found, public, relation, sql)
+
+
+def _table(release: ScopePlan, ends: Mapping[int, Interval]) -> pa.Table:
+    import pyarrow as pa
+
+    data: dict[str, pa.Array] = {CELL: arrow.column(np.arange(release.cells)), **ks.table(release.keys)}
+    for at, (low, high) in ends.items():
+        data.update(zip(ends_of(aggregate_name(at)), map(arrow.column, (low, high)), strict=True))
+    return pa.table(data)
+
+
+def _own(used: set[tuple[str, str]], name: str) -> int:
+    return max(1, sum(table == name for table, _ in used))
+
+
+def _most(used: set[tuple[str, str]]) -> int:
+    return max([sum(table == name for table, _ in used) for name, _ in used], default=1)

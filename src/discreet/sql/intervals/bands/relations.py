@@ -1,0 +1,113 @@
+"""Relations over bands: what they show, and what is known while one SELECT of them is rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from sqlglot import exp
+
+from discreet.release.noisy_schema import ENDS
+from discreet.sql.expressions.dialect import quote
+from discreet.sql.intervals.bands.expressions import Arithmetic, Ends
+
+Made = TypeVar("Made")
+SURE, FAN, ROW = "__sure", "__fan", "__number"
+
+
+class NoBandsError(Exception):
+    """This statement has a form whose bands are not known."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A column of a relation.
+
+    Attributes:
+        name: its name.
+        noisy: whether the noise can change it.
+        bent: whether noise selects or folds on the way to it.
+        single: whether each of its values is made of one noisy number.
+    """
+
+    name: str
+    noisy: bool = False
+    bent: bool = False
+    single: bool = False
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A query over bands.
+
+    Attributes:
+        name: of its CTE.
+        columns: what it shows.
+        certain: whether no noise decides which rows are there.
+        local: whether each row is made of groups that no other row is made of.
+        drawn: whether anything in it comes from a noisy table.
+    """
+
+    name: str
+    columns: tuple[Shown, ...]
+    certain: bool = True
+    local: bool = True
+    drawn: bool = False
+
+
+class Statement(Protocol):
+    """The statement that a SELECT stands in."""
+
+    def query(self, node: exp.Expr, known: Mapping[str, Relation]) -> Relation:
+        """One query."""
+
+    def source(self, node: exp.Expr, known: Mapping[str, Relation]) -> tuple[str, Relation]:
+        """A table, CTE or sub-query of a FROM clause, and the name that it goes by."""
+
+    def add(self, sql: str) -> str:
+        """A CTE of the statement; its name."""
+
+
+class BandScope:
+    """One SELECT over bands while it is rewritten.
+
+    Attributes:
+        bands: the statement.
+        node: the SELECT.
+        known: the relations that can be named.
+        sources: those of FROM, by the name that they go by.
+        arithmetic: the ends of its expressions.
+        local: whether each of its rows is made of groups that no other row is made of.
+        grouped: whether expressions are of groups.
+        sure: SQL that says whether a row is there surely.
+        certain: whether no noise decides which rows are there.
+    """
+
+    bands: Statement
+    node: exp.Select
+    known: Mapping[str, Relation]
+    sources: dict[str, Relation]
+    arithmetic: Arithmetic
+    local: bool
+    grouped: bool
+    sure: str
+    certain: bool
+
+    def plainly(self, make: Callable[[], Made]) -> Made:
+        """Read what is inside an aggregate: it is of the rows, where aggregates mean nothing."""
+        before, self.grouped = self.grouped, False
+        try:
+            return make()
+        finally:
+            self.grouped = before
+
+
+def column_ends(source: str, shown: Shown) -> Ends:
+    """The ends of a column of a source."""
+    place = f"{quote(source)}."
+    if not shown.noisy:
+        own = place + quote(shown.name)
+        return Ends(own, own)
+    low, high = [place + quote(shown.name + end) for end in ENDS]
+    return Ends(low, high, True, shown.bent, low if shown.single else "")

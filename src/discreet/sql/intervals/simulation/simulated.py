@@ -1,0 +1,246 @@
+"""Intervals from draws: the noise is drawn again around the released integers, and the same statement run on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from sqlglot import exp
+
+from discreet import arrow
+from discreet.arrow import is_number
+from discreet.engines.sandbox import Sandbox
+from discreet.errors import PostProcessingError
+from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_name
+from discreet.sql.algebra import keys as ks
+from discreet.sql.expressions.dialect import quote
+from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
+from discreet.sql.intervals.percentiles import percentile_sql
+from discreet.sql.intervals.row_identity import Identified
+from discreet.sql.intervals.simulation import repeated as redrawn
+from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
+from discreet.sql.intervals.simulation.rewrite import Rewritten, rewrite
+from discreet.sql.lower.run import LARGEST, Noisy
+from discreet.sql.plan.plan import QueryPlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+Interval: TypeAlias = "tuple[Floats, Floats]"
+
+ROW = "__row"
+
+
+def noisy_shapes(plan: QueryPlan) -> dict[str, Shape]:
+    """The columns of the noisy tables of a plan."""
+    return {
+        release.name: (
+            Output(CELL, False),
+            *(Output(name, False) for name in schema.key_names),
+            *(Output(name, True) for name in schema.aggregate_names),
+        )
+        for release in plan.releases
+        for schema in [NoisySchema(len(release.keys), len(release.aggregates))]
+    }
+
+
+def used(public: Mapping[str, pa.Table], post: exp.Query) -> dict[str, pa.Table]:
+    """The public tables that a statement reads."""
+    names = {table.name.lower() for table in post.find_all(exp.Table)}
+    return {name: table for name, table in public.items() if name in names}
+
+
+def needed(confidence: float) -> int:
+    """How many draws show where an interval ends: some lie at or beyond each end, so that it is no matter of luck.
+
+    Example:
+        >>> needed(0.95), needed(0.999)
+        (160, 8000)
+    """
+    return math.ceil(2 * BEYOND / (1 - confidence) - 1e-6)
+
+
+def drawn(
+    plan: QueryPlan,
+    noisy: Sequence[Noisy],
+    public: Mapping[str, pa.Table],
+    values: pa.Table,
+    found: Identified | None,
+    rows: pa.Table | None,
+    names: Sequence[str],
+    confidence: float,
+    only: Integers | None = None,
+) -> tuple[dict[str, Interval], tuple[str, ...]]:
+    """Intervals from draws for columns that the noise can change and that have no closed form.
+
+    Args:
+        plan: of the question.
+        noisy: its noisy integers.
+        public: the public tables.
+        values: the answer.
+        found: the statement whose rows have an identity; None where there is none.
+        rows: that identity, the hidden columns that `row_identity.identified` gives them; None where they have none.
+        names: of its columns that have no closed form.
+        confidence: strictly between 0 and 1.
+        only: the groups that are drawn, where a row of the answer is made of one of them alone.
+
+    Returns:
+        Low and high ends by column, and the columns that have none.
+    """
+    asked = [name for name in names if is_number(values, name)]
+    if not plan.releases or not asked:
+        return {}, ()
+    shapes = {name: tuple(Output(c, False) for c in table.column_names) for name, table in public.items()}
+    try:
+        rewritten = rewrite((found or plan).post, noisy_shapes(plan), shapes)
+    except CannotRewriteError:
+        return _one_by_one(plan, noisy, public, values, rows, found, asked, confidence)
+    shown = dict(zip(values.column_names, rewritten.outputs, strict=False))
+    wanted = [name for name in asked if shown[name].noisy]
+    if not wanted:
+        return {}, ()
+    draws = draws_for(plan.releases, needed(confidence), None if only is None else len(only))
+    enough = draws >= max(redrawn.FEWEST, needed(confidence))
+    if found is None or rows is None or not _apart(rows) or not enough:
+        return {}, tuple(wanted)
+    inner = [shown[name].name for name in wanted]
+    tables = {n.plan.name: _draws_table(n, draws, only) for n in noisy} | used(public, plan.post)
+    try:
+        ends = _over_all(tables, rows, draws, _percentile_sql(rewritten, found.ids, inner, draws, confidence))
+    except PostProcessingError:
+        return _one_by_one(plan, noisy, public, values, rows, found, wanted, confidence)
+    return _by_row(ends, wanted, len(values)), ()
+
+
+def _over_all(tables: Mapping[str, pa.Table], rows: pa.Table, draws: int, sql: str) -> pa.Table:
+    """Run a statement over all draws at once."""
+    import pyarrow as pa
+
+    numbers = pa.table({DRAW: arrow.column(np.arange(draws))})
+    answer = rows.append_column(ROW, arrow.column(np.arange(len(rows))))
+    with Sandbox({**tables, DRAWS_TABLE: numbers, "__answer": answer}) as sandbox:
+        return sandbox.run(sql)
+
+
+def _by_row(ends: pa.Table, wanted: Sequence[str], rows: int) -> dict[str, Interval]:
+    """The ends in the order of the rows of the answer; NaN for a row that no draw has."""
+    row = arrow.numbers(ends.column(ROW))
+    out: dict[str, Interval] = {}
+    for at, name in enumerate(wanted):
+        low, high = np.full(rows, np.nan), np.full(rows, np.nan)
+        low[row] = arrow.numbers(ends.column(f"l{at}"))
+        high[row] = arrow.numbers(ends.column(f"h{at}"))
+        out[name] = (low, high)
+    return out
+
+
+def _one_by_one(
+    plan: QueryPlan,
+    noisy: Sequence[Noisy],
+    public: Mapping[str, pa.Table],
+    values: pa.Table,
+    rows: pa.Table | None,
+    found: Identified | None,
+    asked: Sequence[str],
+    confidence: float,
+) -> tuple[dict[str, Interval], tuple[str, ...]]:
+    """Intervals from draws, for a statement that cannot be run on all of them at once."""
+    size = len(values) + sum(one.cells * (1 + len(one.aggregates)) for one in plan.releases)
+    draws = redrawn.draws_for(size, needed(confidence))
+    if found is None or rows is None or not draws or not _apart(rows):
+        return {}, tuple(asked)
+    drawn = {one.plan.name: _draws_table(one, draws).drop_columns([DRAW]) for one in noisy}
+    others, sql = used(public, plan.post), redrawn.unordered(found.post).sql("duckdb")
+
+    def run(draw: int) -> pa.Table:
+        tables = {
+            one.plan.name: drawn[one.plan.name].slice(draw * one.plan.cells, one.plan.cells) for one in noisy
+        }
+        with Sandbox(tables | others) as sandbox:
+            return plain(sandbox.run(sql))
+
+    try:
+        return redrawn.intervals(values, rows, asked, run, draws, confidence), ()
+    except PostProcessingError:
+        return {}, tuple(asked)
+
+
+def _apart(rows: pa.Table) -> bool:
+    """Whether no two rows of an answer have the same identity, as two equal rows of a public table would."""
+    if not rows.num_columns:
+        return len(rows) <= 1
+    return len(rows.group_by(rows.column_names).aggregate([])) == len(rows)
+
+
+def _percentile_sql(
+    rewritten: Rewritten, fixed: Sequence[str], wanted: list[str], draws: int, confidence: float
+) -> str:
+    """Percentiles per row of the answer; a draw in which the value is missing may lie anywhere."""
+    match = " AND ".join(f"a.{quote(name)} IS NOT DISTINCT FROM d.{quote(name)}" for name in fixed) or "TRUE"
+    items = []
+    for at, name in enumerate(wanted):
+        values = (
+            f"list_sort(list(CAST(d.{quote(name)} AS DOUBLE)) FILTER (WHERE d.{quote(name)} IS NOT NULL))"
+        )
+        missing = f"({draws} - count(d.{quote(name)}))"
+        low, high = percentile_sql(values, missing, draws, confidence)
+        items += [f"{low} AS l{at}", f"{high} AS h{at}"]
+    return (
+        f"SELECT a.{ROW} AS {ROW}, {', '.join(items)} FROM __answer AS a JOIN ({rewritten.sql}) AS d ON {match} "
+        f"GROUP BY a.{ROW}"
+    )
+
+
+def _draws_table(noisy: Noisy, draws: int, only: Integers | None = None) -> pa.Table:
+    """The noisy table, drawn again many times, each column in the type that it has in the answer."""
+    import pyarrow as pa
+
+    cells = np.arange(noisy.plan.cells) if only is None else only
+    data: dict[str, pa.Array] = {
+        DRAW: arrow.column(np.repeat(np.arange(draws), len(cells))),
+        CELL: arrow.column(np.tile(cells, draws)),
+    }
+    index = arrow.column(np.tile(cells, draws))
+    data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
+    by_measure: dict[int, list[int]] = {}
+    for at, aggregate in enumerate(noisy.plan.aggregates):
+        by_measure.setdefault(aggregate.measure, []).append(at)
+    values: dict[int, Floats] = {}
+    for measure, asked in by_measure.items():
+        quantities = [noisy.plan.aggregates[at].what for at in asked]
+        entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
+        values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
+    for at, aggregate in enumerate(noisy.plan.aggregates):
+        data[aggregate_name(at)] = _as_answered(values[at].reshape(-1), aggregate.whole)
+    return pa.table(data)
+
+
+def _as_answered(values: Floats, whole: bool) -> pa.Array:
+    """Draws of an aggregate in its type: a count is whole, or `n // 7` and ties would be others than in the answer."""
+    if not whole:
+        return arrow.column(values)
+    missing = np.isnan(values)
+    rounded = np.rint(np.where(missing, 0, values))
+    return arrow.column(np.clip(rounded, -LARGEST, LARGEST).astype(np.int64), missing)
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Wide integers and decimals as plain integers or floats, so that every library can read them."""
+    import pyarrow as pa
+
+    columns = []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        if pa.types.is_decimal(field.type):
+            whole = field.type.scale == 0
+            try:
+                column = column.cast(pa.int64() if whole else pa.float64())
+            except pa.ArrowInvalid:
+                column = column.cast(pa.float64(), safe=False)
+        columns.append(column)
+    return pa.table(columns, names=table.column_names)

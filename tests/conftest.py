@@ -1,0 +1,44 @@
+"""Which tests share a process: those that need Spark all, those of one file mostly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from xdist.scheduler.protocol import Scheduling
+
+LONG = frozenset({
+    "tests/sql/test_sensitivity.py", "tests/sql/test_matrix.py", "tests/sql/test_equal_pairs.py",
+    "tests/sql/test_totality.py", "tests/sql/measures/test_quantile_tree.py", "tests/session/test_session.py",
+    "tests/test_docs.py", "tests/sql/physical/test_physical_types.py", "tests/sql/conformance/test_conformance.py",
+    "tests/sql/lower/test_contribution_bounding.py", "tests/cli/test_streams.py", "tests/plots/test_figures.py",
+})  # fmt: skip
+"""Files whose tests are dealt out one by one, as all of one together would keep one process busy to the end."""
+
+
+def group(name: str) -> str:
+    """The group of a test, which runs in one process.
+
+    A Java takes seconds to start and warms up for a minute, so there is one: a test that needs Spark says so in its
+    name, as `servers.spark` sees. Tests of a file share fixtures and tables that are made once for a process.
+    """
+    if "spark" in name.lower():
+        return "spark"
+    file, _, test = name.partition("::")
+    return f"{file}::{test}" if file in LONG else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
+    """Deal out groups, the largest first, unless the command line asks for another way."""
+    if config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return group(nodeid)
+
+    return Groups(config, log)

@@ -1,0 +1,102 @@
+"""Faults that were in answers once are planted, and the fuzzer finds each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+import pytest
+from tests.sql.fuzz import cases
+
+from discreet import arrow
+from discreet.release.noisy_schema import CELL
+from discreet.sql.algebra import keys, public_groups, trial
+from discreet.sql.analyze import join_multiplicity
+from discreet.sql.analyze.units import aggregates as unit_aggregates
+from discreet.sql.functions import table
+from discreet.sql.inspect import misleading
+from discreet.sql.intervals.bands.banded import Banded
+from discreet.sql.intervals.simulation import simulated
+from discreet.sql.lower import contribution_bounding
+
+MOST = 60
+"""So many cases of a kind are asked until a planted fault shows; each shows in far fewer."""
+
+
+def one_hash(salt: int, columns: Any, dialect: str) -> str:
+    """The combined hash of some columns as DuckDB makes it, in which the last one decides for everybody."""
+    number = contribution_bounding.NUMBER
+    ordered = sorted(columns, key=lambda column: column != number)  # it is the same in every row here
+    return f"hash({salt}::UBIGINT, {', '.join(ordered)})"
+
+
+def least_of_nothing(total: str, count: str) -> str:
+    """A sum that saturates, and is the greatest number of nothing."""
+    return f"CAST(GREATEST(LEAST({total}, {2**62}), -{2**62}) AS BIGINT)"
+
+
+def of_another_row(noisy: Any, draws: int, only: Any = None) -> Any:
+    """The draws of the groups, each under the number of another one."""
+    made = DRAWS(noisy, draws, only)
+    cells = arrow.numbers(made.column(CELL))
+    names = made.column_names
+    return made.set_column(names.index(CELL), CELL, arrow.column(cells.max() - cells))
+
+
+def in_doubles(values: Any, whole: bool) -> Any:
+    """Draws of counts as they are drawn."""
+    return arrow.column(values + 0.3)
+
+
+def in_full_weeks(name: str) -> AbstractContextManager[Any]:
+    """Weeks as DuckDB counts them: seven days each."""
+    wrong = {"": "CAST(date_diff('day', {0}, {1}) // 7 AS BIGINT)"}
+    return mock.patch.dict(
+        table.TABLE, {name: [dataclasses.replace(line, spelling=wrong) for line in table.TABLE[name]]}
+    )
+
+
+@contextmanager
+def without_null(*modules: Any) -> Iterator[None]:
+    """No key has a group of NULL."""
+    with ExitStack() as stack:
+        for module in modules:
+            stack.enter_context(mock.patch.object(module, "has_null_group", lambda key: False))
+        yield
+
+
+DRAWS = simulated._draws_table
+Fault = tuple[Callable[[], AbstractContextManager[Any]], str]
+FAULTS: dict[str, Fault] = {
+    "WHERE on a key takes no group away": (lambda: mock.patch.object(trial, "conjuncts", lambda conditions: []), "statement"),
+    "one column decides which rows are kept": (lambda: mock.patch.object(contribution_bounding, "_fast", one_hash), "fair"),
+    "a join that multiplies rows is cut": (lambda: mock.patch.object(join_multiplicity, "MOST_ROWS", 0), "statement"),
+    "what noise chose has the interval of one row":
+        (lambda: mock.patch.object(Banded, "selected", lambda self, confidence, rows: confidence), "chosen"),
+    "draws are another row's": (lambda: mock.patch.object(simulated, "_draws_table", of_another_row), "hidden"),
+    "draws of counts are not whole": (lambda: mock.patch.object(simulated, "_as_answered", in_doubles), "whole"),
+    "a unit's sum of nothing is 2^62": (lambda: mock.patch.object(unit_aggregates, "capped", least_of_nothing), "per unit"),
+    "NULL is no group of a boolean":
+        (lambda: without_null(public_groups, trial), "statement"),
+    "weeks are seven days": (lambda: in_full_weeks("date_diff_week"), "weeks"),
+    "a CASE says all that its branches can": (lambda: mock.patch.object(keys, "_said", lambda e, parts, listed: listed), "statement"),
+    "nothing is said of empty groups": (lambda: mock.patch.object(misleading, "added_up", lambda plan: ()), "emptied"),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def forgetful() -> Iterator[None]:
+    """What was derived under a fault is not kept for other tests."""
+    keys.public_values.cache_clear()
+    yield
+    keys.public_values.cache_clear()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault: str) -> None:
+    planted, kind = FAULTS[fault]
+    with planted():
+        assert any(cases.KINDS[kind](number) for number in range(MOST))

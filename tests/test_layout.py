@@ -1,0 +1,96 @@
+"""A test has the path of the module that it tests: `ledger/turn.py` is tested by `tests/ledger/test_turn.py`.
+
+A file may add what it is about, as `test_entropy_fork.py`. What a room promises as a whole is listed with its reason.
+The list of modules without a file of their own only shortens: a new module comes with its tests.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "src" / "discreet"
+ROOMS = {
+    "accounting": "atoms events homogeneous pricing rounding sampling tally zcdp",
+    "ledger": "book chain entry faults head making schema sql store",
+    "local": "messages remote",
+    "noise": "lanes parameters staircase",
+    "planning": "read",
+    "plots": "budget catalogue examples height_curve laplace library means page precision render theme",
+    "policy": "check declarations naming problems values",
+    "release": "account answer_file bill draw kept plan shown",
+    "sensitivity": "handed",
+    "session": "base budget interruption notes opening parameters previewing queries vouching",
+    "sql/expressions": "canonical dialect expression span",
+    "sql/finish": "serialisation",
+    "sql/functions": "apply calendar casts dates logic names numbers patterns portable postgres shifts spark texts",
+    "sql/inspect": "column_rules cut_joins diagram explain_rows wording",
+    "sql/intervals": "lazy query_parts row_identity row_mapping simulated_quantiles",
+    "sql/lower": "capabilities common_subexpressions compile relation_sql run uses",
+    "sql/measures": "tree_leaves",
+    "sql/plan": "choice one_request plan planner strategies unknown_groups",
+    "sql/syntax": "aggregate_names grouping_sets join_groups looking nodes priced qualified refusal select_lists weeks",
+}
+"""By room, the modules that are tested by the files of others: through the room's own face, or a neighbour's."""
+WHOLE = {
+    "accounting/test_adaptive.py": "rules and filters against the worst analyst",
+    "accounting/test_reference.py": "the public names of the room",
+    "ledger/test_crash.py": "processes that are killed",
+    "ledger/test_damage.py": "what a damaged disk does to all files of a ledger",
+    "ledger/test_disk.py": "disks that are full or gone",
+    "ledger/test_large.py": "large answers, through all layers",
+    "ledger/test_model.py": "random histories against a model of a few lines",
+    "ledger/test_race.py": "processes that charge at once",
+    "ledger/test_rules.py": "the rules of composition, as a ledger keeps them",
+    "ledger/test_share.py": "threads and forks",
+    "ledger/test_tamper.py": "other tools that change the file",
+    "local/test_choices.py": "messages and federation together",
+    "planning/test_planning.py": "what no plan takes",
+    "plots/test_figures.py": "every picture of the catalogue",
+    "release/test_one_gate.py": "what the source of all rooms calls",
+}
+"""Files about a room as a whole, and the reason."""
+
+
+def _modules(room: str) -> set[str]:
+    return {path.stem for path in (SOURCE / room).glob("*.py")} - {"__init__"}
+
+
+def _tests(room: str) -> set[str]:
+    return {path.stem.removeprefix("test_") for path in (TESTS / room).glob("test_*.py")}
+
+
+def _about(test: str, module: str) -> bool:
+    return test == module or test.startswith(f"{module}_")
+
+
+def strangers(tests: set[str], modules: set[str], room: str) -> set[str]:
+    """The files of a room's tests that are named after none of its modules, and after no promise of the room."""
+    return {
+        test
+        for test in tests
+        if f"{room}/test_{test}.py" not in WHOLE and not any(_about(test, one) for one in modules)
+    }
+
+
+def untested(tests: set[str], modules: set[str]) -> set[str]:
+    """The modules of a room without a file of their name."""
+    return {module for module in modules if not any(_about(test, module) for test in tests)}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_tests_of_a_module_are_where_its_name_says(room: str) -> None:
+    modules = {*_modules(room), *(path.name for path in (SOURCE / room).iterdir() if path.is_dir())}
+    assert strangers(_tests(room), modules, room) == set(), "name it after a module, or list it in WHOLE"
+    later = set(ROOMS[room].split())
+    assert untested(_tests(room), _modules(room)) - later == set(), "a new module comes with its tests"
+    assert later & (_modules(room) - untested(_tests(room), _modules(room))) == set(), (
+        "strike it off the list"
+    )
+
+
+def test_a_file_with_another_name_and_a_module_without_tests_are_found() -> None:
+    assert strangers({"turn", "turn_again", "return"}, {"turn", "head"}, "ledger") == {"return"}
+    assert untested({"turn_again", "return"}, {"turn", "head"}) == {"head"}
