@@ -64,6 +64,10 @@ QUESTIONS = [
     "sales GROUP BY customer) AS a JOIN (SELECT customer, SUM(minutes) AS m FROM visits GROUP BY customer) AS b "
     "ON a.customer = b.customer",
     "SELECT COUNT(*) AS n FROM sales JOIN visits USING (customer)",
+    "SELECT nr, (SELECT SUM(amount) / 2 FROM sales WHERE product = products.nr AND sales.day < 20) AS s, "
+    "(SELECT COUNT(*) FROM sales AS t WHERE t.product = products.nr) AS n FROM products ORDER BY nr",
+    "SELECT kind, COUNT(*) AS n FROM products WHERE nr IN (SELECT p.nr FROM products AS p WHERE 480 < (SELECT "
+    "SUM(amount) FROM sales WHERE p.nr = product)) GROUP BY kind ORDER BY kind",
 ]
 
 
