@@ -131,17 +131,27 @@ def neighbours(data: Data, rng: random.Random, replace_one: bool) -> list[tuple[
 
 
 class Tables(harness.Versions):
-    """An engine whose three tables are exchanged."""
+    """An engine whose three tables are exchanged; a query is prepared once for all their contents."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._streams = {name: harness.Stream(_arrow(name, [])) for name in COLUMNS}
+        for name, stream in self._streams.items():
+            self.connection.register(name, stream)
 
     def hold(self, data: Data, rng: random.Random) -> None:
         """Put other rows into the tables, in another order."""
-        for table, names in COLUMNS.items():
-            rows = list(data[table])
+        for name, stream in self._streams.items():
+            rows = list(data[name])
             rng.shuffle(rows)
-            lists = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-            kinds = [pa.string() if name in _TYPES else pa.int64() for name in names]
-            columns = [pa.array(values, kind) for values, kind in zip(lists, kinds, strict=True)]
-            self.connection.register(table, pa.table(columns, names))
+            stream.now = _arrow(name, rows)
+
+
+def _arrow(table: str, rows: Sequence[Row]) -> pa.Table:
+    names = COLUMNS[table]
+    lists = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    kinds = [pa.string() if name in _TYPES else pa.int64() for name in names]
+    return pa.table([pa.array(values, kind) for values, kind in zip(lists, kinds, strict=True)], names)
 
 
 @cache

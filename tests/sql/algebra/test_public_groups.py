@@ -19,7 +19,6 @@ import pytest
 from discreet.errors import QueryRefused
 from discreet.policy import Policy
 from discreet.sql.algebra import keys as ks
-from discreet.sql.algebra import trial
 from discreet.sql.algebra.branches import NotTracedError
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.plan.planner import plan
@@ -249,23 +248,6 @@ def test_a_filter_makes_groups_public_that_the_policy_does_not_list() -> None:
 def test_many_combinations_are_pruned_key_by_key() -> None:
     found = groups("SELECT d, hour(ts), COUNT(*) AS n FROM t WHERE d < DATE '2024-02-22' GROUP BY ALL")
     assert len(found) == 2 * 24
-
-
-def test_a_long_chain_of_public_joins_is_pruned_by_the_conditions_nearest_to_the_keys(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Planted: with no condition around the keys, all groups stay."""
-    chain = ", ".join(f"towns AS t{at}" for at in range(14))
-    same = " AND ".join(f"t{at}.city = t{at + 1}.city" for at in range(13))
-    first = TOWNS.column("city")[0].as_py()
-    sql = (
-        f"SELECT t0.city, COUNT(*) AS n FROM t, {chain} WHERE {same} AND t3.city = '{first}' GROUP BY t0.city"
-    )
-    assert groups(sql) == [(first,)]
-    monkeypatch.setattr(
-        trial.Trial, "_pruned", lambda self, ats, conditions: (ats, {(v,) for v in self._values[ats[0]]})
-    )
-    assert len(groups(sql)) == len(TOWNS)
 
 
 def test_keys_keep_the_order_of_the_policy() -> None:

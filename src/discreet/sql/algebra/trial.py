@@ -100,7 +100,7 @@ class Trial:
             elif self._met(sources, conditions) <= MAX_EVALUATED:
                 out.append((ats, self._run([self._keys[at] for at in ats], sources, conditions)))
             else:
-                out += [self._pruned(some, conditions) for some in self._fitting(ats)]
+                out += [((at,), self._pruned_alone(at, conditions)) for at in ats]
         return out
 
     def _fails(self, sources: Sources, conditions: list[Expression]) -> bool:
@@ -114,38 +114,13 @@ class Trial:
         key = self._keys[at]
         return isinstance(key, Call) and any(leaf.name in self._narrowed for leaf in leaves(key))
 
-    def _fitting(self, ats: Sequence[int]) -> list[tuple[int, ...]]:
-        """Keys in groups so small that all combinations of what each group reads can be tried."""
-        out: list[tuple[int, ...]] = []
-        for at in ats:
-            joined = (*out[-1], at) if out else (at,)
-            if out and self._size(self._of_keys(joined)) <= MAX_EVALUATED:
-                out[-1] = joined
-            else:
-                out.append((at,))
-        return out
-
-    def _of_keys(self, ats: Sequence[int]) -> Sources:
-        return frozenset().union(*(self._read(self._keys[at]) or frozenset() for at in ats))
-
-    def _pruned(self, ats: tuple[int, ...], conditions: list[Expression]) -> Block:
-        """Keys with as many of the conditions around them as can be tried, beginning with those that read least more.
-
-        Passing over a condition leaves groups in, and takes none out.
-        """
-        sources = self._of_keys(ats)
-        if len(ats) == 1 and (self._read(self._keys[ats[0]]) is None or self._size(sources) > MAX_EVALUATED):
-            (at,) = ats
-            return ats, {(value,) for value in self._values[at] or ()}
-        around = [(one, self._read(one) or frozenset()) for one in conditions]
-        while True:
-            near = [sources | read for _, read in around if read & sources and not read <= sources]
-            wider = min(near, key=self._size, default=None)
-            if wider is None or self._size(wider) > MAX_EVALUATED:
-                break
-            sources = wider
-        own = [one for one, read in around if read <= sources]
-        return ats, self._run([self._keys[at] for at in ats], sources, own)
+    def _pruned_alone(self, at: int, conditions: list[Expression]) -> set[Group]:
+        """A key with those conditions that read nothing but it."""
+        sources = self._read(self._keys[at])
+        if sources is None or self._size(sources) > MAX_EVALUATED:
+            return {(value,) for value in self._values[at] or ()}
+        own = [one for one in conditions if (self._read(one) or frozenset()) <= sources]
+        return self._run([self._keys[at]], sources, own)
 
     # Sources: a column that can be listed, a moment that is sampled, or a public table --------------------------
 
