@@ -276,3 +276,37 @@ def test_a_charge_that_does_not_look_is_found(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(DataAccount, "_text", lambda self, *_: self._guarantee.text())
     with pytest.raises(pytest.fail.Exception):
         test_what_another_session_changed_is_seen_although_the_last_charge_was_known(tmp_path)
+
+
+STEP = {"through": {"visit": "visits.nr"}, "privacy_unit": "visits.id", "max_rows": 5}
+TWO = {"visits": {"privacy_unit": "id", "max_rows": 3}, "tests": STEP}
+MORE = {
+    "visits": pa.table({"id": [1, 2], "nr": [7, 8], "other": [7, 8]}),
+    "tests": pa.table({"Visit": [7, 7, 8], "day": [7, 8, 8]}),
+}
+
+
+def over(path: Path, **tests: Any) -> dp.Session:
+    tables: Any = {**TWO, "tests": {**STEP, **tests}}
+    return dp.protect(
+        MORE, policy=Policy(budget=dp.Budget(epsilon=100), tables=tables), ledger=path / "two.db"
+    )
+
+
+def test_the_way_to_a_unit_in_another_table_stands_with_each_charge(tmp_path: Path) -> None:
+    with over(tmp_path) as session:
+        session.sql("SELECT COUNT(*) AS n FROM tests", 1)
+        (known,) = charges(session)
+    assert known["units"] == {"tests": "column visits.id through Visit = visits.nr", "visits": "column id"}
+    tables: Any = TWO
+    assert Guarantee.declared(Policy(budget=dp.Budget(epsilon=1), tables=tables)).times(
+        Guarantee(known["neighbours"], known["units"], known["caps"]), exact=False
+    ) == 1  # fmt: skip
+
+
+@pytest.mark.parametrize("through", [{"day": "visits.nr"}, {"visit": "visits.other"}])
+def test_another_way_is_another_unit(through: dict[str, str], tmp_path: Path) -> None:
+    with over(tmp_path) as session:
+        session.sql("SELECT COUNT(*) AS n FROM tests", 1)
+    with pytest.raises(PolicyError, match="cannot be converted"):
+        over(tmp_path, through=through)

@@ -326,7 +326,7 @@ def catalog(policy: Policy) -> Catalog:
     return Catalog.build(policy, {"t": SCHEMA, "s": OTHER}, {"pub": PUBLIC})
 
 
-class _Stream:
+class Stream:
     """A table of Arrow that is another version each time it is read, so that a prepared plan outlives the version."""
 
     def __init__(self, empty: pa.Table) -> None:
@@ -350,7 +350,7 @@ class Versions:
         self.connection: duckdb.DuckDBPyConnection = connect(threads="1")
         make_total(self.connection)
         self._versions: list[pa.Table] = []
-        self._stream = _Stream(ARROW.empty_table())
+        self._stream = Stream(ARROW.empty_table())
         self._prepared: dict[str, str] = {}
         self._registered: dict[str, pa.Table] = {}
         self.connection.register("version_in_use", self._stream)

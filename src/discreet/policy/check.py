@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.policy.naming import meant, twins
+from discreet.policy.path import unit_of
 from discreet.policy.problems import Problem, complain, instead
 from discreet.policy.values import KeyReference
 
@@ -42,8 +43,10 @@ def check(tables: Mapping[str, TablePolicy], schemas: Mapping[str, Mapping[str, 
             )
             continue
         schema = schemas[sources[0]]
-        problems += _names(place, name, table, schema)
-        unit = _found(table.privacy_unit or "", schema)
+        there = unit_of(table, tables)
+        problems += _names(place, name, table, schema, "" if there is None else there[0])
+        unit = None if table.through else _found(table.privacy_unit or "", schema)
+        problems += step_faults(place, table, schema, schemas) if table.through else []
         if table.privacy_unit != "row" and unit is not None:
             problems += _nameless(f"{place}.privacy_unit", unit)
         for column, declared in table.columns.items():
@@ -55,10 +58,13 @@ def check(tables: Mapping[str, TablePolicy], schemas: Mapping[str, Mapping[str, 
         complain(problems)
 
 
-def _names(place: str, name: str, table: TablePolicy, schema: Mapping[str, SchemaColumn]) -> list[Problem]:
-    """Say which columns are not there, and which could be two."""
+def _names(
+    place: str, name: str, table: TablePolicy, schema: Mapping[str, SchemaColumn], elsewhere: str
+) -> list[Problem]:
+    """Say which columns are not there, and which could be two; `elsewhere` is the table that a unit seems to name."""
     named = [(f"{place}.columns.{column}", column) for column in table.columns]
-    if table.privacy_unit not in (None, "row"):
+    named += [(f"{place}.through.{column}", column) for column in table.through or {}]
+    if table.privacy_unit not in (None, "row") and not table.through:
         named.append((f"{place}.privacy_unit", str(table.privacy_unit)))
     problems: list[Problem] = []
     declared: dict[str, str] = {}
@@ -66,6 +72,10 @@ def _names(place: str, name: str, table: TablePolicy, schema: Mapping[str, Schem
         found = meant(column, schema)
         if len(found) != 1:
             missing = f"The table {name} has no column {column}."
+            if key.endswith(".privacy_unit") and elsewhere and not found:
+                fix = f'Say by which column of this one: through = {{ COLUMN = "{elsewhere}.KEY" }}.'
+                problems.append((key, f"The unit stands in the table {elsewhere}.", fix))
+                continue
             problems.append((key, *_none_or_many(column, found, missing, [c.name for c in schema.values()])))
             continue
         if getattr(schema[found[0]], "twin", False):
@@ -78,6 +88,49 @@ def _names(place: str, name: str, table: TablePolicy, schema: Mapping[str, Schem
     if alike:
         problems.append((place, *_alike(alike)))
     return problems
+
+
+def step_faults(
+    place: str,
+    table: TablePolicy,
+    schema: Mapping[str, SchemaColumn],
+    schemas: Mapping[str, Mapping[str, SchemaColumn]],
+) -> list[Problem]:
+    """Say which columns of a step are not there, or hold no keys that are told apart alike on both sides."""
+    problems: list[Problem] = []
+    for column, key in (table.through or {}).items():
+        where = f"{place}.through.{column}"
+        tables = meant(key.table, schemas)
+        there = schemas[tables[0]] if len(tables) == 1 else {}
+        found = meant(key.column, there)
+        other = there[found[0]] if len(found) == 1 else None
+        if getattr(other, "twin", False):
+            cause = f"Several columns of the table {key.table} are called {key.column} but for case."
+            problems.append((where, cause, RENAME))
+            continue
+        if other is None:
+            if len(tables) == 1:
+                missing = f"The table {key.table} has no column {key.column}."
+                names = [c.name for c in there.values()]
+                problems.append((where, *_none_or_many(key.column, found, missing, names)))
+            continue
+        own = _found(column, schema)
+        if own is None:
+            continue
+        nameless = _nameless(where, own) or _nameless(where, other)
+        if nameless:
+            problems += nameless
+        elif _told(own) != _told(other):
+            cause = f"The column is told apart as {_told(own)}, {key.table}.{key.column} as {_told(other)}."
+            problems.append(
+                (where, cause, "Give both columns one type in the source, for instance through a view.")
+            )
+    return problems
+
+
+def _told(column: SchemaColumn) -> str:
+    """The identity of the values of a column; those of two columns may be compared where it is the same."""
+    return str(getattr(getattr(column, "identity", None), "kind", None) or _kind(column))
 
 
 def _none_or_many(name: str, found: list[str], missing: str, names: list[str]) -> tuple[str, str]:

@@ -95,8 +95,10 @@ class TablePolicy(Model):
     """The declarations about one table.
 
     Attributes:
-        privacy_unit: the column that names the unit a row belongs to, or "row" when each row is one unit.
+        privacy_unit: the column that names the unit a row belongs to, or "row" when each row is one unit; with
+            `through`, "table.column" of the table at the end of the way.
         max_rows: rows kept of a unit.
+        through: where the unit stands in another table: column -> "table.column", the key there that it holds.
         public: the table holds nothing private.
         columns: the declarations about its columns, by name.
         url: the place of the table, when it is not in the source of the policy.
@@ -104,6 +106,7 @@ class TablePolicy(Model):
 
     privacy_unit: str | None = None
     max_rows: Annotated[int | None, PlainValidator(values.rows)] = None
+    through: Annotated[dict[str, KeyReference] | None, PlainValidator(values.through)] = None
     public: Annotated[bool, Field(strict=True)] = False
     columns: dict[str, ColumnPolicy] = Field(default_factory=dict)
     url: Annotated[str | None, BeforeValidator(values.place)] = None
@@ -111,16 +114,21 @@ class TablePolicy(Model):
     @model_validator(mode="after")
     def _complete(self) -> TablePolicy:
         if self.public:
-            if self.privacy_unit is not None or self.max_rows is not None:
-                raise wrong(
-                    "A public table has no privacy unit.", "Remove privacy_unit and max_rows, or public."
-                )
+            if self.privacy_unit is not None or self.max_rows is not None or self.through is not None:
+                given = "privacy_unit, through" if self.through is not None else "privacy_unit"
+                raise wrong("A public table has no privacy unit.", f"Remove {given} and max_rows, or public.")
         elif not self.privacy_unit:
             raise wrong(
                 "It is missing.",
                 'Name the column that tells people apart, or write "row" when each row is one person; a table '
                 "that holds nothing private declares public = true.",
                 "privacy_unit",
+            )
+        elif self.privacy_unit == "row" and self.through is not None:
+            raise wrong(
+                "Each row is one unit, which needs no other table.",
+                'Write privacy_unit = "table.column", the column that tells people apart, or remove through.',
+                "through",
             )
         elif self.privacy_unit == "row":
             if self.max_rows not in (None, 1):

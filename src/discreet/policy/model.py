@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from discreet import escaping
 from discreet.accounting.events import Neighbours
 from discreet.errors import PolicyError
-from discreet.policy import toml, values
+from discreet.policy import path, toml, values
 from discreet.policy.check import SchemaColumn, check
 from discreet.policy.declarations import Budget, ColumnPolicy, TablePolicy
 from discreet.policy.problems import Model, complain, wrong
@@ -100,6 +100,8 @@ class Policy(Model):
                     f"Write [tables.{toml.key(column.keys.table)}] public = true, if nothing in it is private.",
                     f"{key}.keys",
                 )
+        for key, cause, fix in path.faults(self.tables):
+            raise wrong(cause, fix, key)
         return self
 
     def lines(self) -> list[tuple[str, str]]:
@@ -110,7 +112,7 @@ class Policy(Model):
             unit = (
                 "each row is one unit"
                 if table.privacy_unit == "row"
-                else f"privacy unit {table.privacy_unit}"
+                else f"privacy unit {path.unit_words(table)}"
             )
             most = f", at most {table.max_rows} of its rows" if table.privacy_unit != "row" else ""
             out.append((name, "public" if table.public else unit + most))
@@ -141,6 +143,7 @@ class Policy(Model):
         types: Mapping[str, object] | None = None,
         neighbours: str = "add_remove",
         public: Iterable[str] = (),
+        through: Mapping[str, str] | None = None,
         source: str | None = None,
         ledger: str | None = None,
     ) -> Policy:
@@ -156,6 +159,8 @@ class Policy(Model):
             types: column of a CSV file -> how it is read.
             neighbours: "add_remove" or "replace_one".
             public: names of the public tables.
+            through: where the unit is "table.column" of another table: column -> "table.column", the key there that
+                it holds. That table is private, too, with the same max_rows.
             source: the url of the data.
             ledger: the place of the ledger.
 
@@ -173,6 +178,11 @@ class Policy(Model):
                 )
                 columns.setdefault(next(alike, name), {})[part] = value
         tables[table] = {"privacy_unit": privacy_unit, "max_rows": max_rows, "columns": columns}
+        if through is not None:
+            tables[table]["through"] = through
+            end, _, unit = privacy_unit.rpartition(".")
+            if end and end not in tables:
+                tables[end] = {"privacy_unit": unit, "max_rows": max_rows}
         rest: dict[str, Any] = {
             "budget": budget,
             "source": source,
@@ -248,6 +258,7 @@ class Policy(Model):
                     ]
                     for column, declared in table.columns.items()
                 },
+                *([toml.step(table.through).lower()] if table.through else []),
             ]
             for name, table in self.tables.items()
         }

@@ -70,6 +70,8 @@ def write(policy: Declared) -> str:
             lines.append("public = true")
         else:
             lines.append(f"privacy_unit = {value(table.privacy_unit)}")
+            if table.through:
+                lines.append(f"through = {step(table.through)}")
             if table.privacy_unit != "row":
                 lines.append(f"max_rows = {value(table.max_rows)}")
         if table.columns:
@@ -81,6 +83,11 @@ def write(policy: Declared) -> str:
             )
             lines.append(f"{key(column)} = {{ {inside} }}")
     return toml_document("\n".join(lines) + "\n")
+
+
+def step(through: Mapping[str, KeyReference]) -> str:
+    """Write the columns that hold a key of another table."""
+    return f"{{ {', '.join(f'{key(column)} = {value(held)}' for column, held in through.items())} }}"
 
 
 def resolved(url: str | None, folder: Path) -> str | None:

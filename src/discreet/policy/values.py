@@ -138,6 +138,28 @@ def keys(value: object) -> tuple[Key, ...] | KeyReference | None:
     return _distinct(_plain(value))
 
 
+def through(value: object) -> dict[str, KeyReference] | None:
+    """Read the columns that hold a key of another table; None stays."""
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or not value:
+        raise wrong(
+            "It is not a set of columns and their keys.", 'Write through = { order_id = "orders.id" }, say.'
+        )
+    return {str(column): _reference(key) for column, key in value.items()}
+
+
+def _reference(value: object) -> KeyReference:
+    if isinstance(value, KeyReference):
+        return value
+    if isinstance(value, Mapping):
+        return KeyReference(**value)
+    table, dot, column = value.rpartition(".") if isinstance(value, str) else ("", "", "")
+    if not (table and dot and column):
+        raise wrong("It names no column of another table.", 'Write "table.column", as in "orders.id".')
+    return KeyReference(table=table, column=column)
+
+
 def column_type(value: object) -> str | None:
     """Read how a column of a CSV file is read; None stays."""
     if value is None:

@@ -13,7 +13,7 @@ Roth 2014, theorem 2.2); if no number of old steps leads from one to the other, 
 | unit added or removed | one row replaced | 4: so for two units |
 | unit replaced | unit added or removed; rows | none: replacing keeps the number of units, which may be shown exactly |
 | row | unit | none: it is the number of rows of a unit, which has no public bound |
-| one unit column | another one | none |
+| one unit column, or one way to it | another one | none |
 
 Caps (`max_rows`) change nothing: a charge covers all rows of a unit, kept or not, whatever the cap was.
 
@@ -53,6 +53,10 @@ class Private(Protocol):
         """The column that tells units apart; None where each row is one."""
 
     @property
+    def unit_words(self) -> str:
+        """That column, and the way to it where it stands in another table."""
+
+    @property
     def max_rows(self) -> int:
         """How many rows of a unit are kept."""
 
@@ -71,7 +75,7 @@ class Guarantee:
 
     Attributes:
         neighbours: `add_remove` or `replace_one`.
-        units: the privacy unit by table, a column or "row".
+        units: the privacy unit by table, a column, with the way to it where it stands in another table, or "row".
         caps: how many rows of a unit are kept, by table.
     """
 
@@ -83,14 +87,16 @@ class Guarantee:
     def of(cls, policy: Policy, catalog: Tables) -> Guarantee:
         """The guarantee of a policy, with columns as the data spells them."""
         tables = sorted(catalog.private.items())
-        units = {name: ROW if table.unit is None else f"column {table.unit.name}" for name, table in tables}
+        units = {name: ROW if table.unit is None else f"column {table.unit_words}" for name, table in tables}
         return cls(policy.neighbours, units, {name: table.max_rows for name, table in tables})
 
     @classmethod
     def declared(cls, policy: Policy) -> Guarantee:
         """The guarantee of a policy without its data, whose spelling of columns is not known."""
+        from discreet.policy.path import unit_words
+
         tables = sorted((name.lower(), table) for name, table in policy.tables.items() if not table.public)
-        units = {n: ROW if t.privacy_unit == ROW else f"column {t.privacy_unit}" for n, t in tables}
+        units = {n: ROW if t.privacy_unit == ROW else f"column {unit_words(t)}" for n, t in tables}
         return cls(policy.neighbours, units, {name: table.max_rows or 1 for name, table in tables})
 
     @classmethod

@@ -25,6 +25,7 @@ def protect(
     table: str | None = None,
     privacy_unit: str | None = None,
     max_rows: int | None = None,
+    through: Mapping[str, str] | None = None,
     bounds: Mapping[str, object] | None = None,
     keys: Mapping[str, object] | None = None,
     types: Mapping[str, object] | None = None,
@@ -45,6 +46,8 @@ def protect(
         table: the name of the private table; by default that of the file, or `data` for a frame.
         privacy_unit: the column that tells people apart, or "row" when each row is one person.
         max_rows: how many rows of one unit count; needed when privacy_unit is a column.
+        through: where the unit stands in another table, as in privacy_unit="orders.customer": which column of this one
+            holds which key of that, {"order_id": "orders.id"}. That table is private, too, with the same max_rows.
         bounds: least and greatest value that counts, by column; values outside are clamped.
         keys: the public groups, by column: a list, a Series, or "table.column" of a public table.
         types: how columns of a CSV file or a frame of pandas are read: text, integer, float, boolean, date or
@@ -74,8 +77,8 @@ def protect(
         from discreet.engines.sources import open_source
 
     if policy is not None:
-        given = {"table": table, "privacy_unit": privacy_unit, "max_rows": max_rows, "bounds": bounds, "keys": keys,
-                 "types": types, "budget": budget}  # fmt: skip
+        given = {"table": table, "privacy_unit": privacy_unit, "max_rows": max_rows, "through": through,
+                 "bounds": bounds, "keys": keys, "types": types, "budget": budget}  # fmt: skip
         extra = [name for name, value in given.items() if value is not None]
         if extra:
             raise PolicyError(
@@ -96,13 +99,14 @@ def protect(
     )
     if table is not None and "." in table and table not in engine.schema():
         table = table.rpartition(".")[2]  # schema.table is called table
-    private = [name for name in engine.schema() if name not in hidden]
+    parents = {str(key).rpartition(".")[0].lower() for key in (through or {}).values()}
+    private = [name for name in engine.schema() if name not in hidden and name.lower() not in parents]
     if table is None and len(private) != 1:
         raise PolicyError(f"Which of the tables {', '.join(private)} is private is not said.",
                           "Name it with table=, and the public ones with public=[…].")  # fmt: skip
     declared = Policy.for_table(
         table or private[0], privacy_unit=privacy_unit, max_rows=max_rows, bounds=bounds, keys=keys, types=types,
-        budget=budget, neighbours=neighbours, public=tuple(hidden),
+        budget=budget, neighbours=neighbours, public=tuple(hidden), through=through,
     )  # fmt: skip
     return _open(engine, declared, ledger or _beside(engine, source, declared))
 

@@ -148,7 +148,12 @@ def _unit_lines(columns: Columns, several: bool) -> tuple[list[tuple[str, str]],
     guesses = units(list(columns))
     rows = ("max_rows = 3", "how many rows of one unit count; more rows need more noise")
     row = ('privacy_unit = "row"', "if nobody has more than one row; without max_rows")
-    other = [("public = true", "if nothing in it is about people; without the rest")] if several else []
+    elsewhere = [
+        ('privacy_unit = "TABLE.COLUMN"', "if another table says whose a row is; with max_rows and"),
+        ('through = { COLUMN = "TABLE.KEY" }', "the column that holds the key of a row there"),
+    ]
+    other = elsewhere if several else []
+    other += [("public = true", "if nothing in it is about people; without the rest")] if several else []
     if guesses:
         first = (f"privacy_unit = {toml_text(guesses[0])}", "a guess from its name: who is to be protected?")
         more = [(f"privacy_unit = {toml_text(guess)}", "a guess, too") for guess in guesses[1:]]

@@ -101,7 +101,8 @@ def advised(error: QueryRefused, policy: Policy, engine: Engine) -> QueryRefused
                 column.lower() in words if column.isidentifier() else column.lower() in error.place.lower()
             )
             wanted = _wanted(error.cause, rule)
-            unit = (table.privacy_unit or "").lower() == column.lower()
+            units = {(table.privacy_unit or "").lower(), *map(str.lower, table.through or {})}
+            unit = column.lower() in units
             read = schema[column].type.name in (
                 "TEXT",
                 "FLOAT",

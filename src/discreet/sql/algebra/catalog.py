@@ -6,7 +6,7 @@ import datetime as dt
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -63,15 +63,45 @@ class PrivateColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """Columns that hold a key on the path to the unit, in which rows that are equal are of one unit.
+
+    Attributes:
+        key: the table of the key and its columns, in lower case and in order.
+        columns: where they are held, in that order.
+    """
+
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The step from a table to the one that has its unit, or leads on to it.
+
+    Attributes:
+        parent: the table that it leads to.
+        columns: pairs of a column here and a column there, as the source spells them.
+        told: the same, as columns of the engine's view that tell the values apart.
+    """
+
+    parent: PrivateTable
+    columns: tuple[tuple[str, str], ...]
+    told: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PrivateTable:
     """A private table.
 
     Attributes:
         name: as the policy writes it.
         columns: by lower-case name.
-        unit: the column that names the privacy unit; None when each row is one unit.
+        unit: the column that names the privacy unit, at the end of the path; None when each row is one unit.
         max_rows: how many rows of a unit are kept.
         source: the name of the table in the data; empty when it is `name`.
+        step: the first step to the table that has the unit; None when it is this one.
+        links: the keys on paths that columns of this table hold.
     """
 
     name: str
@@ -79,6 +109,26 @@ class PrivateTable:
     unit: PrivateColumn | None
     max_rows: int
     source: str = ""
+    step: Step | None = None
+    links: tuple[Link, ...] = ()
+
+    @property
+    def own_unit(self) -> str:
+        """The column of this table that names the unit, in lower case; empty when none does."""
+        return "" if self.unit is None or self.step is not None else self.unit.name.lower()
+
+    @property
+    def path(self) -> tuple[PrivateTable, ...]:
+        """This table and those on the way to its unit, which stands in the last one."""
+        return (self,) if self.step is None else (self, *self.step.parent.path)
+
+    @property
+    def unit_words(self) -> str:
+        """The unit and the first step to it, as the data spells them; empty when each row is one unit."""
+        if self.unit is None or self.step is None:
+            return "" if self.unit is None else self.unit.name
+        steps = " and ".join(f"{own} = {self.step.parent.name}.{key}" for own, key in self.step.columns)
+        return f"{self.path[-1].name}.{self.unit.name} through {steps}"
 
     @property
     def unit_kind(self) -> str:
@@ -124,15 +174,62 @@ class Catalog:
                 continue
             (source,) = meant(name, schemas)
             schema = schemas[source]
-            unit = None if declared.privacy_unit == "row" else _one(declared.privacy_unit or "", schema)
+            own = declared.privacy_unit != "row" and not declared.through
+            unit = _one(declared.privacy_unit or "", schema) if own else None
             rules = {_one(c, schema): rule for c, rule in declared.columns.items()}
+            steps = {_one(c, schema) for c in declared.through or {}} | _keys_of(name, policy, schema)
             columns = {
                 column.name.lower(): _column(name, column, rules.get(key), key == unit, folded)
-                for key, column in visible(schema, {*rules} if unit is None else {*rules, unit}).items()
+                for key, column in visible(schema, {*rules, *steps} | ({unit} if unit else set())).items()
             }
             unit_column = None if unit is None else columns[unit.lower()]
             private[name.lower()] = PrivateTable(name, columns, unit_column, declared.max_rows or 1, source)
+        private = with_paths(private, policy)
         return cls(private, folded, 2 if policy.neighbours == "replace_one" else 1)
+
+
+def _keys_of(name: str, policy: Policy, schema: TableSchema) -> set[str]:
+    """The columns of a table that others name as keys."""
+    steps = [key for table in policy.tables.values() for key in (table.through or {}).values()]
+    return {_one(key.column, schema) for key in steps if key.table.lower() == name.lower()}
+
+
+def with_paths(private: Mapping[str, PrivateTable], policy: Policy) -> dict[str, PrivateTable]:
+    """The private tables with the steps to their units, and with the keys on paths that their columns hold."""
+    out = dict(private)
+    for name, declared in policy.tables.items():
+        own = name.lower()
+        keys = sorted((declared.through or {}).items(), key=lambda step: step[1].column.lower())
+        if keys:
+            parent = keys[0][1].table.lower()
+            link = (parent, *(key.column.lower() for _, key in keys))
+            for table, columns in ((own, tuple(c.lower() for c, _ in keys)), (parent, link[1:])):
+                found = Link(link, columns)
+                if found not in out[table].links:
+                    out[table] = replace(out[table], links=(*out[table].links, found))
+    for name in policy.tables:
+        if name.lower() in out:
+            out[name.lower()] = _stepped(name.lower(), out, policy)
+    return out
+
+
+def _stepped(name: str, private: dict[str, PrivateTable], policy: Policy) -> PrivateTable:
+    """A table with its step, whose parent has its own; the policy saw that no path leads round."""
+    table = private[name]
+    through = policy.tables[table.name].through
+    if not through or table.step is not None:
+        return table
+    parent_name = next(iter(through.values())).table.lower()
+    private[parent_name] = parent = _stepped(parent_name, private, policy)
+    pairs = [(table.columns[own.lower()], parent.columns[key.column.lower()]) for own, key in through.items()]
+    columns = tuple((one.name, other.name) for one, other in pairs)
+    told = tuple((_told(one), _told(other)) for one, other in pairs)
+    return replace(table, unit=parent.unit, step=Step(parent, columns, told))
+
+
+def _told(column: PrivateColumn) -> str:
+    """The column of the engine's view in which values are alike exactly when the engine holds them equal."""
+    return column.name if column.identity is None else column.identity.column
 
 
 def _column(

@@ -38,16 +38,24 @@ def most_alike(data: pa.Table, fields: list[str]) -> int:
     return int(pc.max(counts.column("count_all")).as_py())
 
 
-def unique_on(relation: Relation) -> frozenset[str] | None:
-    """Columns of which a unit has each combination of values in at most one row; None when none are known."""
+def unique_on(relation: Relation, declared: bool = False) -> frozenset[str] | None:
+    """Columns of which a unit has each combination of values in at most one row; None when none are known.
+
+    Args:
+        relation: private rows.
+        declared: whether the key by which the policy lets others name the rows of a table is believed to be unique.
+    """
     if isinstance(relation, rel.PerUnit):
         return frozenset(name for name, _ in relation.keys)
+    if isinstance(relation, rel.Scan) and declared:
+        own = (one.columns for one in relation.table.links if one.key[0] == relation.table.name.lower())
+        return next((frozenset(columns) for columns in own), None)
     if isinstance(relation, rel.Windowed):
-        return unique_on(relation.source)
+        return unique_on(relation.source, declared)
     if isinstance(relation, rel.Matching):
-        return unique_on(relation.left)
+        return unique_on(relation.left, declared)
     if isinstance(relation, rel.Select):
-        inside = unique_on(relation.source)
+        inside = unique_on(relation.source, declared)
         if inside is None or relation.items is None:
             return inside
         moved = {item.name: name for name, item in relation.items if isinstance(item, Column)}
@@ -60,8 +68,7 @@ def most_groups(relation: Relation, names: set[str]) -> int | None:
     if not names:
         return 1
     if isinstance(relation, rel.Scan):
-        unit = relation.table.unit
-        return 1 if unit is not None and names <= {unit.name.lower()} else relation.table.max_rows
+        return 1 if names <= {relation.table.own_unit} else relation.table.max_rows
     if isinstance(relation, rel.Select):
         if relation.items is not None:
             names = read(item for name, item in relation.items if name in names)

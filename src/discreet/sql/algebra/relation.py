@@ -233,7 +233,7 @@ def scan(table: PrivateTable) -> Rows:
     """The rows of a private table."""
     columns = {key: Column(key, c.type, c.scan.span) for key, c in table.columns.items()}
     names = tuple(c.name for c in table.columns.values())
-    units = frozenset() if table.unit is None else frozenset({table.unit.name.lower()})
+    units = frozenset({table.own_unit} - {""})
     return Rows(
         Scan(table), columns, names, table.unit is not None, table.max_rows, units, table.unit is None
     )

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
+from discreet.sql.algebra import key_paths
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.comparisons import by_type
@@ -145,7 +146,8 @@ class Inside:
             tests.append(
                 around.apply(item, "eq" if asked.every and len(asked.outer) > 1 else asked.name, bound, nodes)
             )
-        if not linked:
+        path = key_paths.between(self.outside.rows.relation, self.frame.rows.relation)
+        if not linked and not path.joined([*rest, *tests]):
             ours = next(iter(sorted(self.outside.rows.units)), "unit")
             theirs = next(iter(sorted(self.frame.rows.units)), "unit")
             named = next(iter(self.frame.tables))

@@ -93,13 +93,18 @@ def pairs_of(
     )
     asked = [*on, *(one for one in where if one is not None)]
     found: list[tuple[int, bool]] = []
-    keys = unique_on(other.relation)
-    if keys is not None and keys - right.held <= set(_compared_columns(asked, theirs)):
-        found.append((a, mine.fixed))
-    keys = unique_on(mine.relation)
-    if keys is not None and keys - left.held <= set(_compared_columns(asked, ours)):
-        # Rows on the left without a partner stay, too; with a pair at all there is one such row less.
-        found.append((a + b - 1, mine.fixed and other.fixed) if outer else (b, other.fixed))
+    for declared in (
+        False,
+        True,
+    ):  # what is only declared decides how many are kept, and not that there are no more
+        keys = unique_on(other.relation, declared)
+        if keys is not None and keys - right.held <= set(_compared_columns(asked, theirs)):
+            found.append((a, mine.fixed and not declared))
+        keys = unique_on(mine.relation, declared)
+        if keys is not None and keys - left.held <= set(_compared_columns(asked, ours)):
+            # Rows on the left without a partner stay, too; with a pair at all there is one such row less.
+            fixed = other.fixed and not declared
+            found.append((a + b - 1, mine.fixed and fixed) if outer else (b, fixed))
     if found:
         return *min(found, key=lambda one: (one[0], not one[1])), 1
     both_fixed = mine.fixed and other.fixed

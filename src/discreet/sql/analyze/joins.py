@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.policy.naming import twins
+from discreet.sql.algebra import key_paths
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.public_data import public_column, spelled
 from discreet.sql.algebra.relation import Rows
@@ -40,6 +41,7 @@ class Clause:
         kind: `SEMI`, `ANTI` or empty.
         keeps: whether rows on its right without a partner are kept.
         natural: whether it is on all columns that both sides have.
+        comma: whether it says nothing, so that WHERE says it, and it may as well stand later.
     """
 
     node: exp.Join
@@ -49,6 +51,7 @@ class Clause:
     kind: str
     keeps: bool = False
     natural: bool = False
+    comma: bool = False
 
 
 def read_join(text: str, node: exp.Join) -> Clause:
@@ -62,10 +65,10 @@ def read_join(text: str, node: exp.Join) -> Clause:
         raise refuse(node.this, text, f"A {method or side or kind} JOIN with private rows is not supported.",
                      "Use JOIN, LEFT JOIN, SEMI JOIN or ANTI JOIN.")  # fmt: skip
     using = tuple(u.name.lower() for u in node.args.get("using") or [])
-    plain = kind in ("", "OUTER")
-    return Clause(node, tuple(conjunct_nodes(node.args.get("on"))), using, side in ("LEFT", "FULL") and plain,
-                  kind if kind in ("SEMI", "ANTI") else "", side in ("RIGHT", "FULL") and plain,
-                  method == "NATURAL")  # fmt: skip
+    on, plain = tuple(conjunct_nodes(node.args.get("on"))), kind in ("", "OUTER")
+    return Clause(node, on, using, side in ("LEFT", "FULL") and plain, kind if kind in ("SEMI", "ANTI") else "",
+                  side in ("RIGHT", "FULL") and plain, method == "NATURAL",
+                  not (on or using or side or kind or method))  # fmt: skip
 
 
 def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
@@ -128,12 +131,48 @@ def _beside_the_unit(
                 elsewhere.remove(node)
                 equal = True
     if not equal:
+        path = key_paths.between(left.rows.relation, right.rows.relation)
+        if not clause.outer and not clause.kind:
+            rest += _of_the_path(path, both, elsewhere)
+        equal = path.joined(rest)
+    if not equal:
         unit, theirs = next(iter(left.rows.units), "unit"), next(iter(right.rows.units), "unit")
+        name = next(iter(right.tables))
         raise refuse(clause.node.this, left.text,
                      "A join of private tables must be on the privacy unit, or a "
                      "row would belong to two units.",
-                     f"Add ON {next(iter(left.tables))}.{unit} = {next(iter(right.tables))}.{theirs}.")  # fmt: skip
+                     path.advice(left.tables, name) or _between(name, right.rows)
+                     or f"Add ON {next(iter(left.tables))}.{unit} = {name}.{theirs}.")  # fmt: skip
     return rest
+
+
+def _between(name: str, rows: Rows) -> str:
+    """The advice to join the table that leads to the unit; empty where the rows name it themselves."""
+    table = rel.scans(rows.relation)[0].table
+    if rows.units or table.step is None:
+        return ""
+    parent = table.step.parent.name
+    keys = " AND ".join(f"{name}.{own} = {parent}.{key}" for own, key in table.step.columns)
+    return f"The unit of {name} is found through {parent}: join it before, and this ON {keys}."
+
+
+def _of_the_path(path: key_paths.KeyPath, both: Frame, elsewhere: list[exp.Expr]) -> list[Expression]:
+    """The conditions of WHERE that compare parts of a key on the path to the unit; they are taken out of it."""
+    found = []
+    for node in list(elsewhere):
+        if (
+            isinstance(node, exp.EQ)
+            and isinstance(node.this, exp.Column)
+            and isinstance(node.expression, exp.Column)
+        ):
+            try:
+                one = both.binder().condition(node)
+            except QueryRefused:
+                continue  # of a table that comes later
+            if path.part(one):
+                elsewhere.remove(node)
+                found.append(one)
+    return found
 
 
 def _shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterator[tuple[Column, Column]]:

@@ -8,12 +8,15 @@ from sqlglot import exp
 
 from discreet import far
 from discreet.engines.schema import Type
+from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.key_paths import groups_by_key, links
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.cohorts import distinct
 from discreet.sql.analyze.correlated import BEYOND, Inside, looked_up
 from discreet.sql.analyze.from_clause import Frame, all_of
+from discreet.sql.analyze.matching import in_by_key
 from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
 from discreet.sql.analyze.same_units import see_same_units
@@ -79,7 +82,7 @@ class PrivateSelect:
         ):
             nodes = self._group_nodes()
             nodes = [node for node in nodes if not constant(node)]
-            if any(self._is_unit(n) for n in nodes):
+            if any(self._is_unit(n) for n in nodes) or self._by_key(nodes):
                 return UnitScope(self.refuse, self.node, self.frame, self.binder, nodes).rows()
             return Public(ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes).post())
         return self._rows()
@@ -89,6 +92,11 @@ class PrivateSelect:
         grouped = as_groups(self.node)
         if grouped is not None and not any(self._is_unit(unaliased(item)) for item in self.node.expressions):
             self.node = grouped
+
+    def _by_key(self, nodes: list[exp.Expr]) -> bool:
+        """Whether rows of one group are of one unit, as it is grouped by a key on the path to the unit."""
+        bound = [self.binder.bind(n) for n in nodes if isinstance(n, exp.Column)]
+        return groups_by_key(self.frame.rows.relation, bound)
 
     def _is_unit(self, node: exp.Expr) -> bool:
         if not isinstance(node, exp.Column):
@@ -131,7 +139,31 @@ class PrivateSelect:
                                   f"Write {self._unit} IN (SELECT {self._unit} FROM …).")  # fmt: skip
             self._match(inner, scope, None, anti)
             return True
-        return self._looked_up(node)
+        return self._in_by_key(inner, anti) or self._looked_up(node)
+
+    def _in_by_key(self, node: exp.Expr, anti: bool) -> bool:
+        """Read `key IN (SELECT key …)`, of a key on the path to the unit."""
+        query = node.args.get("query") if isinstance(node, exp.In) else None
+        bound = (
+            self.binder.bind(node.this) if query is not None and isinstance(node.this, exp.Column) else None
+        )
+        keys = links(self.frame.rows.relation)
+        if (
+            query is None
+            or not isinstance(bound, Column)
+            or not any(bound.name in one.columns for one in keys)
+        ):
+            return False
+        before = list(self.splitter.drafts)
+        try:
+            scope = self.splitter.query(query.copy(), self.env)
+        except QueryRefused:
+            self.splitter.drafts[:] = before
+            return False  # it reads columns of the rows around it
+        found = in_by_key(self.frame, bound, scope) if isinstance(scope, Rows) else None
+        if found is not None:
+            self._match(node, *found, anti)
+        return found is not None
 
     def _looked_up(self, node: exp.Expr) -> bool:
         """Read EXISTS, IN, ANY and ALL over rows of the same unit."""

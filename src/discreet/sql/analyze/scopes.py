@@ -11,7 +11,7 @@ What is left of the statement when all releases have been cut out is ordinary SQ
 from __future__ import annotations
 
 import difflib
-from collections.abc import Set
+from collections.abc import Collection, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.cohorts import cohort
+from discreet.sql.analyze.correlated_release import by_keys
 from discreet.sql.analyze.from_clause import Frame, prefixed, single
 from discreet.sql.analyze.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.outer_joins import keeping, public_first
@@ -309,11 +310,26 @@ class Splitter:
         env: Env,
     ) -> Frame:
         """Join further sources to a frame."""
-        for at in order:
+        waiting, stuck = list(order), {-1}
+        while waiting:
+            at = waiting.pop(0)
             scope, clause = scopes[at], clauses[at]
             if isinstance(scope, Rows):
-                join = keeping if clause.keeps else join_private
-                frame = join(frame, names[at], scope, clause, conditions)
+                tried = list(conditions)
+                try:
+                    frame = (keeping if clause.keeps else join_private)(
+                        frame, names[at], scope, clause, tried
+                    )
+                except QueryRefused:
+                    # FROM customer, lineitem, orders: a table that is on the path between them may come later.
+                    stuck.add(at)
+                    later = [w for w in waiting if isinstance(scopes[w], Rows) and clauses[w].comma]
+                    first = next((w for w in later if w not in stuck), -1)
+                    if first < 0 or not clause.comma:
+                        raise
+                    waiting = [first, at, *(w for w in waiting if w != first)]
+                    continue
+                conditions[:], stuck = tried, {-1}
                 continue
             data = self.evaluate(scope.node, env)
             self.public_joins += 1
@@ -393,8 +409,10 @@ class Splitter:
             raise self.refuse(node, error.cause, error.fix) from None
 
     def unit_names(self) -> list[str]:
-        """The columns that name units, in lower case."""
-        return [t.unit.name.lower() for t in self.catalog.private.values() if t.unit is not None]
+        """The columns that name units, or keys on the way to them, in lower case."""
+        tables = self.catalog.private.values()
+        keys = [column for table in tables for link in table.links for column in link.columns]
+        return [table.own_unit for table in tables if table.own_unit] + keys
 
     def no_table(self, node: exp.Table, env: Env) -> QueryRefused:
         """The refusal of a table that is not there."""
@@ -415,10 +433,26 @@ class Splitter:
                 if isinstance(child, exp.Expr):
                     self._inner(child, env)
 
+    def _names_of(self, source: exp.Expr, env: Env) -> Collection[str] | None:
+        """The columns of a table in FROM, in lower case; None of anything else, or where it is not known."""
+        name = source.name.lower() if isinstance(source, exp.Table) else ""
+        scope = env.get(name)
+        if scope is not None:
+            return set(scope.columns) if isinstance(scope, Rows) else None
+        if name in self.catalog.private:
+            return self.catalog.private[name].columns
+        public = self.catalog.public.get(name)
+        return None if public is None else [column.lower() for column in public.column_names]
+
     def _inner(self, node: exp.Expr, env: Env) -> None:
         if isinstance(node, exp.Query):
             if isinstance(node.parent, exp.Join | exp.From):
                 return  # a source, which was split already
+            asked = node.unnest()
+            each = by_keys(asked, lambda source: self._names_of(source, env))
+            if each is not None:
+                asked.replace(each)
+                node = each if asked is node else node
             scope = self.query(node, env)
             if isinstance(scope, Rows):
                 raise self.refuse(

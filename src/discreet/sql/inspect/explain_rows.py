@@ -89,7 +89,7 @@ def _scan(relation: rel.Scan, needed: set[str], policy: Policy) -> Node:
     unit = (
         "each row is one unit"
         if table.unit is None
-        else f"{table.unit.name}, at most {table.max_rows:,} rows of each"
+        else f"{table.unit_words}, at most {table.max_rows:,} rows of each"
     )
     used = sorted({name.removeprefix(RAW) for name in needed} & set(table.columns))
     facts = [

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.policy import Policy
+from discreet.policy.path import unit_words
 from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
 from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.wording import end
@@ -57,7 +58,7 @@ def _contents(catalog: Catalog, policy: Policy) -> dict[str, pa.Table]:
     for name, declared in policy.tables.items():
         private = catalog.private.get(name.lower())
         listed = list(_private(private, policy)) if private else list(_public(catalog.public[name.lower()]))
-        unit = None if declared.public else declared.privacy_unit
+        unit = None if declared.public else unit_words(declared)
         kind = "public" if declared.public else "private"
         tables.append(("main", name, "BASE TABLE", kind, unit, declared.max_rows, len(listed)))
         columns += [("main", name, at + 1, *one) for at, one in enumerate(listed)]
@@ -88,9 +89,18 @@ def _private(table: PrivateTable, policy: Policy) -> Iterator[tuple[Any, ...]]:
             assert span.hi is not None
             lower, upper = end(span.lo, column.type), end(span.hi, column.type)
         keys = None if span.domain is None or column.type is Type.BOOLEAN else len(span.domain)
-        unit = table.unit is not None and column.name == table.unit.name
+        unit = column.name.lower() == table.own_unit
         declared = "privacy unit" if unit else rule(table, column, policy)
+        declared = f"{_key(table, column)}; {declared}" if _key(table, column) else declared
         yield column.name, TYPES[column.type], "YES", lower, upper, keys, declared, _answers(column, unit)
+
+
+def _key(table: PrivateTable, column: PrivateColumn) -> str:
+    """The key on the path to the unit that a column holds, in words; empty when it holds none."""
+    steps = () if table.step is None else table.step.columns
+    return ", ".join(
+        f"key of {table.step.parent.name}" for own, _ in steps if table.step and own == column.name
+    )
 
 
 def _answers(column: PrivateColumn, unit: bool) -> str:

@@ -66,12 +66,15 @@ def _table(table: PrivateTable, schema: TableSchema, rows: int, rng: np.random.G
     import pyarrow as pa
 
     columns: dict[str, pa.Array] = {}
+    keys = _keys(table, rows, rng)
     for column in schema.values():
         own = table.columns.get(column.name.lower())
         if own is None or own.name != column.name:
             continue  # a twin, which no query can name
-        if own == table.unit:
+        if table.own_unit == column.name.lower():
             columns[column.name] = _units(own, column, _whose(rows, table.max_rows, rng))
+        elif column.name.lower() in keys:
+            columns[column.name] = _units(own, column, keys[column.name.lower()])
         else:
             columns[column.name] = _values(own, column, rows, rng)
     return pa.table(columns)
@@ -81,6 +84,17 @@ def _whose(rows: int, max_rows: int, rng: np.random.Generator) -> NDArray[np.int
     """The number of the unit of each row, from 1: a few rows each, about max_rows, and some more than that."""
     counts = rng.integers(1, 2 * max_rows, rows, endpoint=True)
     return np.repeat(np.arange(1, rows + 1), counts)[:rows].astype(np.int64)
+
+
+def _keys(table: PrivateTable, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
+    """The numbers of the keys on the paths to the unit: a row for each in its own table, and some in the others."""
+    out: dict[str, NDArray[np.int64]] = {}
+    for link in table.links:
+        own = link.key[0] == table.name.lower()
+        each = 1 if table.step is None else max(1, table.max_rows // table.step.parent.max_rows)
+        numbers = np.arange(1, rows + 1, dtype=np.int64) if own else _whose(rows, each, rng)
+        out |= dict.fromkeys(link.columns, numbers)
+    return out
 
 
 def _units(own: PrivateColumn, column: ColumnSchema, whose: NDArray[np.int64]) -> pa.Array:

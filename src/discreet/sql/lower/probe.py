@@ -38,7 +38,9 @@ def probe(plan: QueryPlan, engine: Engine) -> None:
     if look is None or all(look(one.sql, one.tables) for one in _queries(plan, engine)):
         return
     tables = {
-        scan.table.name for release in plan.releases for part in release.parts for scan in scans(part.rows.relation)
+        table.name
+        for release in plan.releases for part in release.parts for scan in scans(part.rows.relation)
+        for table in scan.table.path
     }  # fmt: skip
     for name in sorted(tables):
         if not look(f"SELECT * FROM {quote(name, named(engine.dialect))}", NO_TABLES):

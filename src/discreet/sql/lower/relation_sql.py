@@ -16,6 +16,7 @@ from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.dialect import Dialect, aggregated, quote
 from discreet.sql.expressions.expression import spell
 from discreet.sql.lower.common_subexpressions import Steps
+from discreet.sql.lower.owners import source_of, unit_item
 
 
 def to_sql(relation: Relation, needed: set[str], dialect: Dialect) -> str:
@@ -59,9 +60,8 @@ def _scan(relation: rel.Scan, needed: set[str], dialect: Dialect) -> str:
         if RAW + name in needed
     ]
     if table.unit is not None:
-        told = table.unit.name if table.unit.identity is None else table.unit.identity.column
-        items.append(f"{quote(told, dialect)} AS {quote(UNIT, dialect)}")
-    return f"SELECT {_list(items)} FROM {quote(table.source or table.name, dialect)}"
+        items.append(f"{unit_item(table, dialect)} AS {quote(UNIT, dialect)}")
+    return f"SELECT {_list(items)} FROM {source_of(table, dialect)}"
 
 
 def _select(relation: rel.Select, needed: set[str], dialect: Dialect) -> str:

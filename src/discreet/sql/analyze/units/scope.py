@@ -42,7 +42,14 @@ class UnitScope:
 
     def rows(self) -> Rows:
         """One row for each unit and group."""
-        for part in ("limit", "offset", "qualify", "distinct"):
+        for part in ("limit", "offset"):
+            if self.node.args.get(part) is not None:
+                raise self.refuse(self.node.args[part],
+                                  f"{part.upper()} would pick single groups here, and each of them is rows of one "
+                                  "unit, which no answer may show.",
+                                  "Leave it out, and aggregate the groups in a query around this one, as in SELECT "
+                                  "COUNT(*), AVG(n) FROM (…).")  # fmt: skip
+        for part in ("qualify", "distinct"):
             if self.node.args.get(part) is not None:
                 raise self.refuse(self.node.args[part], f"{part.upper()} is not supported beside GROUP BY the unit.",
                                   "Put a sub-query around it.")  # fmt: skip
