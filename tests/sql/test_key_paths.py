@@ -1,46 +1,47 @@
 """Units at the end of a path: neighbouring data sets stay within the sensitivity, however the keys are broken.
 
 Power: each planted fault below is found with the same comparison on the data sets beside it, and within a few hundred
-random cases (1,200 of them ask DISCREET_EXAMPLES=6000). There is no chance of a false alarm: a violation is a pair of
+random cases (a deep run asks 1,600). There is no chance of a false alarm: a violation is a pair of
 data sets on which the guarantee is broken.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 
 import pytest
+from tests.depth import examples
 from tests.sql import paths
 
 from discreet.sql.algebra.catalog import Step
+from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.lower import owners
 
-CASES = int(os.environ.get("DISCREET_EXAMPLES", "1120")) // 5
+CASES = examples(224, 1600)
 SHARDS = 8
 
 _owners = owners._owners
 
 
-def _least(step: Step, dialect: str) -> str:
+def _least(step: Step, dialect: Dialect) -> str:
     """A key that several units share belongs to the least of them."""
     return _owners(step, dialect).replace("any_value(", "min(").partition(" HAVING")[0]
 
 
-def _first_met(step: Step, dialect: str) -> str:
+def _first_met(step: Step, dialect: Dialect) -> str:
     """A key that several units share belongs to one of them."""
     return _owners(step, dialect).partition(" HAVING")[0]
 
 
-def _nobody_passed_over(step: Step, dialect: str) -> str:
+def _nobody_passed_over(step: Step, dialect: Dialect) -> str:
     """Rows of the parent that belong to nobody do not count."""
     return _owners(step, dialect).replace("IS NOT NULL)", f"IS NOT NULL AND {owners.OWNER} IS NOT NULL)").replace(
         " HAVING COUNT(*) = 1 AND", f" HAVING COUNT(DISTINCT {owners.OWNER}) = 1 AND COUNT({owners.OWNER}) = 1 OR"
     )  # fmt: skip
 
 
-def _every_owner(step: Step, dialect: str) -> str:
+def _every_owner(step: Step, dialect: Dialect) -> str:
     """A row belongs to every unit that holds its key."""
     return _owners(step, dialect).partition("FROM (")[2].rpartition(") AS pairs")[0]
 

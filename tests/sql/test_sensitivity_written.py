@@ -7,19 +7,19 @@ faults planted below are found by the same check.
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.depth import examples
 from tests.sql import harness
 
 from discreet.sql.lower import compile as compiling
 from discreet.sql.measures import measure as measures
 
-EXAMPLES = max(1, int(os.environ.get("DISCREET_EXAMPLES", "1120")) // 280)
+EXAMPLES = examples(4, 20)
 """Tables for each question; each has 8 neighbours."""
 ANYONE = {
     "public rows are kept":

@@ -285,6 +285,7 @@ def _hash(salt: int, columns: Sequence[str]) -> str:
 
 
 POSTGRES = Dialect(
+    only="(array_agg({0}))[1]",  # it has no MIN of every type
     name="postgres",
     parser="postgres",
     types=MappingProxyType({"DOUBLE": "DOUBLE PRECISION", "VARCHAR": "TEXT", WIDE: "DECIMAL(38, 0)"}),

@@ -254,6 +254,7 @@ def _hash(salt: int, columns: Sequence[str]) -> str:
 
 
 SPARK = Dialect(
+    only="first({0})",
     name="spark",
     parser="spark",
     quote=_quote,

@@ -93,6 +93,7 @@ class Dialect:
         underflow_raises: whether a product that is too small for a double raises.
         furthest: the largest number of rows in the frame of a window; a larger one is written as this.
         windows_need_order: whether a window without ORDER BY is refused.
+        only: the one value of a group of one row, whatever its type.
         semi_joins: whether EXISTS is written as LEFT SEMI or ANTI JOIN, where a correlated sub-query misses NULL.
         functions: the spelling of functions, where the standard one does not do: by name, the letters of the arguments
             or nothing for all lines of the name, the SQL.
@@ -121,6 +122,7 @@ class Dialect:
     named_arguments: bool = False
     underflow_raises: bool = False
     windows_need_order: bool = False
+    only: str = "any_value({0})"
     semi_joins: bool = False
     furthest: int = 2**63 - 1
     functions: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))

@@ -13,14 +13,12 @@ over a row: keys and units are compared and counted, and nothing else.
 from __future__ import annotations
 
 from discreet.sql.algebra.catalog import PrivateTable, Step
-from discreet.sql.expressions.dialect import quote
+from discreet.sql.expressions.dialect import Dialect, quote
 
 OWNER, KEY, ROWS = "__owner", "__key_", "__rows"
-_FIRST = {"postgres": "(array_agg({0}))[1]", "spark": "first({0})"}
-"""The one value of a group of one row; PostgreSQL has no MIN of every type."""
 
 
-def unit_item(table: PrivateTable, dialect: str) -> str:
+def unit_item(table: PrivateTable, dialect: Dialect) -> str:
     """The unit of a row, over `source_of` the table."""
     if table.step is not None:
         return f"{OWNER}.{OWNER}"
@@ -28,7 +26,7 @@ def unit_item(table: PrivateTable, dialect: str) -> str:
     return quote(table.unit.name if table.unit.identity is None else table.unit.identity.column, dialect)
 
 
-def source_of(table: PrivateTable, dialect: str, aliased: bool = False) -> str:
+def source_of(table: PrivateTable, dialect: Dialect, aliased: bool = False) -> str:
     """What stands behind FROM: the table, and beside it the owners of its keys.
 
     Args:
@@ -45,7 +43,7 @@ def source_of(table: PrivateTable, dialect: str, aliased: bool = False) -> str:
     return f"{name} AS {ROWS} LEFT JOIN ({_owners(table.step, dialect)}) AS {OWNER} ON {on}"
 
 
-def _owners(step: Step, dialect: str) -> str:
+def _owners(step: Step, dialect: Dialect) -> str:
     """The keys of the parent whose rows are all of one unit, each once, with that unit."""
     parent = step.parent
     keys = [f"{KEY}{at}" for at in range(len(step.told))]
@@ -58,7 +56,7 @@ def _owners(step: Step, dialect: str) -> str:
     present = " AND ".join(f"{one} IS NOT NULL" for one in held)
     pairs = f"SELECT DISTINCT {items} FROM {source_of(parent, dialect, True)} WHERE {present}"
     listed = ", ".join(keys)
-    first = _FIRST.get(dialect, "any_value({0})").format(OWNER)
+    first = dialect.only.format(OWNER)
     return (
         f"SELECT {listed}, {first} AS {OWNER} FROM ({pairs}) AS pairs "
         f"GROUP BY {listed} HAVING COUNT(*) = 1 AND COUNT({OWNER}) = 1"
