@@ -28,7 +28,7 @@ ROOMS = {
     "sql/functions": "apply calendar casts dates logic names numbers patterns portable postgres shifts spark texts",
     "sql/inspect": "column_rules cut_joins diagram explain_rows wording",
     "sql/intervals": "lazy query_parts row_identity row_mapping simulated_quantiles",
-    "sql/lower": "common_subexpressions compile owners relation_sql run uses",
+    "sql/lower": "capabilities common_subexpressions compile owners relation_sql run uses",
     "sql/measures": "tree_leaves",
     "sql/plan": "choice one_request plan planner strategies unknown_groups",
     "sql/syntax": "aggregate_names grouping_sets join_groups looking nodes priced qualified refusal select_lists weeks",
