@@ -91,6 +91,11 @@ def test_two_keys_give_a_grid_with_what_is_missing() -> None:
     assert marks == {("1", "1"): "○", ("2", "0"): cross, ("1", "2"): cross, ("2", "2"): cross}
 
 
+def test_a_large_error_is_written_out() -> None:
+    chart = release(_shown({"x": [0, 0, 1, 1, 2, 2, 0], "y": [0, 1, 0, 1, 0, 1, 2]}, [5] * 7, width=2340.0))
+    assert "within ± 2,340 at 95 %" in chart.to_dict()["title"]["subtitle"][0]
+
+
 def test_many_rows_are_cut_and_it_is_said_and_equal_names_stay_apart() -> None:
     chart = release(_shown({"name": [f"g{at}" for at in range(MOST_BARS + 7)]}, [1] * (MOST_BARS + 7)))
     assert "7 more rows are not shown" in chart.to_dict()["title"]["subtitle"][0]

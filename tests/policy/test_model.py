@@ -378,7 +378,7 @@ def test_a_policy_that_fits() -> None:
         (
             {"bounds": {"ts": (dt.date(2024, 1, 1), dt.date(2025, 1, 1))}},
             "tables.visits.columns.ts.bounds",
-            ["Give date-times, not dates"],
+            ["Give date-times, such as 2024-01-01T00:00:00, not dates"],
         ),
         ({"keys": {"f": [1]}}, "tables.visits.columns.f.keys", ["type FLOAT has no keys"]),
         ({"keys": {"t": [1]}}, "tables.visits.columns.t.keys", ["Give texts, not whole numbers"]),

@@ -141,6 +141,20 @@ def real(name: str) -> Path:
     pytest.skip(f"{name} is not here")
 
 
+@pytest.mark.parametrize("name", ["bounds", "keys", "types"])
+def test_what_is_by_column_says_of_which(name: str) -> None:
+    wrong: Any = {name: ["A"]}
+    with pytest.raises(PolicyError, match=f'{name} does not say of which column. Write {name}={{"column"'):
+        dp.protect(pa.table({"who": [1]}), privacy_unit="row", budget=1, **wrong)
+
+
+def test_an_error_that_is_allowed_says_of_which_column() -> None:
+    with dp.protect(pa.table({"who": [1]}), privacy_unit="row", budget=1) as session:
+        wrong: Any = 100
+        with pytest.raises(InvalidParameter, match="within does not say of which column"):
+            session.preview("SELECT COUNT(*) AS n FROM data", within=wrong)
+
+
 def test_the_census_extract(tmp_path: Path) -> None:
     """Old-Mac line ends, and numbers written as 1.00E+05."""
     with dp.protect(

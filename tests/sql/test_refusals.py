@@ -17,7 +17,8 @@ from discreet.session import Session
 VISITS = pa.table(
     {"who": [1, 1, 2], "age": [30, 30, 64], "cost": [1.0, 2.0, 3.0], "county": ["A", "B", "A"], "note": ["x", "y", "z"],
      "date": pa.array([0, 1, 2], pa.int32()).cast(pa.date32()), "wide": [1.0, 2.0, 3.0], "gender": ["f", "m", "f"],
-     "stamp": ["2024-01-01 09:27:00"] * 3, "clock": ["9:27AM", "12:01AM", "12:30PM"]}
+     "stamp": ["2024-01-01 09:27:00"] * 3, "clock": ["9:27AM", "12:01AM", "12:30PM"],
+     "on ward": ["x", "y", "z"]}
 )  # fmt: skip
 TESTS = pa.table({"who": [1, 2, 3], "result": [1.0, 2.0, 3.0]})
 COUNTIES = pa.table({"county": ["A", "B"], "region": ["north", "south"]})
@@ -169,6 +170,36 @@ CASES = [
      "SELECT COUNT(*) AS n FROM visits WHERE note LIKE '%word%'"),
     ("SELECT COUNT(*) AS n\nFROM visits\nWHERE aeg > 3", "aeg", "age",
      "SELECT COUNT(*) AS n\nFROM visits\nWHERE age > 3"),
+    ('SELECT COUNT(*) AS n FROM visits WHERE county = "Alder"', '"Alder"', "in single quotes: 'Alder'",
+     "SELECT COUNT(*) AS n FROM visits WHERE county = 'Alder'"),
+    ('SELECT COUNT(*) AS n FROM visits WHERE county IN ("age group")', '"age group"', "in single quotes: 'age group'",
+     "SELECT COUNT(*) AS n FROM visits WHERE county IN ('age group')"),
+    ('SELECT COUNT(*) AS n FROM visits WHERE "Alder" = county', '"Alder"', "in single quotes: 'Alder'",
+     "SELECT COUNT(*) AS n FROM visits WHERE 'Alder' = county"),
+    ("SELECT CASE WHEN age < 18 THEN \"young\" ELSE 'old' END AS g, COUNT(*) AS n FROM visits GROUP BY g", '"young"',
+     "in single quotes: 'young'",
+     "SELECT CASE WHEN age < 18 THEN 'young' ELSE 'old' END AS g, COUNT(*) AS n FROM visits GROUP BY g"),
+    ('SELECT COUNT(*) AS n FROM visits WHERE "aeg" > 3', '"aeg"', "Did you mean age?",
+     "SELECT COUNT(*) AS n FROM visits WHERE age > 3"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE gender = female", "female", "in single quotes: 'female'",
+     "SELECT COUNT(*) AS n FROM visits WHERE gender = 'female'"),
+    ('SELECT COUNT("xyz") AS n FROM visits', '"xyz"', 'stamp, clock, "on ward".',
+     'SELECT COUNT("on ward") AS n FROM visits'),
+    ('SELECT COUNT("on") AS n FROM visits', '"on"', '"on ward"', 'SELECT COUNT("on ward") AS n FROM visits'),
+    ('SELECT COUNT("on war") AS n FROM visits', '"on war"', 'Did you mean "on ward"?',
+     'SELECT COUNT("on ward") AS n FROM visits'),
+    ("SELECT SUM('age') AS n FROM visits", "SUM('age')", 'stands in double ones: "age"',
+     'SELECT SUM("age") AS n FROM visits'),
+    ("SELECT COUNT(*) AS n FROM visits WHERE 'age' > 64", "'age' > 64", 'in double ones: "age"',
+     'SELECT COUNT(*) AS n FROM visits WHERE "age" > 64'),
+    ("SELECT COUNT(*) AS n FROM visits WHERE age > 3 && cost > 3", None, "Write AND",
+     "SELECT COUNT(*) AS n FROM visits WHERE age > 3 AND cost > 3"),
+    ("SELECT k, COUNT(*) AS n FROM (SELECT who, COUNT(*) AS k FROM visits GROUP BY who) GROUP BY k", "k",
+     "clamp(k, 1, 10)",
+     "SELECT clamp(k, 1, 10) AS k2, COUNT(*) AS n FROM (SELECT who, COUNT(*) AS k FROM visits GROUP BY who) "
+     "GROUP BY clamp(k, 1, 10)"),
+    ("SELECT county, COUNT(*) AS n FROM visits", "county", "COUNT(DISTINCT county)",
+     "SELECT COUNT(DISTINCT county), COUNT(*) AS n FROM visits"),
 ]  # fmt: skip
 
 
@@ -224,6 +255,15 @@ def test_roll_ups_take_the_names_of_what_is_selected(session: Session) -> None:
         .root.children[0]
         .facts
     )
+
+
+def test_a_missing_comma_and_a_missing_quote_are_thought_of(session: Session) -> None:
+    for sql in (
+        "SELECT county COUNT(*) AS n FROM visits GROUP BY county",
+        "SELECT COUNT(*) FROM visits WHERE county = `A`",
+    ):
+        with pytest.raises(QueryRefused, match=r"comma before it; .* a text in single ones"):
+            session.preview(sql, 1)
 
 
 def test_dates_are_pointed_at() -> None:

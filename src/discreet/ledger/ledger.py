@@ -452,7 +452,8 @@ def _exceeded(account: Account, before: Tally, after: Tally, cost: Loss, limit: 
         if not limit.delta:
             fix = (
                 "No delta is granted: group by public keys, or ask the steward to write one under [budget] of the "
-                "policy, such as delta = 1e-6, far below one over the number of units."
+                "policy, such as delta = 1e-6, far below one over the number of units (without a policy "
+                "budget=Budget(epsilon=…, delta=…) in Python)."
             )
         elif cost.delta > own - before.loss.delta:
             fix = "Ask with a smaller delta, or ask the steward for a larger one."

@@ -114,9 +114,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
             (row[f"h {wanted[0]}"] - row[f"l {wanted[0]}"] for row in rows if _told(row, wanted[0])),
             default=0,
         )
-        says = (
-            f"{noise}the noise is within ± {error / 2:,.3g} {percent}{''.join(f'; {mark}' for mark in marks)}"
-        )
+        says = f"{noise}the noise is within ± {_rounded(error / 2)} {percent}{''.join(f'; {mark}' for mark in marks)}"
         return finish(chart, title or _title(wanted[:1], keys, means), fit, says)
     left = len(rows) - (MOST_BARS if kind == "bars" else MOST_POINTS)
     cut = f"; {left:,} more rows are not shown" if left > 0 else ""
@@ -139,6 +137,11 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
 def _title(measures: Sequence[str], keys: Sequence[str], means: Mapping[str, str]) -> str:
     named = [f"{one} ({means[one]})" if one in means else one for one in measures]
     return picture(", ".join(named) + (f" by {' and '.join(keys)}" if keys else ""))
+
+
+def _rounded(value: float) -> str:
+    """A number to three digits, and above a thousand to whole ones."""
+    return f"{value:,.0f}" if 1000 <= value < 1e12 else f"{value:,.3g}"
 
 
 def _told(row: Mapping[str, Any], name: str) -> bool:

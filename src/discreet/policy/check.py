@@ -192,8 +192,9 @@ def _unfit(
         if wanted is None:
             problems.append((f"{place}.bounds", f"A column of type {kind} has no bounds.", "Remove them."))
         elif wanted != given:
+            like = ", such as 2024-01-01T00:00:00" if wanted == "date-times" else ""
             problems.append(
-                (f"{place}.bounds", f"The column is of type {kind}.", f"Give {wanted}, not {given}.")
+                (f"{place}.bounds", f"The column is of type {kind}.", f"Give {wanted}{like}, not {given}.")
             )
     keys = declared.keys
     if keys is None:

@@ -93,6 +93,7 @@ def protect(
         )
     if budget is None:
         raise PolicyError("budget is missing.", "Write budget=3, the epsilon that may ever be spent.")
+    _by_column(bounds=bounds, keys=keys, types=types)
     hidden = set(public)
     engine = open_source(
         source, table, csv_types.of_arguments(source, table, bounds, keys, types, hidden), hidden
@@ -109,6 +110,16 @@ def protect(
         budget=budget, neighbours=neighbours, public=tuple(hidden), through=through,
     )  # fmt: skip
     return _open(engine, declared, ledger or _beside(engine, source, declared))
+
+
+def _by_column(**given: object) -> None:
+    """Refuse an argument that is not a mapping from columns."""
+    examples = {"bounds": "(0, 120)", "keys": '["A", "B"]', "types": '"integer"'}
+    for name, value in given.items():
+        if value is not None and not isinstance(value, Mapping):
+            raise PolicyError(
+                f"{name} does not say of which column.", f'Write {name}={{"column": {examples[name]}}}.'
+            )
 
 
 def _by_policy(

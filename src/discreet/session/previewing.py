@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+from discreet.errors import InvalidParameter
 from discreet.ledger import Loss
 from discreet.rational import Number
 from discreet.session.budget import BudgetState
@@ -36,6 +37,8 @@ def preview(
     level, public = asked.level, queries.catalog.public
     queries.rehearse(queries.planned(asked.at(ONE)))
     if within is not None:
+        if not isinstance(within, Mapping):
+            raise InvalidParameter("within does not say of which column.", 'Write within={"n": 50}.')
         asked = asked.at(
             least_epsilon(lambda e: queries.planned(asked.at(e)), public, within, level, group_rows)
         )

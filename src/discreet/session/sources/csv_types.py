@@ -89,7 +89,9 @@ def advised(error: QueryRefused, policy: Policy, engine: Engine) -> QueryRefused
     It depends on the question, the policy and the header line alone.
     """
     files: frozenset[str] = getattr(engine, "csv_tables", frozenset())
-    words = re.findall(r"\w+", error.place.lower())
+    # What stands in single quotes is a text, not the column of that name.
+    place = re.sub(r"""("[^"]*")|'[^']*'""", r"\1", error.place.lower())
+    words = re.findall(r"\w+", place)
     for name, table in policy.tables.items():
         if name.lower() not in files or table.public:
             continue
@@ -97,9 +99,7 @@ def advised(error: QueryRefused, policy: Policy, engine: Engine) -> QueryRefused
         schema = next(one for key, one in engine.schema().items() if key.lower() == name.lower())
         for column in schema:
             rule = rules.get(column.lower(), ColumnPolicy())
-            inside = (
-                column.lower() in words if column.isidentifier() else column.lower() in error.place.lower()
-            )
+            inside = column.lower() in words if column.isidentifier() else column.lower() in place
             wanted = _wanted(error.cause, rule)
             units = {(table.privacy_unit or "").lower(), *map(str.lower, table.through or {})}
             unit = column.lower() in units

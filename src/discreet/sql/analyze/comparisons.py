@@ -74,6 +74,12 @@ def _number_and_text(
     if isinstance(other, Literal):
         if _is_number(str(other.value)):
             return f"Write the number without quotes: {str(other.value).strip()}."
+        if isinstance(one, Literal):
+            column = exp.to_identifier(str(other.value), quoted=True).sql("duckdb")
+            return (
+                "What stands in single quotes is a text; if it is the name of a column, write it in double ones: "
+                f"{column}."
+            )
         return f"{node.sql('duckdb')} is a number: compare it with one, written without quotes."
     if isinstance(one, Literal) and equal:
         text = exp.Literal.string(node.sql("duckdb")).sql("duckdb")

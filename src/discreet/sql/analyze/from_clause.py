@@ -57,10 +57,20 @@ class Frame:
                              f"Write {owner}.{node.name}, say.")  # fmt: skip
             found = self.rows.columns.get(name)
         if found is None:
-            near = difflib.get_close_matches(name, list(self.rows.columns), n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"The columns are {', '.join(self.rows.names)}."
-            raise refuse(node, self.text, f"There is no column {node.name}.", hint)
+            raise refuse(node, self.text, f"There is no column {node.name}.", self._meant(node))
         return found
+
+    def _meant(self, node: exp.Column) -> str:
+        """What may have been meant by a name that no column has, as it is to be typed."""
+        named = {name.lower(): name for name in self.rows.names}
+        name = node.name.lower()
+        begun = [each for each in named if len(name) > 2 and each.startswith(name)]
+        near = begun[:1] or difflib.get_close_matches(name, named, n=1)
+        columns = f"The columns are {', '.join(map(_typed, named.values()))}."
+        said = f"Did you mean {_typed(named[near[0]])}?" if near else columns
+        if not _as_a_text(node, bool(near)):
+            return said
+        return f"If it is a text, write it in single quotes: {exp.Literal.string(node.name).sql('duckdb')}. {said}"
 
     def binder(self, column: Callable[[exp.Column], Expression] | None = None) -> Binder:
         """Reads expressions over the rows; with `column`, by another meaning of their columns."""
@@ -83,6 +93,19 @@ class Frame:
         out = rel.select(rows, items, None)
         units = {name.lower() for name, item in items if isinstance(item, Column) and item.name in self.held}
         return replace(out, units=frozenset(units))
+
+
+def _typed(name: str) -> str:
+    """A name as it is typed: in double quotes where it is no word."""
+    return name if name.isidentifier() else exp.to_identifier(name, quoted=True).sql("duckdb")
+
+
+def _as_a_text(node: exp.Column, near: bool) -> bool:
+    """Whether a text may have been meant: it is compared with, or chosen, and no column is called nearly so."""
+    if node.table or not isinstance(node.parent, exp.Predicate | exp.If | exp.Case):
+        return False
+    right = isinstance(node.parent, exp.Predicate) and node.arg_key != "this"
+    return (right or not near) if node.this.quoted else right and not near
 
 
 def single(text: str, name: str, rows: Rows) -> Frame:

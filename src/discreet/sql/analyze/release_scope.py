@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.release.noisy_schema import key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
@@ -109,9 +110,10 @@ class ReleaseScope:
             see_spelling(bound, what, lambda cause, fix: self.refuse(node, cause, fix))
             return Key(bound, (), public=False)
         if key is None:
+            whole = f"clamp({what}, 1, 10)" if bound.type is Type.INTEGER else "floor(x / 10) of a bounded x"
             raise self.refuse(node, f"The groups of {what} are not public.",
                               "Declare keys or bounds of its columns in the policy, or group by a CASE or a "
-                              "bounded integer, for instance floor(x / 10) of a bounded x; or give a delta, and "
+                              f"bounded integer, for instance {whole}; or give a delta, and "
                               "groups of many units are found.")  # fmt: skip
         if not key.values:
             raise self.refuse(node, f"No public value of {what} can have rows here.",
@@ -153,9 +155,11 @@ class ReleaseScope:
             alias = None if node.table else self.aliases.get(node.name.lower())
             if alias is not None and node.name.lower() not in self.frame.rows.columns:
                 return exp.paren(self.lift(alias))
-            self.binder.bind(node)  # an unknown column is refused as such
+            bound = self.binder.bind(node)  # an unknown column is refused as such
+            name = node.this.sql("duckdb")
+            some = f"AVG({name})" if bound.type in (Type.INTEGER, Type.FLOAT) else f"COUNT(DISTINCT {name})"
             raise self.refuse(node, f"{node.sql('duckdb')} is neither grouped by nor inside an aggregate.",
-                              f"Add it to GROUP BY, or write for instance AVG({node.name}).")  # fmt: skip
+                              f"Add it to GROUP BY, or write for instance {some}.")  # fmt: skip
         out = node.copy()
         for name, value in node.args.items():
             if isinstance(value, list):

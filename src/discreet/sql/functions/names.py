@@ -68,6 +68,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "age": ("age gives an interval, which has no single unit.", "Write date_sub('year', birth, day) for full years."),
     "escape": ("LIKE is read without an escape character.", "Use contains(x, '%') to look for a percent sign."),
     "glob": ("GLOB is not supported.", "Use LIKE, or regexp_matches."),
+    "array_overlaps": ("There are no lists, of which && asks whether they overlap.", "Write AND."),
     "collate": ("Texts are compared by code point.", "Use lower(x) to compare without case."),
     **dict.fromkeys(("strptime", "try_strptime"), ("Texts of another form have no date.",
                                                   "Write CAST(x AS DATE) where they are like 2024-01-31, or cut them: "
@@ -146,6 +147,9 @@ def _named(node: exp.Expr, written: str) -> str:
 def takes_a_number(name: str, node: exp.Expr, kind: Type) -> tuple[str, str]:
     """Cause and fix of the refusal of an argument that is none."""
     inner, fix = node.sql("duckdb"), "Convert it with CAST(… AS DOUBLE)."
-    if kind in (Type.DATE, Type.TIMESTAMP):
+    if isinstance(node, exp.Literal):
+        column = exp.to_identifier(node.name, quoted=True).sql("duckdb")
+        fix = f"What stands in single quotes is a text; the name of a column stands in double ones: {column}."
+    elif kind in (Type.DATE, Type.TIMESTAMP):
         fix = f"Count days from a date of your choice: {name}(date_diff('day', DATE '2000-01-01', {inner}))."
     return f"{name} takes a number, not {TYPE_WORDS[kind]}.", fix

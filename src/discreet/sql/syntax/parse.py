@@ -184,7 +184,8 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
     fix = (
         f"Leave TOP {top[1]} out and write LIMIT {top[1]} at the end, behind an ORDER BY."
         if top is not None
-        else "Check the spelling there; a name with spaces or signs in it stands in double quotes."
+        else "Check the spelling there, and the comma before it; a name with spaces or signs in it stands in double "
+        "quotes, a text in single ones."
     )
     return QueryRefused(f"This is not SQL that can be read: {what}.", fix,
                         line=line, column=column, picture=picture)  # fmt: skip
