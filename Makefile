@@ -63,6 +63,8 @@ corpus: $(VENV)/dev  ## analysts' questions beside plain DuckDB: right, wrong, r
 
 docs: $(VENV)/dev  ## the SQL reference and the pictures, from the tables of functions and aggregates and the formulas
 	$(BIN)/python docs/reference.py > docs/sql.md.new && mv docs/sql.md.new docs/sql.md
+	$(BIN)/python docs/architecture.py text > docs/architecture.md.new && mv docs/architecture.md.new docs/architecture.md
+	$(BIN)/python docs/architecture.py picture > docs/figures/architecture.svg
 	$(BIN)/python docs/figures/choosing.py bounds > docs/figures/bounds.svg
 	$(BIN)/python docs/figures/choosing.py max_rows > docs/figures/max_rows.svg
 

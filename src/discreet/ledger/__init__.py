@@ -1,4 +1,4 @@
-"""The durable budget."""
+"""The durable budget. Every charge is an entry of a hash-chained file, and is on the disk before data is read."""
 
 from discreet.accounting.loss import UNIT, Loss
 from discreet.ledger.entry import Account, Charge, Entry, Head, Posting

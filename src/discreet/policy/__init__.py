@@ -1,4 +1,7 @@
-"""The steward's declarations about a data set: budget, privacy unit, bounds and keys."""
+"""The steward's declarations about a data set: budget, privacy unit, bounds and keys.
+
+A policy is text, and reading one reads no data.
+"""
 
 from discreet.accounting.events import Neighbours
 from discreet.policy.declarations import Budget, ColumnPolicy, TablePolicy

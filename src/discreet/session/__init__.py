@@ -1,4 +1,7 @@
-"""protect(...) -> Session: a policy, an engine and a ledger behind one question-and-answer face."""
+"""`protect(...)` puts a policy, an engine and a ledger behind one face.
+
+That is `Session`; a question to it is read once, as a `Question`.
+"""
 
 from discreet.session.budget import DATA_SET, BudgetState
 from discreet.session.opening import protect

@@ -1,1 +1,4 @@
-"""Relations of private rows, the catalogue of what a query may name, and the keys of groups."""
+"""Relations of private rows, the catalogue of tables, and the keys of groups.
+
+How often a join repeats a row and which groups a WHERE leaves are derived here.
+"""

@@ -1,1 +1,4 @@
-"""Scopes, FROM, binding of names, per-unit and release scopes, and the aggregates that are asked for."""
+"""Binds a query: its scopes, its FROM clauses, its names and its aggregates.
+
+A construct whose sensitivity cannot be derived is refused here.
+"""

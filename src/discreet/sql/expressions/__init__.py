@@ -1,1 +1,1 @@
-"""Typed expressions over private rows, the values that they can take, and their spelling."""
+"""Typed expressions over private rows. Each knows the values that it can take, and one spelling for equal values."""

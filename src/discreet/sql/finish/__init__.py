@@ -1,1 +1,1 @@
-"""Post-processing of noisy tables, and the answer."""
+"""Post-processing of noisy tables, in memory and block by block. It reads public numbers only, and makes the answer."""

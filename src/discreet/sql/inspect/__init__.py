@@ -1,1 +1,1 @@
-"""A plan told to a person: explain, preview, warnings, and invented tables."""
+"""A plan told to a person: explain, preview, warnings, and invented tables. Nothing here reads a private row."""

@@ -1,1 +1,1 @@
-"""A plan as the SQL of an engine, contribution bounding, and the integers that come back."""
+"""A plan as the SQL of an engine. The rows of each unit are bounded here, and the integers of the engine come back."""

@@ -1,1 +1,1 @@
-"""The integers that are summed, how far one row moves them, and what they estimate."""
+"""The integers that are summed for each group. A measure says how far one row moves them, and estimates from them."""

@@ -1,1 +1,1 @@
-"""The plan of a question: strategies, shares of epsilon, and the choice of mechanism."""
+"""The plan of a question. It chooses strategies and mechanisms, and shares epsilon among them."""

@@ -1,1 +1,1 @@
-"""SQL text to a tree, refusals with their place, and grouping sets."""
+"""SQL text to a tree. Refusals point at their place in the text, and grouping sets become plain groupings."""
