@@ -86,7 +86,7 @@ def literal(value: Value | None, kind: Type, dialect: str = "") -> str:
         ('CAST(NULL AS DOUBLE PRECISION)', "CAST('0.1' AS DOUBLE)")
     """
     if value is None:
-        return typed(f"CAST(NULL AS {_LOGICAL[kind]})", dialect) if dialect in _TYPES else "NULL"
+        return typed(f"CAST(NULL AS {_LOGICAL[kind]})", dialect)
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
