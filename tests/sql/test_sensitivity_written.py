@@ -123,7 +123,7 @@ def _every_value(measure: measures.Measure, name: str, dialect: str) -> list[str
 
 
 def test_a_sum_of_distinct_values_that_moves_further_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measures, "group_items", _every_value)
+    monkeypatch.setattr(measures.Measure, "group_items", _every_value)
     assert broken("SELECT SUM(DISTINCT a) AS x FROM t", True, 40) != []
 
 

@@ -58,7 +58,7 @@ def test_a_maximum_says_which_quantile_it_is(session: dp.Session) -> None:
 def test_a_number_without_an_interval_says_so_beside_it(
     session: dp.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.sql.intervals import bands
+    from discreet.sql.intervals.bands import banded as bands
     from discreet.sql.intervals.simulation import simulated as drawn
 
     monkeypatch.setattr(drawn, "draws_for", lambda *_: 1)
