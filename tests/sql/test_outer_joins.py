@@ -91,6 +91,12 @@ def same(session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str) -> Non
         "SELECT county, COUNT(*) AS n, SUM(height) AS h FROM (SELECT * FROM visits WHERE age > 80) AS v FULL JOIN "
         "(SELECT * FROM people WHERE sex = 'f') AS p ON v.patient = p.id AND v.age > p.height - 90 "
         "WHERE county IS NOT NULL GROUP BY county",
+        "SELECT v.age // 10 AS k, COUNT(v.patient) AS n FROM few AS f LEFT JOIN visits AS v ON v.county = f.county "
+        "WHERE v.age BETWEEN 60 AND 69 GROUP BY 1",
+        "SELECT month(v.day) AS m, round(v.age, -2) AS k, COUNT(v.age) AS n FROM few AS f LEFT JOIN visits AS v "
+        "ON v.county = f.county WHERE v.age < 40 AND v.day >= DATE '2024-01-01' GROUP BY ALL",
+        "SELECT coalesce(month(v.day), 13) AS m, COUNT(v.age) AS n FROM few AS f LEFT JOIN visits AS v "
+        "ON v.county = f.county GROUP BY 1",
         "SELECT region, COUNT(*) AS n FROM visits NATURAL JOIN counties GROUP BY region",
         "SELECT COUNT(*) AS n FROM (visits JOIN people ON patient = id)",
         "SELECT region, sex, COUNT(*) AS n FROM visits JOIN (people JOIN counties ON pop > 0) "

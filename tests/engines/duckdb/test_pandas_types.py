@@ -207,3 +207,26 @@ def test_no_error_quotes_a_value() -> None:
     assert open_source(pd.DataFrame({"x": [Hostile(), 1]})).schema()["data"]["x"].type is Type.TEXT
     with pytest.raises(SourceError, match="two columns of one name"):
         open_source(pd.DataFrame([[1, 2]], columns=[1, "1"]))
+
+
+@pytest.mark.parametrize("kind", [Type.INTEGER, Type.FLOAT, Type.TEXT])
+def test_a_complex_number_takes_none_of_the_others_with_it(kind: Type) -> None:
+    def read(values: list[Any]) -> list[Any]:
+        table, _ = to_table(connect(), pd.DataFrame({"x": values}), {"x": kind})
+        return list(table.column("x").to_pylist())
+
+    assert read([3, 2.5, None, 1 + 2j]) == [*read([3, 2.5, None]), None]
+    assert read([3, 2, 4 + 0j]) == read([3, 2, 4])
+
+
+@pytest.mark.parametrize("kind", [Type.TIMESTAMP, Type.DATE, Type.TEXT])
+@pytest.mark.parametrize(("year", "month", "day", "zone"), [(1, 1, 1, 14), (9999, 12, 31, -14)])
+def test_a_moment_outside_the_calendar_is_read_alike_beside_an_odd_value(
+    kind: Type, year: int, month: int, day: int, zone: int
+) -> None:
+    moment = dt.datetime(year, month, day, 12 - zone // 2, tzinfo=dt.timezone(dt.timedelta(hours=zone)))
+    read = [
+        to_table(connect(), pd.DataFrame({"x": [moment, *odd]}), {"x": kind})[0].column("x")[0].is_valid
+        for odd in ([], ["1015 EUR"])
+    ]
+    assert read == [False, False]

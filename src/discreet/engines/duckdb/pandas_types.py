@@ -91,6 +91,8 @@ def _text(value: object, kind: Type) -> str | None:
         return _of_decimal(value)
     if isinstance(value, Real):
         return _of_float(value)
+    if isinstance(value, complex | np.complexfloating):  # one of them makes all numbers of its column complex
+        return _of_float(value.real) if value.imag == 0 else None
     if isinstance(value, dt.datetime):
         return _of_moment(value, kind)
     if isinstance(value, dt.date):
@@ -131,6 +133,8 @@ def _of_moment(value: dt.datetime, kind: Type) -> str | None:
     if value != value:  # a moment that is missing
         return None
     own = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+    if value.tzinfo is not None and not dt.MINYEAR <= own.year <= dt.MAXYEAR:
+        return None  # pandas can tell when that was, and Python, whose moments stand in an odd column, cannot
     return own.date().isoformat() if kind is Type.DATE else own.isoformat(sep=" ", timespec="microseconds")
 
 

@@ -233,12 +233,13 @@ def _evaluated(
     from discreet.engines.sandbox import Sandbox
 
     lengths = [len(d) for d in domains]
-    grid = np.indices(lengths).reshape(len(lengths), -1)
+    grid = np.indices(lengths).reshape(len(lengths), math.prod(lengths))
     stand_ins: dict[Expression, Expression] = {
         part: Column(f"p{at}", part.type, part.span) for at, part in enumerate(parts)
     }
     table = pa.table(
-        {
+        {"p": pa.nulls(grid.shape[1])}  # without parts there is one row all the same
+        | {
             f"p{at}": pa.array(domain, type=arrow_type(part.type)).take(pa.array(grid[at]))
             for at, (part, domain) in enumerate(zip(parts, domains, strict=True))
         }

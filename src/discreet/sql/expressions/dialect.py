@@ -76,7 +76,7 @@ class Dialect:
         date: a constant date.
         moment: a constant time stamp.
         types: the words for DOUBLE, VARCHAR, HUGEINT, BIGINT, DATE, TIMESTAMP and BOOLEAN, where they are others.
-        typed_constants: whether NULL and texts must be cast to their type.
+        typed_constants: whether texts must be cast to their type.
         divide: the quotient of two integers of one sign, rounded down, of {0} and {1}.
         total: the exact sum of integers of at most 32 bits, of which 2^46 rows fit; NULL without rows.
         summed: of an integer of 64 bits, the expression whose SUM is exact.
@@ -210,10 +210,10 @@ def literal(value: Value | None, kind: Type, dialect: Dialect = STANDARD) -> str
 
     Example:
         >>> literal(None, Type.FLOAT), literal(0.1, Type.FLOAT), literal("it's", Type.TEXT)
-        ('NULL', "CAST('0.1' AS DOUBLE)", "'it''s'")
+        ('CAST(NULL AS DOUBLE)', "CAST('0.1' AS DOUBLE)", "'it''s'")
     """
     if value is None:
-        return typed(f"CAST(NULL AS {_LOGICAL[kind]})", dialect) if dialect.typed_constants else "NULL"
+        return typed(f"CAST(NULL AS {_LOGICAL[kind]})", dialect)
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
