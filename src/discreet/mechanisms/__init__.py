@@ -1,6 +1,6 @@
 """Mechanisms: noise matched to a sensitivity, with the guarantee that follows.
 
-These are building blocks: each says in its docstring what the caller must guarantee, above all the
+These are building blocks: the docstring of each names the guarantees that the caller must give, above all the
 sensitivity. `discreet.protect` derives it instead.
 
 Each loads on first use.

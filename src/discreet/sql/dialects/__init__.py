@@ -1,4 +1,4 @@
-"""What each engine's SQL is: one file, one value.
+"""The SQL of each engine: one file, one value.
 
 To support another dialect is to add its file, and its line here.
 """
