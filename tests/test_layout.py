@@ -22,7 +22,7 @@ ROOMS = {
     "policy": "check declarations naming problems values",
     "release": "account answer_file bill draw kept plan shown",
     "sensitivity": "handed",
-    "session": "base budget interruption notes opening parameters previewing queries vouching",
+    "session": "base budget interruption opening parameters previewing queries vouching",
     "sql/expressions": "canonical dialect expression span",
     "sql/finish": "serialisation",
     "sql/functions": "apply calendar casts dates logic names numbers patterns portable postgres shifts spark texts",

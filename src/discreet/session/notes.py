@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
+from discreet.engines.schema import Type
+from discreet.sql.algebra.relation import Rows, scans
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.plan.plan import QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
 
 
-def notes_of(plan: QueryPlan, without: tuple[str, ...], unit_factor: int) -> tuple[str, ...]:
+def notes_of(
+    plan: QueryPlan, without: tuple[str, ...], unit_factor: int, texts: Set[str] = frozenset()
+) -> tuple[str, ...]:
     """Notes of what an answer hides and its intervals leave out.
 
     Args:
         plan: of the question, with the groups that were found.
         without: the columns that have no interval.
         unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
+        texts: the names, in lower case, of the tables whose columns have the types that the policy declares.
     """
     if not plan.releases:
         return ("nothing private was read",)
@@ -29,6 +36,8 @@ def notes_of(plan: QueryPlan, without: tuple[str, ...], unit_factor: int) -> tup
         if not part.rows.fixed:
             kept = f"{part.cap} row{'s' * (part.cap != 1)}"
             notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
+    if any(_has_types(part.rows, texts) for release in plan.releases for part in release.parts):
+        notes.append("values that do not fit the declared type of their column, which are NULL")
     if any(m.grid is not None for release in plan.releases for m in release.measures):
         notes.append("values outside their bounds, which are clamped before adding up")
     if any(a.what in EXTREME for release in plan.releases for a in release.aggregates):
@@ -55,3 +64,13 @@ def notes_of(plan: QueryPlan, without: tuple[str, ...], unit_factor: int) -> tup
     if without:
         notes.append(f"{', '.join(without)}: no interval could be derived")
     return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
+
+
+def _has_types(rows: Rows, texts: Set[str]) -> bool:
+    """Whether the rows come from a table of texts that have been read in declared types."""
+    return any(
+        column.type is not Type.TEXT
+        for scan in scans(rows.relation)
+        if scan.table.name.lower() in texts
+        for column in scan.table.columns.values()
+    )

@@ -271,7 +271,8 @@ class Queries:
         from discreet.sql.finish.blockwise import streams
         from discreet.sql.inspect.misleading import meanings_of, misled
 
-        notes = notes_of(plan, answered.without, self.catalog.unit_factor)
+        texts: frozenset[str] = getattr(self.engine, "csv_tables", frozenset())
+        notes = notes_of(plan, answered.without, self.catalog.unit_factor, texts)
         return Release(
             question=plan.text,
             values=answered.values,

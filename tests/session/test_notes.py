@@ -1,0 +1,31 @@
+"""The notes of an answer name the values that it leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import discreet as dp
+
+MISFIT = "values that do not fit the declared type of their column, which are NULL"
+
+
+def notes(path: Path, **policy: object) -> str:
+    with dp.protect(
+        path, table="t", privacy_unit="id", max_rows=1, budget=9, ledger=":memory:", **policy
+    ) as session:  # type: ignore[arg-type]
+        return str(session.sql("SELECT COUNT(t) AS n FROM t", epsilon=1).card())
+
+
+def test_texts_that_are_read_in_a_declared_type_may_not_fit(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,t\n1,9:27AM\n2,3\n")
+    assert MISFIT in notes(path, bounds={"t": (0, 24)})
+    assert MISFIT not in notes(path)
+
+
+def test_the_types_of_a_database_always_fit(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"id": [1, 2], "t": [3, 4]}), tmp_path / "t.parquet")
+    assert MISFIT not in notes(tmp_path / "t.parquet", bounds={"t": (0, 24)})
