@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import discreet as dp
 
 MISFIT = "values that do not fit the declared type of their column, which are NULL"
 
 
-def notes(path: Path, **policy: object) -> str:
+def notes(path: Path, **policy: Any) -> str:
     with dp.protect(
         path, table="t", privacy_unit="id", max_rows=1, budget=9, ledger=":memory:", **policy
-    ) as session:  # type: ignore[arg-type]
+    ) as session:
         return str(session.sql("SELECT COUNT(t) AS n FROM t", epsilon=1).card())
 
 
