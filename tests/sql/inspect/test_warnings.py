@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pyarrow as pa
 import pytest
 
@@ -63,3 +65,14 @@ def test_nobody_is_in_more_groups_than_there_are() -> None:
     error = session.preview("SELECT one, COUNT(DISTINCT who) AS n FROM data GROUP BY one", 1).errors["n"]
     alone = session.preview("SELECT COUNT(DISTINCT who) AS n FROM data", 1).errors["n"]
     assert alone < error < 3 * alone
+
+
+def test_groups_of_a_date_without_bounds() -> None:
+    table = pa.table({"who": [1], "day": [dt.date(2024, 5, 6)]})
+    ask = "SELECT year(day) AS y, COUNT(*) AS n FROM data GROUP BY y"
+    for bounds, said in ({}, True), ({"day": (dt.date(2020, 1, 1), dt.date(2024, 12, 31))}, False):
+        with dp.protect(
+            table, privacy_unit="who", max_rows=1, bounds=bounds, budget=1, ledger=":memory:"
+        ) as session:
+            found = [one for one in session.preview(ask, 1).warnings if "day has no bounds" in one]
+        assert bool(found) is said

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from discreet.engines.schema import Type
 from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
-from discreet.sql.expressions.expression import Call, Expression
+from discreet.sql.expressions.expression import Call, Expression, leaves
 from discreet.sql.expressions.span import Span
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
@@ -18,6 +19,9 @@ from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 COUNTED = frozenset({"rows", "count", "pairs"})
 AVERAGED = frozenset({"avg", "avgx", "avgy", "stddev_pop", "stddev_samp"})
+MOMENTS = frozenset({Type.DATE, Type.TIMESTAMP})
+MANY_GROUPS = 1000
+"""So many values of a key come of a date without bounds, and of no question that somebody meant."""
 HINT = "; ask with fewer rows of a unit (max_rows), with coarser groups, or with more epsilon"
 
 
@@ -42,6 +46,13 @@ def _of_release(release: ScopePlan) -> Iterator[str]:
             for one in conjuncts([where]):
                 if verdict(one) is False:
                     yield f"no row passes {words(one)}, because values are clamped into their bounds first"
+    for key in release.keys:
+        free = [leaf for leaf in leaves(key.expression) if leaf.type in MOMENTS and not leaf.span.bounded]
+        if key.public and len(key.values) >= MANY_GROUPS and free:
+            yield (
+                f"a key made of {words(free[0])} has {len(key.values):,} groups, nearly all of them noise, because "
+                f"{words(free[0])} has no bounds: declare them in the policy"
+            )
     for measure in release.measures:
         for argument in measure.arguments:
             span = argument.span
