@@ -105,7 +105,6 @@ def text(way: Way) -> str:
         TEMPLATE.read_text("utf-8")
         .replace("{question}", QUESTION)
         .replace("{modules}", str(len(way.modules)))
-        .replace("{functions}", str(sum(map(len, way.modules.values()))))
         .replace("{way}", "\n".join(_steps(way)))
         .replace("{rooms}", "\n".join(_rooms()))
     )
@@ -147,16 +146,11 @@ def picture(way: Way) -> str:
         for place, name in enumerate(floor):
             left = MARGIN + place * (wide + GAP)
             entered = [m for m in way.modules if room(m) == name]
-            functions = sum(len(way.modules[m]) for m in entered)
-            lines += _box(
-                name, left, top, wide, order.index(name) + 1 if name in order else 0, len(entered), functions
-            )
+            lines += _box(name, left, top, wide, order.index(name) + 1 if name in order else 0, len(entered))
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _box(
-    name: str, left: float, top: float, wide: float, number: int, modules: int, functions: int
-) -> Iterator[str]:
+def _box(name: str, left: float, top: float, wide: float, number: int, modules: int) -> Iterator[str]:
     edge, fill = (LINE, PALE) if number else ("#b8c2cc", "white")
     yield (
         f'<rect x="{left:.1f}" y="{top}" width="{wide:.1f}" height="{HIGH}" rx="8" fill="{fill}" '
@@ -164,7 +158,7 @@ def _box(
     )
     shown = name.replace("sql.", "sql/")
     yield f'<text x="{left + 14:.1f}" y="{top + 28}" font-size="14" font-weight="600" fill="{INK}">{shown}</text>'
-    told = f"{_many(modules, 'module')}, {_many(functions, 'function')}" if number else "not entered"
+    told = _many(modules, "module") if number else "not entered"
     yield f'<text x="{left + 14:.1f}" y="{top + 50}" font-size="12" fill="{INK}">{told}</text>'
     if number:
         x, y = left + wide - 16, top + 16

@@ -13,7 +13,7 @@ from unittest import mock
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from pyarrow import parquet
 from tests import servers
 from tests.sql import harness
@@ -22,6 +22,8 @@ from discreet.engines.clickhouse import ClickHouseEngine
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
 
+LACKING = "LEFT JOIN pub ON t.a > pub.weight"
+"""The engine cannot join so, which the probe says before a charge: `tests/engines/clickhouse`."""
 RELAXED = settings(deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 
@@ -79,6 +81,7 @@ def test_no_neighbour_moves_the_integers_further_than_the_plan_says(engine: Vers
     @settings(RELAXED, max_examples=6)
     @given(case=harness.cases(per_table=4))
     def check(case: harness.Case) -> None:
+        assume(LACKING not in case.sql)
         assert harness.violations(case, engine=engine) == []
 
     check()
@@ -95,6 +98,7 @@ def test_one_row_too_many_is_found(engine: Versions) -> None:
     )
     @given(case=harness.cases(per_table=4))
     def search(case: harness.Case) -> None:
+        assume(LACKING not in case.sql)
         assert harness.violations(case, engine=engine) == []
 
     with mock.patch.object(compiling, "kept_sql", one_too_many), pytest.raises(AssertionError):

@@ -202,9 +202,9 @@ def test_integers_of_another_query_are_found(engine: DuckDBEngine, monkeypatch: 
 
 
 def test_a_plan_is_not_made_for_all_integers_over_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.engines import duckdb
+    from discreet.engines.duckdb import engine as module
 
-    monkeypatch.setattr(duckdb, "FEW_ROWS", 100)
+    monkeypatch.setattr(module, "FEW_ROWS", 100)
     engine = DuckDBEngine.open({"visits": DATA})
     asked(engine)
     assert all(not one.given for one in engine._prepared._made.values())

@@ -15,7 +15,7 @@ def name_apart(query: exp.Query, name_of: Callable[[exp.Expr], str]) -> None:
     Example:
         >>> import sqlglot
         >>> query = sqlglot.parse_one("SELECT a, a, COUNT(*), COUNT(*) FROM t")
-        >>> name_apart(query, lambda item: item.alias_or_name or item.sql())
+        >>> name_apart(query, lambda item: item.sql())
         >>> query.sql()
         'SELECT a, a AS a_1, COUNT(*), COUNT(*) AS "COUNT(*)_1" FROM t'
     """
