@@ -1,4 +1,4 @@
-"""Private rows traced back to stored columns: what each column is computed from, and what holds of every row.
+"""Private rows traced back to stored columns: the source of each column, and the conditions on every row.
 
 A relation is read as one or more branches, of which each row comes from one: a UNION has a branch for each side, an
 outer join one for rows with a partner, one for rows without, and one for public rows without a partner. In a branch
@@ -139,7 +139,7 @@ def _traced(relation: Relation, numbers: Iterator[int]) -> Iterator[Branch]:
                     columns, conditions, one.joined, one.lonely, number, {}, one.unmatched, one.judged
                 )
     elif isinstance(relation, rel.Join):
-        # Units are equal on both sides, and what is of nobody is equal to none.
+        # Units are equal on both sides, and a row of nobody has no unit that equals another.
         sides = tuple(
             [one for one in _branches(side, numbers) if not one.unmatched]
             for side in (relation.left, relation.right)

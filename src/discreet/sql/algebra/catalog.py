@@ -32,7 +32,7 @@ NARROW = 2**16
 
 @dataclass(frozen=True, slots=True)
 class PrivateColumn:
-    """A column of a private table, as it is scanned.
+    """A column of a private table, as the scan reads it.
 
     Attributes:
         name: as the source writes it.
@@ -235,7 +235,7 @@ def _told(column: PrivateColumn) -> str:
 def _column(
     table: str, column: ColumnSchema, rule: ColumnPolicy | None, is_unit: bool, public: Mapping[str, pa.Table]
 ) -> PrivateColumn:
-    """A column as it is scanned, with what the policy says of it."""
+    """A column as the scan reads it, with the rules of the policy for it."""
     span = Span()
     if column.lo is not None and column.hi is not None and column.hi - column.lo < NARROW:
         span = Span(Fraction(column.lo), Fraction(column.hi))
@@ -252,7 +252,7 @@ def _column(
         values = _keys(rule.keys, public, f"tables.{table}.columns.{column.name}.keys")
         span = Span(span.lo, span.hi, True, of_values(values).domain, listed=True)
     identity = column.identity if isinstance(column.identity, Identity) else None
-    # What is shown of a unit is a function of the unit: never one of several values that are equal.
+    # The value shown of a unit is a function of the unit: never one of several values that are equal.
     told = is_unit and identity is not None and identity.kind == column.type.name
     read = identity.column if told and identity is not None else column.name
     scan = scan_of(read, column.type, bounds, span)
@@ -273,7 +273,7 @@ def visible(schema: TableSchema, declared: Set[str]) -> dict[str, ColumnSchema]:
 
 
 def _one(name: str, names: Iterable[str]) -> str:
-    """The one column that the policy means, as it was checked."""
+    """The one column that the policy means; a check before saw that there is one."""
     (found,) = meant(name, names)
     return found
 

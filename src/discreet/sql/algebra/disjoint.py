@@ -2,7 +2,7 @@
 
 A condition is read into alternatives, of which one holds wherever the condition is true. An alternative is a set of
 facts, all of which hold then: `e` is NULL, `e` is not NULL, `e` is one of some literals, or `e` compares with a
-literal. What cannot be read says nothing, so an alternative may hold on more rows than its condition, never on fewer.
+literal. A part that cannot be read says nothing: an alternative may hold on more rows than its condition, never fewer.
 
 Claim: where each alternative of a and each of b hold facts that contradict each other, no row has both a and b.
 Proof: on such a row one alternative of each holds with all its facts, and two of these contradict each other. They

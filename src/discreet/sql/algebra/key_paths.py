@@ -17,7 +17,7 @@ A rule that gave a shared key to the least of its units would not do: when that 
 one that passes over parent rows of nobody: they go with the units whose keys they hold, and their children with them.
 
 So equal keys on a path say that rows are of one unit. Joins, sub-queries and groups may be on the key then; the unit is
-compared beside it all the same, and privacy does not hang on what is found here.
+compared beside it all the same, and privacy does not hang on the keys found here.
 """
 
 from __future__ import annotations

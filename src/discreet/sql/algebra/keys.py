@@ -154,7 +154,7 @@ def _parts(expression: Expression) -> dict[Expression, tuple[Value, ...]] | None
 
 
 def _rounded(expression: Call) -> tuple[Value, ...] | None:
-    """The values of what rounds a bounded moment to its month, hour, …, or a bounded number to some digits."""
+    """The values of a call that rounds a bounded moment to its month, hour, …, or a bounded number to some digits."""
     if expression.name in ("round_to", "trunc_to"):
         return _decimals(expression)
     grain = grain_of(expression)

@@ -99,7 +99,7 @@ def unbounded_joins(relation: Relation) -> Iterator[rel.Join | rel.PublicJoin]:
     if isinstance(relation, rel.Join | rel.PublicJoin) and relation.loose:
         yield relation
     if isinstance(relation, rel.PerUnit) and not relation.keys:
-        return  # one row of each unit, whatever is below
+        return  # one row of each unit, for any relation below
     below = (relation.left,) if isinstance(relation, rel.Matching) else rel.parts(relation)
     for part in below:
         yield from unbounded_joins(part)

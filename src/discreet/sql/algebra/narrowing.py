@@ -26,7 +26,7 @@ WHOLE = frozenset({Type.INTEGER, Type.DATE, Type.TIMESTAMP})
 """Types whose values lie at whole numbers of the line that spans are measured on."""
 
 EXACT = 2**62
-"""Literals beyond this are not read: what they are compared with may lie at the end of its type."""
+"""Literals beyond this are not read: the values that they are compared with may lie at the end of their type."""
 
 
 def conjuncts(conditions: Iterable[Expression]) -> list[Expression]:
@@ -53,7 +53,7 @@ def _neither(condition: Expression) -> list[Expression] | None:
 def narrowed(
     conditions: Sequence[Expression], columns: Mapping[str, Column]
 ) -> tuple[dict[str, Column], list[Expression]]:
-    """Read what conditions say of single columns.
+    """Read the conditions on single columns.
 
     Args:
         conditions: all of which hold.
@@ -73,7 +73,7 @@ def narrowed(
 
 
 def _narrowed(condition: Expression, columns: Mapping[str, Column]) -> tuple[str, Column | None]:
-    """The column that a condition is about, and what is left of it; None where the condition cannot be read."""
+    """The column that a condition is about, narrowed by it; None where the condition cannot be read."""
     if isinstance(condition, Column):
         return condition.name, _tested(columns.get(condition.name), lambda value: value is True)
     if not isinstance(condition, Call):
@@ -117,7 +117,7 @@ def _compared(
         return column.name, _by_value(column, name, values)
     places = [None if (at := number(value)) is None else at / unit for value in values]
     if any(place is None or abs(place) > most for place in places):
-        return "", None  # NaN, the infinities and what doubles round compare in a way of their own
+        return "", None  # NaN, the infinities and values that doubles round compare in a way of their own
     return column.name, _by_place(column, name, [place for place in places if place is not None])
 
 

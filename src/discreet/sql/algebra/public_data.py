@@ -1,4 +1,4 @@
-"""The rows of a public table as they are joined: in the types that expressions have, each value spelled in one way.
+"""The rows of a public table for a join: in the types that expressions have, each value spelled in one way.
 
 Whether a column is unique there decides how many partners a row can find, and so how often it counts. The engine
 decides which values are equal; so values that it would hold equal are made identical before anything is compared: both

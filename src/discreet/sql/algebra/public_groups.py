@@ -1,7 +1,7 @@
 """The groups that a question can have, as far as WHERE and joins decide them by public values alone.
 
 `WHERE educ IN (2, 3) GROUP BY educ` has two groups, and everybody can see that in the text. The private rows are traced
-back to stored columns (`branches`), what conditions say of single columns is read (`narrowing`), and the combinations
+back to stored columns (`branches`), conditions on single columns are read (`narrowing`), and the combinations
 of public values that satisfy the others are tried in a sandbox that sees no data (`trial`).
 
 Privacy: the groups are a function of the text, the policy and the public tables.

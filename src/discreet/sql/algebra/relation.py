@@ -40,7 +40,7 @@ class Select:
 
     Attributes:
         source: where the rows come from.
-        items: expressions over the columns of the source, by the name of the result; None keeps all as they are.
+        items: expressions over the columns of the source, by the name of the result; None keeps all unchanged.
         where: which rows are kept; None keeps all.
     """
 
@@ -56,7 +56,7 @@ class Join:
     Attributes:
         left: relation with a unit column; its rows are kept without a partner when `outer`.
         right: relation with a unit column, whose other column names differ from those of the left.
-        on: what must hold beside the equality of the units; None when nothing.
+        on: the condition beside the equality of the units; None without one.
         outer: whether this is a LEFT JOIN.
         partners: where it is loose, how many times as many rows as are kept a unit may have behind it; else 1.
         loose: whether a unit may have more rows behind it than are kept, though each side keeps to its cap.
@@ -72,7 +72,7 @@ class Join:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PublicTable:
-    """A public table as it is joined.
+    """A public table in a join.
 
     Attributes:
         name: under which the engine sees it.
@@ -90,7 +90,7 @@ class PublicJoin:
     Attributes:
         left: the private rows.
         table: the public table.
-        on: what must hold; None for all pairs.
+        on: the condition; None for all pairs.
         outer: whether this is a LEFT JOIN.
         partners: how many rows of the table a private row can find at most.
         loose: whether a unit may have more rows behind it than are kept, though its private rows keep to their cap.
@@ -114,7 +114,7 @@ class Matching:
     Attributes:
         left: the rows.
         right: the other relation, of the same units.
-        on: what must hold beside the equality of the units; None when nothing.
+        on: the condition beside the equality of the units; None without one.
         anti: whether the rows of units without a match are kept.
     """
 
@@ -148,7 +148,7 @@ class UnitAggregate:
     chosen: bool = False
 
     def __hash__(self) -> int:
-        """Hash by what is computed."""
+        """Hash by the computation."""
         return hash((self.spelling, self.argument))
 
 
@@ -158,7 +158,7 @@ class PerUnit:
 
     Attributes:
         source: the rows.
-        keys: what is grouped by beside the unit.
+        keys: the expressions of GROUP BY beside the unit.
         aggregates: over the rows of a unit and group.
     """
 
@@ -175,8 +175,8 @@ class WindowCall:
         spelling: standard SQL of the function, with {0}, {1}, … for the arguments, {summed} for the first where it is
             summed, and {over} for its window.
         args: its arguments.
-        partition: what it is partitioned by beside the unit.
-        order: what its window is ordered by: expression and the words behind it, such as DESC NULLS LAST.
+        partition: the expressions of PARTITION BY beside the unit.
+        order: of its window: each expression and the words behind it, such as DESC NULLS LAST.
         total: whether ties of that order must be broken, which is done by the values of the row.
         frame: the frame, as SQL; empty for the default.
         follows: as of a `UnitAggregate`.
@@ -191,7 +191,7 @@ class WindowCall:
     follows: tuple[Fraction, Fraction] | None = None
 
     def __hash__(self) -> int:
-        """Hash by what is computed."""
+        """Hash by the computation."""
         return hash((self.spelling, self.args, self.partition, self.order, self.frame))
 
 
@@ -213,7 +213,7 @@ class Rows:
     Attributes:
         relation: how the rows are computed.
         columns: the expression that each visible name stands for, by lower-case name.
-        names: the visible names as they were written.
+        names: the visible names in their original spelling.
         per_unit: whether a column names the unit; otherwise each row is one unit.
         max_rows: how many rows of a unit are kept when they are aggregated.
         units: the visible columns that hold the unit itself.
@@ -244,7 +244,7 @@ def select(rows: Rows, items: list[tuple[str, Expression]] | None, where: Expres
 
     Args:
         rows: the source.
-        items: the new columns, by the name they are shown under; None keeps the columns as they are.
+        items: the new columns, by the name they are shown under; None keeps the columns unchanged.
         where: which rows are kept; None keeps all.
     """
     if items is None:

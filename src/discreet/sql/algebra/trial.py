@@ -313,7 +313,7 @@ def _plain_moment(expression: Expression) -> Column | None:
 
 
 def _moment_in(expression: Call) -> tuple[str, int | None, list[Fraction]] | None:
-    """For what cuts a moment to a unit or compares it with literals: the column, the unit, and the literals."""
+    """For a call that cuts a moment to a unit or compares it with literals: the column, the unit, and the literals."""
     grain = moment_grain(expression)
     if grain is not None:
         column = _plain_moment(expression.args[grain[0]])

@@ -1,4 +1,4 @@
-"""Reads the aggregate functions of a query: what each asks for, and of which bounded expression."""
+"""Reads the aggregate functions of a query: the quantity that each asks for, and of which bounded expression."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from discreet.sql.syntax import rewrites
 class Request:
     """An aggregate that a query asks for.
 
+    The quantity `what` is named as in the table of aggregates, or, for a quantile, as in `quantile_syntax`.
+
     Attributes:
-        what: a quantity as the table of aggregates names it, or a quantile as `quantile_syntax` does.
         argument: over the rows; None for `rows`, and for `units` unless only some rows are looked at.
         sql: the aggregate in canonical spelling.
         other: the second argument of a quantity of a pair, y, where `argument` is x.

@@ -1,4 +1,4 @@
-"""Parsed SQL over private rows -> typed expressions. What is not in the function table is refused."""
+"""Parsed SQL over private rows -> typed expressions. Anything outside the function table is refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from discreet.sql.syntax.refusal import place, refuse
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
 MOST_WEIGHT = 2000
-"""A clamp within a clamp is written 25 times, so what few characters ask for could keep an engine busy for ever."""
+"""A clamp within a clamp is written 25 times, so a few characters could keep an engine busy for ever."""
 
 
 Form: TypeAlias = Callable[["Binder", exp.Expr], Expression]
@@ -35,8 +35,8 @@ class Binder:
 
     Attributes:
         text: the analyst's query, for pointing at places in it.
-        column: what a column of the query stands for; raises QueryRefused when there is none.
-        opaque: what to say of a column whose type can do no more than be present: why, and what to do.
+        column: finds the expression of a column of the query; raises QueryRefused when there is none.
+        opaque: cause and fix of the refusal of a column whose type can do no more than be present.
         forms: how SQL is read that is no plain call, by the class that the parser gives it; `special_forms` has them.
         named_forms: the same by name, where the parser has no class.
     """
@@ -65,7 +65,7 @@ class Binder:
         return bound
 
     def carried(self, node: exp.Expr) -> Expression:
-        """Read an expression that is handed on as it is, which a column of any type may be."""
+        """Read an expression that is handed on unchanged, which a column of any type may be."""
         while isinstance(node, exp.Paren):
             node = node.this
         return self.column(node) if isinstance(node, exp.Column) else self.bind(node)
@@ -137,7 +137,7 @@ class Binder:
             node: the whole call.
             name: of the function in the table.
             args: bound, and aligned where texts may stand for dates.
-            nodes: what the arguments were read from.
+            nodes: the parts of the query that the arguments were read from.
         """
         lines = fn.TABLE[name]
         result = fn.call(name, *args)
@@ -193,14 +193,14 @@ class Binder:
         return Literal(number, F)
 
     def literal(self, node: exp.Expr, kind: type, cause: str, fix: str) -> Literal:
-        """Read what must be a literal of a Python type, and refuse all else."""
+        """Read a literal of a Python type, and refuse all else."""
         bound = self.bind(node)
         if isinstance(bound, Literal) and isinstance(bound.value, kind) and not isinstance(bound.value, bool):
             return bound
         raise self.refuse(node, cause, fix)
 
     def aligned(self, bound: list[Expression], nodes: list[exp.Expr]) -> list[Expression]:
-        """Read a text literal beside a date as a date, and an untyped NULL as whatever stands beside it."""
+        """Read a text literal beside a date as a date, and an untyped NULL in the type beside it."""
         temporal = next((b.type for b in bound if b.type in (D, S)), None)
         typed = next((b.type for b in bound if not is_null_literal(b)), None)
         out: list[Expression] = []

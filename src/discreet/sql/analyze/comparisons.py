@@ -20,13 +20,13 @@ _TRUTHS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
     **dict.fromkeys(("false", "f", "no", "n", "0"), False),
 }
-"""What DuckDB reads as TRUE and FALSE."""
+"""The texts that DuckDB reads as TRUE and FALSE."""
 
 
 def by_type(bound: Sequence[Expression]) -> list[Expression]:
     """Read literals by the type of the column that they are compared with: '8' beside a number, 1 beside a boolean.
 
-    Only what the literal says for certain is read, so that nothing is guessed; the others stay as they are.
+    Only literals of certain meaning are read so, and nothing is guessed; the others stay unchanged.
     """
     kinds = {one.type for one in bound if not isinstance(one, Literal)}
     if len(kinds) != 1:
@@ -57,7 +57,7 @@ def of_two_types(name: str, bound: list[Expression], nodes: list[exp.Expr]) -> t
     Args:
         name: of the comparison in the table of functions.
         bound: its two sides.
-        nodes: what these were read from.
+        nodes: the parts of the query that these were read from.
     """
     cause = f"This compares {TYPE_WORDS[bound[0].type]} with {TYPE_WORDS[bound[1].type]}."
     for (one, node), (other, beside) in (sides := list(zip(bound, nodes, strict=True)), sides[::-1]):
@@ -77,7 +77,7 @@ def _number_and_text(
         if isinstance(one, Literal):
             column = exp.to_identifier(str(other.value), quoted=True).sql("duckdb")
             return (
-                "What stands in single quotes is a text; if it is the name of a column, write it in double ones: "
+                "Single quotes hold a text; if it is the name of a column, write it in double ones: "
                 f"{column}."
             )
         return f"{node.sql('duckdb')} is a number: compare it with one, written without quotes."

@@ -54,7 +54,7 @@ class Lookup:
 
     Attributes:
         query: the sub-query.
-        outer: what is compared with its columns; none for EXISTS.
+        outer: the expressions compared with its columns; none for EXISTS.
         name: of the comparison.
         anti: whether rows with a match are left out.
         every: whether a match is a row for which the comparison is not true.
@@ -108,8 +108,8 @@ class Inside:
 
     Args:
         text: of the question.
-        source: what the sub-query reads.
-        name: of that.
+        source: the rows that the sub-query reads.
+        name: of those.
         outside: the rows around it.
     """
 
@@ -121,7 +121,7 @@ class Inside:
         self.binder = self.frame.binder(self._column)
 
     def conditions(self, asked: Lookup, refuse: Refuse) -> Expression | None:
-        """What a match meets beside being of the same unit.
+        """The conditions on a match beside being of the same unit.
 
         Raises:
             QueryRefused: by `refuse`, nothing says that it is of the same unit.
@@ -159,7 +159,7 @@ class Inside:
         return all_of([*rest, *tests])
 
     def _column(self, node: exp.Column) -> Expression:
-        """What a name stands for: a column of the sub-query first, as SQL has it."""
+        """The column that a name stands for: one of the sub-query first, as SQL has it."""
         mine = self.frame.tables if node.table else self.frame.rows.columns
         name = node.table if node.table else node.name
         return (self.frame if name.lower() in mine else self.outside).column(node)

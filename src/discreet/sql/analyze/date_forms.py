@@ -91,7 +91,7 @@ def interval(binder: Binder, node: exp.Expr) -> tuple[int, int]:
     amount = binder.bind(node.this)
     if not isinstance(amount, Literal) or not isinstance(amount.value, int | str):
         raise binder.refuse(node, "An interval must be a literal.",
-                            f"{fix} A number of days can be added to a date as it is.")  # fmt: skip
+                            f"{fix} A number of days can be added to a date directly.")  # fmt: skip
     said = str(amount.value)
     if node.args.get("unit") is not None:
         said = f"{said} {node.args['unit'].name}"

@@ -3,7 +3,7 @@
 A tuple is counted as one text that no other tuple has: each value is written behind its length, and NULL is a word of
 its own, so that nothing can be read in two ways.
 
-Values are distinct as they are measured: fractions that lie nearer to each other than the grid of the sum are one.
+Values are told apart after measurement: fractions that lie nearer to each other than the grid of the sum are one.
 
 Privacy: one row more or fewer changes the set of distinct values of a group by at most one value. So a count of them
 moves by at most 1, and their sum by at most M, the largest absolute value, as for a plain row; a unit with max_rows

@@ -1,4 +1,4 @@
-"""The FROM clause of a scope over private rows: which relation it is, and what its columns are called."""
+"""The FROM clause of a scope over private rows: its relation, and the names of its columns."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Frame:
         return found
 
     def _meant(self, node: exp.Column) -> str:
-        """What may have been meant by a name that no column has, as it is to be typed."""
+        """The likely meanings of a name that no column has, each in the spelling to type."""
         named = {name.lower(): name for name in self.rows.names}
         name = node.name.lower()
         begun = [each for each in named if len(name) > 2 and each.startswith(name)]
@@ -96,7 +96,7 @@ class Frame:
 
 
 def _typed(name: str) -> str:
-    """A name as it is typed: in double quotes where it is no word."""
+    """A name in the spelling to type: in double quotes where it is no word."""
     return name if name.isidentifier() else exp.to_identifier(name, quoted=True).sql("duckdb")
 
 
@@ -115,7 +115,7 @@ def single(text: str, name: str, rows: Rows) -> Frame:
 
 
 def inner(name: str, column: str) -> str:
-    """The internal name of a column of one of several sources; no two columns have the same, whatever their names hold.
+    """The internal name of a column of one of several sources. No two columns have the same, for all possible names.
 
     Example:
         >>> inner("x", "y.v"), inner("x.y", "v")

@@ -1,7 +1,7 @@
 """Bounds that follow: a count or a sum over the rows of one unit, of which at most max_rows are expected to count.
 
 Nothing is believed: where such bounds are needed, the value is clamped to them, as one is to bounds of the policy. So
-the sensitivity is right whatever the data are, and a unit with more rows than that is clamped.
+the sensitivity is right for all data, and a unit with more rows than that is clamped.
 """
 
 from __future__ import annotations

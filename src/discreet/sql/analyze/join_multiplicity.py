@@ -96,7 +96,7 @@ def pairs_of(
     for declared in (
         False,
         True,
-    ):  # what is only declared decides how many are kept, and not that there are no more
+    ):  # a key that is only declared decides how many are kept, and not that there are no more
         keys = unique_on(other.relation, declared)
         if keys is not None and keys - right.held <= set(_compared_columns(asked, theirs)):
             found.append((a, mine.fixed and not declared))

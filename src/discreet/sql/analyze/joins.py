@@ -75,7 +75,7 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
     """Join private rows with private rows on the privacy unit.
 
     Args:
-        left: what has been read so far.
+        left: the sources read so far.
         name: of the other source.
         rows: the other source.
         clause: the join.

@@ -1,8 +1,8 @@
 """Rows that have a match in other private rows, looked up by a key on the path to the unit.
 
-Whether a row has a match depends on the rows of its unit alone: the engine compares the units of both sides, whatever
-else the sub-query says. So a sub-query must compare the units, or a key on the path to them: then comparing the units
-as well changes nothing.
+Whether a row has a match depends on the rows of its unit alone: the engine compares the units of both sides, in
+addition to all conditions of the sub-query. So a sub-query must compare the units, or a key on the path to them: then
+comparing the units as well changes nothing.
 """
 
 from __future__ import annotations

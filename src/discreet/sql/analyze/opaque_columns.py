@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def about_opaque(_: Expression, name: str, kind: str = "", instead: str = "") -> tuple[str, str]:
-    """Why such a column is refused, and what to do.
+    """Cause and fix of the refusal of such a column.
 
     Args:
         _: the column.

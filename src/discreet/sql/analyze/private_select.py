@@ -51,7 +51,7 @@ class PrivateSelect:
 
     @property
     def binder(self) -> Binder:
-        """Reads expressions over the rows as they are now."""
+        """Reads expressions over the present rows."""
         return self.frame.binder()
 
     @property
@@ -94,7 +94,7 @@ class PrivateSelect:
             self.node = grouped
 
     def _by_key(self, nodes: list[exp.Expr]) -> bool:
-        """Whether rows of one group are of one unit, as it is grouped by a key on the path to the unit."""
+        """Whether rows of one group are of one unit, because the groups have a key on the path to the unit."""
         bound = [self.binder.bind(n) for n in nodes if isinstance(n, exp.Column)]
         return groups_by_key(self.frame.rows.relation, bound)
 

@@ -5,7 +5,7 @@
     per-unit  GROUP BY the unit: one row per unit and group
     release   aggregates private rows: becomes a draft, and a noisy table in its place
 
-What is left of the statement when all releases have been cut out is ordinary SQL over noisy and public tables.
+When all releases have been cut out, the rest of the statement is ordinary SQL over noisy and public tables.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Splitter:
     # Queries -----------------------------------------------------------------------------------------------
 
     def query(self, node: exp.Expr, outer: Env) -> Scope:
-        """Split a query; what is public in it is rewritten in place."""
+        """Split a query; its public parts are rewritten in place."""
         env = self._ctes(node, outer)
         if isinstance(node, exp.Subquery):
             inner = self.query(node.this, env)
@@ -140,7 +140,7 @@ class Splitter:
         for cte in clause.expressions:
             name = cte.alias.lower()
             if clause.recursive:
-                # Inside itself a recursive table stands for what it has become so far, which must be public.
+                # Inside itself a recursive table stands for its rows so far, which must be public.
                 env[name] = Public(exp.to_table(cte.alias))
             scope = self.query(cte.this, env)
             if isinstance(scope, Rows):
@@ -155,7 +155,7 @@ class Splitter:
         return env
 
     def source(self, node: exp.Expr, env: Env) -> Scope:
-        """Split what stands in FROM."""
+        """Split a source of FROM."""
         scope = self._plain_source(node, env)
         attached = [key for key, value in node.args.items() if value and key not in READ_OF_SOURCE]
         if isinstance(scope, Rows) and attached:

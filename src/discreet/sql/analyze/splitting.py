@@ -1,4 +1,4 @@
-"""What one scope needs of the statement that it stands in: the scopes inside it are split by the same rules."""
+"""The needs of one scope from the statement around it: the scopes inside it are split by the same rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Public:
-    """A scope without private rows: what is left in the statement."""
+    """A scope without private rows: the node that is left in the statement."""
 
     node: exp.Expr
     definition: exp.Expr | None = None
@@ -73,10 +73,10 @@ class Splitting(Protocol):
         """The refusal that points at a part of this statement."""
 
     def query(self, node: exp.Expr, outer: Env) -> Scope:
-        """Split a query; what is public in it is rewritten in place."""
+        """Split a query; its public parts are rewritten in place."""
 
     def source(self, node: exp.Expr, env: Env) -> Scope:
-        """Split what stands in FROM."""
+        """Split a source of FROM."""
 
     def split_inner(self, node: exp.Expr, env: Env, skip: Set[str] = frozenset()) -> None:
         """Split the sub-queries inside the expressions of a public scope."""

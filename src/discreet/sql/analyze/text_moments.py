@@ -14,7 +14,7 @@ def text_moment(node: exp.Expr, argument: exp.Expr) -> str:
             one.replace(exp.cast(one.copy(), "TIMESTAMP"))
     fix = f"Write {whole.sql('duckdb')} where the texts are like 2024-01-31 09:27:00"
     if "hour" not in node.sql("duckdb").lower():
-        return f"{fix}; what is no date is NULL."
+        return f"{fix}; a text that is no date is NULL."
     return f"{fix}; of texts like 9:27AM, write {clock_hour(x)}."
 
 

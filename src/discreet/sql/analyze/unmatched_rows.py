@@ -1,9 +1,9 @@
 """Aggregates behind a join that keeps public rows without a partner, in which such a row must not count.
 
 `calendar LEFT JOIN visits` has a row for every day without a visit, all of whose private columns are NULL. These rows
-are of nobody: they are groups, and no engine sees them. That is what SQL says wherever they add nothing: COUNT(v.id),
-and SUM or AVG of what is NULL there. COUNT(*) counts such a row once, so that in a group of one public row it is one at
-least, which is post-processing. What else would count them is refused.
+are of nobody: they are groups, and no engine sees them. SQL gives the same wherever they add nothing: COUNT(v.id),
+and SUM or AVG of an expression that is NULL there. COUNT(*) counts such a row once, so that in a group of one public
+row it is one at least, which is post-processing. Any other aggregate that would count them is refused.
 
 Privacy: the argument on such a row is computed from public values alone.
 """
@@ -50,9 +50,9 @@ class UnmatchedRows:
         """An aggregate as SQL has it, with these rows.
 
         Args:
-            request: what is asked.
+            request: the aggregate that is asked for.
             column: the aggregate of the private rows.
-            counted: what to count instead of everything.
+            counted: the column to count instead of everything.
             refuse: makes the refusal.
 
         Raises:

@@ -1,8 +1,8 @@
 """ClickHouse's SQL, with the settings of its engine (`engines/clickhouse/settings.py`).
 
-Dates are days and time stamps microseconds since 1970, as integers: ClickHouse's own types wrap or are cut at their ends,
-and its calendar is asked only for the parts of a date that it surely holds. NaN equals nothing, so that `x = x` tells it.
-Sums of 64 bits wrap without a word, so that integers are summed in 128 bits.
+Dates are days and time stamps microseconds since 1970, as integers: ClickHouse's own types wrap or are cut at their
+ends, and its calendar is asked only for the parts of a date that it surely holds. NaN equals nothing, so that `x = x`
+tells it. Sums of 64 bits wrap without a word, so that integers are summed in 128 bits.
 """
 
 from __future__ import annotations
@@ -159,8 +159,7 @@ def _known(call: Call, at: int) -> str:
 
 
 def _regexp(call: Call) -> str:
-    # Planned without a row, only what is constant is compiled; so a pattern that is too complex is found before the
-    # charge.
+    # A plan without a row compiles constants only; so a pattern that is too complex is found before the charge.
     pattern = _pattern(_known(call, 1))
     return f"(match({{0}}, {pattern}) AND match('', {pattern}) IN (0, 1))"
 

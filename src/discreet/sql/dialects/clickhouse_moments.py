@@ -1,6 +1,6 @@
 """The calendar in ClickHouse's SQL: days and microseconds since 1970, as integers.
 
-Only the parts of a date are asked of ClickHouse, which holds the years 1 to 9999; what leads from one day to another is
+Only the parts of a date are asked of ClickHouse, which holds the years 1 to 9999; the way from one day to another is
 computed here.
 """
 

@@ -31,14 +31,14 @@ def pack(names: Sequence[str], spans: Mapping[str, Span], key: str) -> str:
 
     Args:
         names: of the columns.
-        spans: their least and greatest values; what lies outside is moved to the nearer end.
+        spans: their least and greatest values; a value outside is moved to the nearer end.
         key: a UBIGINT in SQL, whose highest bits go first.
     """
     return behind(key, names, spans, pack_values(names, spans))
 
 
 def pack_values(names: Sequence[str], spans: Mapping[str, Span]) -> str:
-    """The integer of what a row carries, without its hash: rows that are alike have the same."""
+    """The integer of the values that a row carries, without its hash: rows that are alike have the same."""
     used = sum(_bits(spans[name]) for name in names)
     terms = []
     for name in names:
@@ -51,7 +51,7 @@ def pack_values(names: Sequence[str], spans: Mapping[str, Span]) -> str:
 
 
 def behind(key: str, names: Sequence[str], spans: Mapping[str, Span], values: str) -> str:
-    """The integer of a row: the highest bits of its hash, and behind them the integer of what it carries."""
+    """The integer of a row: the highest bits of its hash, and behind them the integer of its values."""
     used = sum(_bits(spans[name]) for name in names)
     return f"(({key} >> {64 - (BITS - used)})::BIGINT << {used}) | {values}"
 

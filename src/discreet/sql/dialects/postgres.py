@@ -1,7 +1,7 @@
 """PostgreSQL's SQL, where arithmetic, casts and dates raise errors and each must be kept from it.
 
 Doubles: PostgreSQL raises where a result is too large or too small, as IEEE 754 does not. Whether it would be is
-decided on operands that were scaled by 2^512, which is exact; so what comes out is what IEEE 754 gives, bit by bit.
+decided on operands that were scaled by 2^512, which is exact; so the result is that of IEEE 754, bit by bit.
 Texts compare by code point, because every one is read with COLLATE "C". Needs PostgreSQL 14 or newer.
 """
 
@@ -221,8 +221,8 @@ def _functions() -> dict[str, dict[str, str]]:
         "bit_xor": {"": "({0} # {1})"},
         # Texts
         "like": {"": "({0} LIKE {1} ESCAPE '')"},
-        # Without a row PostgreSQL compiles a pattern only in what is constant, and then EXPLAIN does: one that is too
-        # complex for it is found before the charge. !s, for a long argument written twice is no longer a constant.
+        # Without a row PostgreSQL compiles a pattern only in a constant expression, and then EXPLAIN does: a pattern that
+        # is too complex for it is found before the charge. !s, for a long argument written twice is no longer a constant.
         "regexp_matches": {"": "({0} ~ {1} AND ('' COLLATE \"C\" ~ {1!s}) IS NOT NULL)"},
         "ends_with": {"": "(right({0}, length({1})) = {1})"},
         "contains": {"": "(strpos({0}, {1}) > 0)"},

@@ -1,6 +1,6 @@
 """Spark's SQL, for a session without ANSI mode, in UTC, with TIMESTAMP as an instant.
 
-Spark's doubles are IEEE 754 and never raise; what is guarded here is where it rounds, reads or formats otherwise.
+Spark's doubles are IEEE 754 and never raise; guards stand where it rounds, reads or formats otherwise.
 """
 
 from __future__ import annotations

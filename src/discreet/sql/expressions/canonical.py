@@ -49,7 +49,7 @@ def canonical(expression: Expression) -> Expression:
 
 
 def canonical_key(expression: Expression) -> Expression:
-    """A key as it is found: one spelling for equal values, and NULL for what is not a number."""
+    """A key in the form in which it is found: one spelling for equal values, and NULL for NaN."""
     if expression.type is not Type.FLOAT:
         return expression
     return Call("one_zero", NO_NAN, (expression,), Type.FLOAT, expression.span.null())

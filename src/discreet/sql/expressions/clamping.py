@@ -1,4 +1,4 @@
-"""Clamping in SQL: the nearest value within bounds, NULL for NULL and for NaN, whatever the row holds."""
+"""Clamping in SQL: the nearest value within bounds, NULL for NULL and for NaN, on every row."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The SQL of one engine: the value that describes it, and the words that are written with it.
 
-Templates are written in DuckDB's words for types. Only templates are translated here, never what is filled into
-them, so that no text of the query can be mistaken for SQL. Each engine's value stands in a file of `sql/dialects/`.
+Templates are written in DuckDB's words for types. Only templates are translated here, never the arguments that
+are filled in, so that no text of the query can be mistaken for SQL. Each engine's value stands in a file of
+`sql/dialects/`.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _hash(salt: int, columns: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dialect:
-    """What one engine's SQL is. Every default is standard SQL, as most engines read it.
+    """The SQL of one engine. Every default is standard SQL, as most engines read it.
 
     Attributes:
         name: by which an engine says that it reads this SQL.
@@ -88,16 +89,16 @@ class Dialect:
         same_hash: a hash of a text that every engine computes alike.
         least: the rows of a unit with the least hashes, where there is a faster way than to rank them all, else None.
         slice: whether a unit is in a slice, by another hash than that of `hash`; None where units are not split.
-        fence: what keeps a planner from writing the columns of a sub-query out again wherever they are used.
+        fence: SQL that keeps a planner from writing the columns of a sub-query out again wherever they are used.
         named_arguments: whether a long argument that is written twice would be computed twice.
         underflow_raises: whether a product that is too small for a double raises.
         furthest: the largest number of rows in the frame of a window; a larger one is written as this.
         windows_need_order: whether a window without ORDER BY is refused.
-        only: the one value of a group of one row, whatever its type.
+        only: the one value of a group of one row, of any type.
         semi_joins: whether EXISTS is written as LEFT SEMI or ANTI JOIN, where a correlated sub-query misses NULL.
         functions: the spelling of functions, where the standard one does not do: by name, the letters of the arguments
             or nothing for all lines of the name, the SQL.
-        writers: by name of a function, what makes its template, where that depends on a literal or is long.
+        writers: by name of a function, the maker of its template, where that depends on a literal or is long.
         aggregate: the template of an aggregate or a window function, from the standard one.
     """
 
@@ -137,12 +138,12 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What decides which rows of a unit are kept.
+    """The choice of the rows of a unit that are kept.
 
     Attributes:
         source: a table expression with its conditions, to stand behind FROM.
         unit: the column of the unit.
-        names: what a row carries.
+        names: the columns that a row carries.
         max_rows: how many rows of a unit are kept.
         salt: 64 bits that key the hash.
         spans: of the columns that are integers of few bits.

@@ -1,8 +1,8 @@
 """Typed expressions over the columns of private rows, and their spelling in an engine's SQL.
 
 An analyst's text is never passed on. It is read into these trees, whose only leaves are columns and
-literals and whose only operations are those of the function table, and written out again. What is not in
-the table does not reach the engine.
+literals and whose only operations are those of the function table, and written out again. Nothing else
+reaches the engine.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Call:
     span: Span
 
     def __hash__(self) -> int:
-        """Hash by what the call computes."""
+        """Hash by the computation: the function, its arguments and its type."""
         return hash((self.name, self.args, self.type))
 
 
@@ -98,7 +98,7 @@ def spell(expression: Expression, dialect: Dialect) -> str:
 
 
 EVERYWHERE = "*"
-"""In the spelling of a call: its standard SQL holds on every engine, whatever the engine has for its name."""
+"""In the spelling of a call: its standard SQL holds on every engine, even one with SQL of its own for the name."""
 LETTERS = {
     Type.BOOLEAN: "b", Type.INTEGER: "i", Type.FLOAT: "f", Type.TEXT: "t", Type.DATE: "d", Type.TIMESTAMP: "s",
     Type.OTHER: "o",

@@ -5,12 +5,12 @@ fails. `meaning` says that value where SQL leaves room, `bounds` derives the spa
 of the arguments, and `spelling` holds the SQL, by dialect, the empty name being standard SQL that every engine
 reads. To support another engine is to add its spelling where the standard one does not do.
 
-    table       what a line is
+    table       the parts of a line
     numbers     arithmetic, rounding, bins, the functions of a pocket calculator
-    logic       comparisons, conditions, what chooses among values
+    logic       comparisons, conditions, choices among values
     texts       and patterns: the regular expressions that all engines share
     dates       parts, units, differences, bins; and calendar: the same as integers, for bounds
-    shifts      what moves a moment, makes one, or writes it as text
+    shifts      functions that move a moment, make one, or write it as text
     casts       none of them fails
     apply       widening, guards, and the few that take any number of arguments
 

@@ -28,8 +28,9 @@ of counts."""
 class Size(Enum):
     """The size of a quantity, to which the error of its noise is relative.
 
-    The value is a factor, what it multiplies, and whether it is divided by the number of rows. In letters, w and v are
-    the widths of the bounds of x and y, m is the larger absolute value of the bounds of x, and r the correlation.
+    The value is a factor, the term that it multiplies, and whether it is divided by the number of rows. In letters, w
+    and v are the widths of the bounds of x and y, m is the larger absolute value of the bounds of x, and r the
+    correlation.
     """
 
     COUNT = (1.0, "", False)
@@ -51,7 +52,7 @@ class AggregateFunction:
     Attributes:
         quantity: how the plan names it.
         usages: how an analyst writes it, of the columns x and y, the condition c and the unit `patient_id`.
-        nodes: what the parser makes of these; empty where the node alone does not tell.
+        nodes: the parser's classes for these; empty where the node alone does not tell.
         bounded: the arguments that must have bounds, in words; empty for none.
         family: which integers are summed.
         degrees: the least degrees of the moments that it is estimated from, in x and in y.
@@ -59,7 +60,7 @@ class AggregateFunction:
         relative: the variance of the noise for one row, at a sensitivity over epsilon of one, relative to the square
             of the size; of a quantile, of its rank on the largest tree.
         size: of the quantity.
-        whole: whether it is an integer whatever is counted.
+        whole: whether it is an integer for every argument.
         mirrored: the name of this quantity of (x, y) as one of (y, x), for a pair.
     """
 
@@ -237,7 +238,7 @@ def family_of(quantity: str) -> Family:
 
 
 def whole(quantity: str) -> bool:
-    """Whether a quantity is an integer whatever it is asked of."""
+    """Whether a quantity is an integer for every argument."""
     line = BY_QUANTITY.get(quantity)
     return line is not None and line.whole
 

@@ -25,7 +25,7 @@ FILLED = (casts, dates, logic, numbers, shifts, texts)
 def call(name: str, *args: Expression) -> Call | None:
     """Apply a function of the table; None when it has no line for these arguments.
 
-    Integers are widened to floats, and dates to time stamps, where no line takes them as they are or where the
+    Integers are widened to floats, and dates to time stamps, where no line takes them unchanged or where the
     result could leave 64 bits. A time stamp is narrowed to its date where only the date matters: days can be
     listed as public keys, moments cannot.
     """
@@ -108,7 +108,7 @@ def _to_date(moment: Expression) -> Expression:
 
 
 def _to_finest(moment: Expression, pattern: object) -> Expression:
-    """A moment without what a format does not show."""
+    """A moment without the parts that a format does not show."""
     unit = shifts.finest(pattern) if isinstance(pattern, str) else None
     if moment.type is not S or unit is None or isinstance(moment, Literal):
         return moment

@@ -1,4 +1,4 @@
-"""Casts. None of them fails: what cannot be converted is NULL, as with TRY_CAST."""
+"""Casts. None of them fails: a value that cannot be converted is NULL, as with TRY_CAST."""
 
 from __future__ import annotations
 

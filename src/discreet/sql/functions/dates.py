@@ -83,7 +83,7 @@ DAY_PARTS = {
     "dayofweek": (0, 6, "Sunday is 0"), "isodow": (1, 7, "Monday is 1"), "dayofyear": (1, 366, ""),
     "decade": (0, 999, "the year divided by 10"), "century": (1, 100, "the year 2000 is in the 20th"),
 }  # fmt: skip
-"""Parts that depend on the day only: least, greatest, and what to know."""
+"""Parts that depend on the day only: least, greatest, and a note on the meaning."""
 CLOCK_PARTS = {"hour": (0, 23, ""), "minute": (0, 59, ""), "second": (0, 59, "whole seconds")}
 """Parts of the time of day."""
 for _parts, _t, _unit in ((DAY_PARTS, "d", cal.DAY), (CLOCK_PARTS, "s", 1)):
@@ -179,7 +179,7 @@ _SHORTEST = {"month": 28, "quarter": 90, "year": 365, "decade": 3652, "century":
 
 
 def grain_of(call: Call) -> tuple[int, int] | None:
-    """For what cuts a moment to a unit: which argument is the moment, and the shortest unit in microseconds."""
+    """For a call that cuts a moment to a unit: which argument is the moment, and the shortest unit in microseconds."""
     unit = call.name.removeprefix("date_trunc_")
     if unit != call.name:
         return 0, cal.CLOCK[unit] if unit in cal.CLOCK else _SHORTEST[unit] * cal.DAY
@@ -190,7 +190,7 @@ def grain_of(call: Call) -> tuple[int, int] | None:
 
 
 def moment_grain(call: Call) -> tuple[int, int] | None:
-    """For what is the same for all moments of some unit: which argument is the moment, and the unit in microseconds."""
+    """For a call that is constant within some unit: which argument is the moment, and the unit in microseconds."""
     if call.name == "to_date":
         return 0, cal.DAY
     if call.name in CLOCK_PARTS:

@@ -1,4 +1,4 @@
-"""Comparisons, conditions, and what chooses among values."""
+"""Comparisons, conditions, and choices among values."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ _NOW = ("The moment of asking is not part of the question, so it would not mean 
         "Write the date as a literal, for instance DATE '2024-06-30'.")  # fmt: skip
 _CHANCE = ("A random value would make the answer depend on more than the data.", "Remove it.")
 _SIZE = ("It could make a text of any length.", "Write lpad(x, 3, '0'), or the text out.")
-_HASH = ("Nothing is known of what a hash may be, so it has no bounds and no keys.", "Use the value itself.")
+_HASH = ("Nothing is known of the value of a hash, so it has no bounds and no keys.", "Use the value itself.")
 _NAN = ("NaN is read as NULL, and infinities are clamped to the bounds.", "Write x IS NULL.")
 REASONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("now", "current_date", "current_time", "current_timestamp", "localtime", "localtimestamp",
@@ -76,7 +76,7 @@ REASONS: dict[str, tuple[str, str]] = {
                                                   "9:27AM the hour is CAST(split_part(x, ':', 1) AS BIGINT).")),
     "interval": ("An interval can only be added to a date or subtracted from one.", "Write x + INTERVAL 1 MONTH."),
 }  # fmt: skip
-"""Why some functions are left out for good, and what to write instead."""
+"""Why some functions are left out for good, each with the remedy."""
 
 
 @cache
@@ -137,7 +137,7 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
 
 
 def _named(node: exp.Expr, written: str) -> str:
-    """The name of a function as it was written, or of another node as the parser calls it."""
+    """The name of a function as the query writes it, or of another node as the parser calls it."""
     if not isinstance(node, exp.Func):
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).lower()
     match = re.match(r"(\w+)\s*(?=\()", written)
@@ -149,7 +149,7 @@ def takes_a_number(name: str, node: exp.Expr, kind: Type) -> tuple[str, str]:
     inner, fix = node.sql("duckdb"), "Convert it with CAST(… AS DOUBLE)."
     if isinstance(node, exp.Literal):
         column = exp.to_identifier(node.name, quoted=True).sql("duckdb")
-        fix = f"What stands in single quotes is a text; the name of a column stands in double ones: {column}."
+        fix = f"Single quotes hold a text; the name of a column stands in double ones: {column}."
     elif kind in (Type.DATE, Type.TIMESTAMP):
         fix = f"Count days from a date of your choice: {name}(date_diff('day', DATE '2000-01-01', {inner}))."
     return f"{name} takes a number, not {TYPE_WORDS[kind]}.", fix

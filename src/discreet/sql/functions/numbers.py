@@ -64,7 +64,7 @@ def decimal_place(k: int, digits: int) -> float:
 
 
 def _rounded(a: Span, digits: Span) -> Span:
-    """Rounding is increasing, and what it gives are multiples of 10^-n: the next ones outside are bounds."""
+    """Rounding is increasing, and its results are multiples of 10^-n: the next ones outside are bounds."""
     if a.lo is None or a.hi is None or digits.lo is None or not a.within(-(10**290), 10**290):
         return Span(nullable=True)
     n = int(digits.lo)

@@ -23,7 +23,7 @@ def portable(pattern: str) -> str:
     A dot is any character but a line feed, \d \w \s are ASCII, ^ and $ are the ends of the whole text.
 
     Raises:
-        ValueError: it has something that engines read differently; the message says what.
+        ValueError: it has something that engines read differently, which the message names.
 
     Example:
         >>> portable(r"^\d+\.[a-z\d]?$")
@@ -32,7 +32,7 @@ def portable(pattern: str) -> str:
     if len(pattern) > MOST:
         raise ValueError(f"it is longer than {MOST} characters")
     out, at = [], 0
-    repeatable = False  # whether what was read last may have * + ? or {} behind it
+    repeatable = False  # whether the part read last may have * + ? or {} behind it
     while at < len(pattern):
         c = pattern[at]
         if c in "*+?{":
@@ -43,7 +43,7 @@ def portable(pattern: str) -> str:
                 or any(int(n) > MOST_TIMES for n in re.findall(r"\d+", said[0]))
             ):
                 raise ValueError(
-                    f"{c} must stand behind what it repeats, up to {MOST_TIMES} times, or be written \\{c}"
+                    f"{c} must stand behind the part that it repeats, up to {MOST_TIMES} times, or be written \\{c}"
                 )
             out.append(said[0])
             at, repeatable = said.end(), False

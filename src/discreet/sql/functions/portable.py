@@ -9,8 +9,8 @@ from functools import cache
 from discreet.sql.expressions.expression import Call, Literal
 
 # Texts that are numbers and dates --------------------------------------------------------------------------
-# A text that does not match is NULL. What matches, every engine reads alike and none refuses: so the days of each
-# month and the leap years stand here.
+# A text that does not match is NULL. A text that matches is read alike by every engine and refused by none: so the
+# days of each month and the leap years stand here.
 INTEGER_TEXT = r"^ *[+-]?[0-9]{1,22}(\.[0-9]{0,15})? *$"
 """A decimal number; its fraction is rounded, half away from zero."""
 FLOAT_TEXT = r"^ *[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})? *$"
@@ -91,7 +91,7 @@ def format_template(pieces: Mapping[str, str], text: Callable[[str], str]) -> Ca
 
 @cache
 def case_pairs(function: str) -> tuple[str, str]:
-    """The characters that `lower` or `upper` changes, and what each becomes: one code point for one, everywhere.
+    """The characters that `lower` or `upper` changes, and their results: one code point for one, everywhere.
 
     Taken from DuckDB, whose Unicode tables are thus those of every engine.
     """

@@ -1,4 +1,4 @@
-"""Functions that move a moment, make one, or write it as text. See `dates` for what holds of all of them."""
+"""Functions that move a moment, make one, or write it as text. See `dates` for the rules that hold for all of them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Rule:
     """The kind of an argument that has to be written out in the query.
 
     Attributes:
-        says: what is allowed, to follow "must be".
+        says: the values that are allowed, in words to follow "must be".
         fix: an example of the call.
         allows: whether a value will do.
         examples: some values that will do, the extreme ones among them, for tests.
@@ -64,8 +64,8 @@ class Function:
         bounds: the span of the result, from the spans of the arguments.
         spelling: SQL, with {0}, {1}, … for the arguments, or {*} for all of them: the standard one by the name "", and
             another for DuckDB. Those of other engines stand in their dialects.
-        meaning: what it does where that is not plain from its name.
-        literals: by place, what an argument must be that has to be a literal.
+        meaning: the result, where it is not plain from the name.
+        literals: by place, the rule for an argument that has to be a literal.
         shortens: whether its texts are cut to their first `LONGEST` characters before, because it makes longer
             ones of them: else a few sub-queries would make texts that fill the memory, if the data has any.
     """
@@ -142,7 +142,7 @@ def null(*spans: Span) -> bool:
 
 
 def fixed(lo: int, hi: int, nullable: bool = False) -> Bounds:
-    """The same bounds whatever the arguments are."""
+    """The same bounds for all arguments."""
     return lambda *a: Span(Fraction(lo), Fraction(hi), nullable or null(*a))
 
 
@@ -152,7 +152,7 @@ def truth(*spans: Span) -> Span:
 
 
 def unknown(*spans: Span) -> Span:
-    """No bounds: texts, and what nothing is known of."""
+    """No bounds: texts, and values of which nothing is known."""
     return Span(nullable=True)
 
 

@@ -13,7 +13,7 @@ MOST_SETS = 64
 
 
 def expand(node: exp.Select, text: str) -> exp.Query:
-    """Rewrite a SELECT with several grouping sets as UNION ALL BY place of plain ones; others as they are.
+    """Rewrite a SELECT with several grouping sets as UNION ALL BY place of plain ones; leave others unchanged.
 
     A key that is not in a set is NULL in its rows, and GROUPING(key) is 1 there.
 

@@ -47,7 +47,7 @@ def one_after_the_other(node: exp.Select) -> None:
 
 
 def _group(source: exp.Expr) -> exp.Expr | None:
-    """What stands in parentheses that hold joins, or nothing but a table, without a name of their own."""
+    """The content of parentheses that hold joins, or nothing but a table, without a name of their own."""
     if not isinstance(source, exp.Subquery) or isinstance(source.this, exp.Query):
         return None
     if any(value for key, value in source.args.items() if key != "this"):

@@ -1,7 +1,7 @@
-"""DESCRIBE, SHOW TABLES, SUMMARIZE and information_schema: what an analyst types to look around, as plain SELECTs.
+"""DESCRIBE, SHOW TABLES, SUMMARIZE and information_schema, for a look around, as plain SELECTs.
 
-They are read as queries of two public tables, `information_schema.tables` and `information_schema.columns`, which say
-what the policy says and nothing of the data (`inspect/information.py` fills them).
+They are read as queries of two public tables, `information_schema.tables` and `information_schema.columns`, which
+repeat the policy and say nothing of the data (`inspect/information.py` fills them).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def as_query(statement: exp.Expr, text: str) -> exp.Expr:
     if isinstance(statement, exp.Describe | exp.Summarize):
         if isinstance(statement.this, exp.Query):
             raise refuse(statement.this, text, f"{statement.key.upper()} of a query is not supported.",
-                         "Ask `discreet explain`, or session.explain(), what it would do, for nothing.")  # fmt: skip
+                         "Use `discreet explain` or session.explain(), which show its plan for nothing.")  # fmt: skip
         return _about(statement.this, _SUMMARIZE if isinstance(statement, exp.Summarize) else _DESCRIBE)
     words = _words(statement)
     if words[:2] in (["show", "tables"], ["pragma", "show_tables"]) or words == ["show", "all", "tables"]:

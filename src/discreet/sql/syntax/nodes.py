@@ -42,7 +42,7 @@ def own_nodes(node: exp.Expr) -> list[exp.Expr]:
 
 
 def with_queries(node: exp.Expr) -> list[exp.Expr]:
-    """The nodes of an expression and the sub-queries in it, but not what is inside those."""
+    """The nodes of an expression and the sub-queries in it, but not the nodes inside those."""
     out = [node]
     for child in node.iter_expressions():
         out += [child] if isinstance(child, exp.Query) else with_queries(child)

@@ -24,13 +24,13 @@ NAMES = {
     "max_groups": "max_groups", "max_rows": "max_rows", "confidence": "confidence",
     "privacy_unit_column": "privacy_unit_column",
 }  # fmt: skip
-"""What may stand in OPTIONS, and what it is called here."""
+"""The words that may stand in OPTIONS, each with its name here."""
 REFUSED = {
     "min_privacy_units_per_group": "From how many units on a found group is shown follows from epsilon and delta.",
     "group_selection_strategy": "Public groups are all shown, and others are found for a delta; there is no choice.",
 }
 _ABOUT = re.compile(r"\s*(EXPLAIN|DESCRIBE|DESC)\b\s*(ANALYZE\b|SELECT\b|WITH\b|FROM\b|\()", re.IGNORECASE)
-"""The parser takes what follows EXPLAIN for one piece of text, so that its words are not told apart there."""
+"""The parser takes the text after EXPLAIN for one piece, so that its words are not told apart there."""
 _USAGE = "Write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) …."
 
 
@@ -104,7 +104,7 @@ def _tokens(text: str) -> list[Token]:
     try:
         return list(DuckDB().tokenize(text))
     except TokenError:
-        return []  # whoever parses it says what is wrong
+        return []  # the parser names the fault later
 
 
 def _options(text: str, tokens: Sequence[Token], first: int) -> tuple[dict[str, str], int]:

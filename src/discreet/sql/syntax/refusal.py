@@ -8,13 +8,13 @@ from discreet.errors import QueryRefused
 
 
 def refuse(node: exp.Expr | None, text: str, cause: str, fix: str) -> QueryRefused:
-    """The error for a query that cannot be answered; raise what this returns.
+    """The error for a query that cannot be answered, for the caller to raise.
 
     Args:
         node: the part of the parsed query that is at fault.
         text: the query as the analyst wrote it.
-        cause: what is wrong, in one sentence.
-        fix: what to write instead, in one sentence.
+        cause: the fault, in one sentence.
+        fix: the remedy, in one sentence.
     """
     where = place(node, text)
     if where is None:
@@ -37,12 +37,12 @@ def at(text: str, start: int, end: int, cause: str, fix: str) -> QueryRefused:
 
 
 def place(node: exp.Expr | None, text: str) -> tuple[int, int] | None:
-    """Start and end in the text of what a node was parsed from, as far as the parser noted it."""
+    """Start and end in the text of the words that a node was parsed from, as far as the parser noted them."""
     if node is None:
         return None
     marks = [n.meta for n in node.walk() if "start" in n.meta]
     if not marks:
-        # A parameter, say, keeps no place of its own; what is written as it is may stand in the text once.
+        # A parameter, say, keeps no place of its own; but its spelling may stand in the text once.
         written = node.sql("duckdb")
         at = text.find(written)
         return (at, at + len(written)) if at >= 0 and text.count(written) == 1 else None

@@ -157,7 +157,7 @@ def misspelt(text: str, readable_to: int) -> tuple[int, int, str] | None:
     """The word of a text that is no SQL that should have been a keyword: its place, and that keyword.
 
     Args:
-        text: what could not be read.
+        text: the one that could not be read.
         readable_to: where the parser stopped; the word is one of those before, or at it.
     """
     try:
@@ -218,5 +218,5 @@ def called(node: exp.Expr) -> str:
 
 
 def sql(node: exp.Expr) -> str:
-    """An expression as it is written in DuckDB."""
+    """An expression in DuckDB's SQL."""
     return node.sql("duckdb", comments=False)

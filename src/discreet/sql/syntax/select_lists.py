@@ -1,4 +1,4 @@
-"""What is meant by the names in a SELECT list: two columns of one name, and names that HAVING repeats."""
+"""The meaning of the names in a SELECT list: two columns of one name, and names that HAVING repeats."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def name_apart(query: exp.Query, name_of: Callable[[exp.Expr], str]) -> None:
 def with_aliases(
     node: exp.Expr, aliases: Mapping[str, exp.Expr], is_key: Callable[[exp.Expr], bool]
 ) -> exp.Expr:
-    """A condition on groups in which names of the SELECT list stand for what they name, even if a column is named so.
+    """A condition on groups: names of the SELECT list stand for their expressions in it, even if a column is named so.
 
     Args:
         node: the condition of HAVING or QUALIFY.

@@ -1,4 +1,4 @@
-"""Weeks between two moments, counted above a release as they are over private rows: how many Mondays pass.
+"""Weeks between two moments, counted above a release in the same way as over private rows: how many Mondays pass.
 
 The engine's own `date_diff('week', …)` counts full weeks of seven days, unlike that of every other unit, which counts
 how often a unit begins.

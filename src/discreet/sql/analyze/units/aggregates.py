@@ -1,7 +1,7 @@
 """Aggregates over the rows of one unit: COUNT, SUM, AVG, MIN, MAX, BOOL_OR and BOOL_AND.
 
-What is computed here is a function of the rows of one unit alone, in whatever order they lie: integers are summed
-exactly, and numbers with a fraction are scaled to integers first.
+Each result is a function of the rows of one unit alone, and not of their order: integers are summed exactly,
+and numbers with a fraction are scaled to integers first.
 """
 
 from __future__ import annotations

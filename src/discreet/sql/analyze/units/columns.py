@@ -1,4 +1,4 @@
-"""Columns that stand for what was computed per unit, in the expressions that read it."""
+"""Columns that stand for results per unit, in the expressions that read them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 HERE = "__per_unit"
-"""The table name of what was computed per unit, in rewritten expressions."""
+"""The table name of results per unit, in rewritten expressions."""
 
 
 def placed(node: exp.Expr, name: str) -> exp.Column:

@@ -41,10 +41,10 @@ SHIFTS = {exp.Lag: "lag", exp.Lead: "lead", exp.FirstValue: "first_value", exp.L
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """What stands behind OVER.
+    """The words behind OVER.
 
     Attributes:
-        partition: what the rows of a unit are parted by, beside the unit.
+        partition: the expressions that part the rows of a unit, beside the unit.
         order: expressions, each with its direction.
         frame_sql: the frame, or nothing.
         framed: whether a frame is written.
@@ -138,7 +138,7 @@ def _shifted(
         places = f", {bound.value}"
     if function.args.get("default") is not None:
         raise refuse(function, "A default is not supported here.", "Write coalesce(lag(x) OVER (…), 0).")
-    # Only what looks at a frame has one: not every engine passes over that of lag and lead.
+    # Only a function that looks at a frame has one: not every engine passes over that of lag and lead.
     framed_sql = over.frame_sql if name.endswith("value") else ""
     spelling = f"{name}({{0}}{places}) {{over}}"
     call = WindowCall(spelling, (argument,), over.partition, over.order, True, framed_sql)
