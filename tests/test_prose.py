@@ -31,6 +31,8 @@ ROOMS = (
     "sql/dialects",
     "sql/algebra",
     "sql/analyze",
+    "cli",
+    "session",
 )
 """The rooms that are clean. The list grows until it is all of `src/discreet`; modules beside the rooms are read too."""
 PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md")
@@ -41,7 +43,9 @@ RULES = {
     "as it is": re.compile(r"\bas (it|they) (is|are|was|were)\b", re.IGNORECASE),
     "there is no such": re.compile(r"\bThere (is|are) no such\b"),
 }
-ALLOWED: tuple[str, ...] = ()
+ALLOWED: tuple[str, ...] = (
+    "what: the statistic, in words, for the card.",  # the parameter `what` of `Session.release`
+)
 """Sentences that break a rule and are right. Each needs its reason beside it."""
 
 

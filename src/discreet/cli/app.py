@@ -1,4 +1,4 @@
-"""The commands, and what happens when one of them fails."""
+"""The commands, and the report of one that fails."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def root(
     \b
     Start here:
       discreet demo
-      discreet init visits.parquet -o policy.toml     (then decide what it asks you)
+      discreet init visits.parquet -o policy.toml     (then make its decisions)
       discreet tables
       discreet query --mock "SELECT COUNT(*) FROM visits" --epsilon 0.1     (on invented data, free)
       discreet explain "SELECT COUNT(*) FROM visits" --epsilon 0.1

@@ -45,7 +45,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def explain(error: BaseException) -> None:
-    """Say on stderr what went wrong, what to do about it and what it cost."""
+    """Print on stderr the cause of an error, its fix and its charge."""
     if not sys.stderr.isatty():
         print("\n".join(f"{label}: {text}" for label, text in words(error)), file=sys.stderr)  # noqa: T201
         return

@@ -28,7 +28,7 @@ epsilon = 2                      # all that may ever be spent
 [source]
 url = "parquet:visits.parquet"
 [tables.visits]
-privacy_unit = "patient_id"      # what is hidden: a patient, with every visit
+privacy_unit = "patient_id"      # the unit hidden: a patient, with every visit
 max_rows = {MAX_VISITS}                     # at most {MAX_VISITS} visits of a patient count
 [tables.visits.columns]
 age        = {{ bounds = [0, 104] }}

@@ -165,5 +165,5 @@ def read_keys(text: str) -> tuple[str, list[str] | list[int]]:
 
 
 def _whole(values: Iterable[str]) -> bool:
-    # 01 is a code and no number, so only what Python would print the same way counts.
+    # 01 is a code and no number, so only a text that Python would print the same way counts.
     return all(value.removeprefix("-").isdecimal() and str(int(value)) == value for value in values)

@@ -146,7 +146,7 @@ def print_table(
 
 
 def print_release(release: Release) -> None:
-    """Print an answer whole, and what its intervals mean."""
+    """Print an answer whole, and the meaning of its intervals."""
     body, right = cells(release)
     print_table(shown.header(release), body, right)
     typer.echo(shown.footer(release)[0])

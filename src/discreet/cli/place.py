@@ -19,7 +19,7 @@ DEFAULT_POLICY = Path("policy.toml")
 
 @dataclass(frozen=True)
 class Place:
-    """Where the data is and what was declared about it: a policy file, or options that stand for one."""
+    """The place of the data and its declarations: a policy file, or options that stand for one."""
 
     policy: opt.PolicyFile = None
     source: opt.Source = None
@@ -38,7 +38,7 @@ class Place:
         return None if self.source is not None else self.max_rows
 
     def open(self, describe: bool = False) -> Session:
-        """Open the session; what is missing is bad usage.
+        """Open the session; a missing option is bad usage.
 
         Args:
             describe: whether it is only asked for its tables, which needs neither a unit nor a budget of a file.
@@ -80,7 +80,7 @@ class Place:
 
 
 def _opened(protect: Callable[..., Session], source: str, **declared: Any) -> Session:
-    """Open what --source names.
+    """Open the source that --source names.
 
     Raises:
         InvalidParameter: there is no such source, which is bad usage.

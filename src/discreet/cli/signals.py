@@ -1,4 +1,4 @@
-"""Signals that end the process: they stop it as Ctrl-C does, so that what it has open is closed and removed."""
+"""Signals that end the process: they stop it as Ctrl-C does, so that its open files are closed and removed."""
 
 from __future__ import annotations
 

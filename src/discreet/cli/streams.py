@@ -1,6 +1,6 @@
 """stdout and stderr as they may be: closed, full, or a pipe that nobody reads.
 
-An answer that was paid for must not be lost without a word, and what can be seen before the charge is seen then.
+An answer that was paid for must not be lost without a word, and a fault that shows before the charge is seen then.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Unwritable(InvalidParameter):
 
 
 class Guarded:
-    """A stream that says in our words that it cannot be written to; what is only words beside the answer gets lost."""
+    """A stream that says in our words that it cannot be written to; words beside the answer are dropped."""
 
     def __init__(self, stream: TextIO | None, number: int, needed: bool) -> None:
         self._stream, self._number, self._needed = stream, number, needed
@@ -35,13 +35,13 @@ class Guarded:
         Raises:
             Unwritable: it cannot be written, and it is needed.
         """
-        if text == "":  # with which others find out what kind of stream this is
+        if text == "":  # with which others find out the kind of this stream
             return 0
         self._tried("write", text)
         return len(text)
 
     def flush(self) -> None:
-        """Write what is held back, as `write`."""
+        """Write the text held back, as `write`."""
         self._tried("flush")
 
     def isatty(self) -> bool:
@@ -66,7 +66,7 @@ class Guarded:
             raise Unwritable(f"stdout cannot be written to: {self._lost}.", FIX)
 
     def _give_up(self) -> None:
-        """Send the rest nowhere, so that what is held back fails no second time, when the process ends."""
+        """Send the rest nowhere, so that the text held back fails no second time, when the process ends."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._number)
         os.close(nowhere)

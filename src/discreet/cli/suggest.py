@@ -92,7 +92,7 @@ def suggest(name: str, kind: str) -> tuple[str, str] | None:
     if is_unit(name):
         return "", "an id, by its name: tells people apart, perhaps; it is counted, not summed"
     if kind == "BOOLEAN":
-        return "", "true or false: it can be grouped by and averaged as it is"
+        return "", "true or false: it can be grouped by and averaged without a declaration"
     if kind == "OTHER":
         return "", "it cannot be asked about"
     if kind == "DATE":

@@ -1,4 +1,4 @@
-"""An open session: its engine, its policy and its ledger, and what can be said of it without a question."""
+"""An open session: its engine, its policy and its ledger, and the facts that it states without a question."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from discreet.sql.inspect.information import with_information
 
 
 class OpenSession:
-    """What every session is, whatever is asked of it.
+    """The base of every session, for all kinds of questions.
 
     Args:
         engine: where the data is.
-        policy: what the steward declared.
+        policy: the declarations of the steward.
         ledger: where the budget is kept.
         invented: the session over real data whose tables were invented; None for one over real data.
     """

@@ -16,10 +16,10 @@ class BudgetState:
     """The budget of a data set: total, spent and left, as exact rationals.
 
     Attributes:
-        epsilon: what may be spent.
-        spent: what was.
+        epsilon: the epsilon that may be spent.
+        spent: the epsilon spent so far.
         delta: the delta that may be spent; 0 when only pure questions are allowed.
-        delta_spent: what of it was.
+        delta_spent: the delta spent so far.
     """
 
     epsilon: Fraction

@@ -1,6 +1,6 @@
-"""Ctrl-C and other signals stop a question at once, whatever the engine does.
+"""Ctrl-C and other signals stop a question at once, during any work of the engine.
 
-Python runs what handles a signal in the main thread, and only when the call that the main thread is in returns: a
+Python runs the handler of a signal in the main thread, and only when the call that the main thread is in returns: a
 query of some seconds would be waited for. So it runs in another thread, and the main thread waits in a way that a
 signal breaks off. Then the engine is told to stop, on its server too.
 """
@@ -23,7 +23,7 @@ PATIENCE = 10.0
 
 
 class _Work(Generic[R]):
-    """Work in a thread of its own, with what it returned or raised."""
+    """Work in a thread of its own, with its result or its error."""
 
     def __init__(self, work: Callable[[], R]) -> None:
         self._work = work
@@ -50,11 +50,11 @@ def interruptibly(engine: Engine, work: Callable[[], R]) -> R:
     """Do work that asks an engine; a signal that raises in the main thread stops it at once.
 
     Args:
-        engine: what to interrupt.
-        work: what to do; in another thread when this is the main one.
+        engine: the engine to interrupt.
+        work: the function to call; in another thread when this is the main one.
 
     Returns:
-        What the work returns. What it raises is raised here.
+        The result of the work. Its error is raised here.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()

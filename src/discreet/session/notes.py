@@ -15,7 +15,7 @@ INVENTED = ("the data is invented: nothing private was read, and no number means
 def notes_of(
     plan: QueryPlan, without: tuple[str, ...], unit_factor: int, texts: Set[str] = frozenset()
 ) -> tuple[str, ...]:
-    """Notes of what an answer hides and its intervals leave out.
+    """Notes: the guarantee of an answer, then the errors that its intervals leave out.
 
     Args:
         plan: of the question, with the groups that were found.
@@ -41,7 +41,7 @@ def notes_of(
     if any(m.grid is not None for release in plan.releases for m in release.measures):
         notes.append("values outside their bounds, which are clamped before adding up")
     if any(a.what in EXTREME for release in plan.releases for a in release.aggregates):
-        notes.append("what lies beyond the 1 % and the 99 % quantile, which is what MIN and MAX are here")
+        notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
     keys = [key for release in plan.releases for key in release.keys]
     if any(key.public and None in key.values for key in keys):
         notes.append("rows whose group is not among the public keys, which are dropped")
@@ -59,7 +59,7 @@ def notes_of(
         if release.discovery.measure is not None:
             notes.append(
                 f"counts not far above {chance.threshold:,}, where groups begin to be shown: they are too high on "
-                "average, as what is lower is not shown"
+                "average, as lower ones are not shown"
             )
     if without:
         notes.append(f"{', '.join(without)}: no interval could be derived")

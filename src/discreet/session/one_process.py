@@ -24,7 +24,7 @@ S = TypeVar("S", bound=Opened)
 
 
 def asked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """Make a method of a session a question: refused in another process, and an error of it says what was charged."""
+    """Make a method of a session a question: refused in another process, and its error names the charge."""
 
     @wraps(method)
     def asking(self: S, *args: P.args, **kwargs: P.kwargs) -> R:

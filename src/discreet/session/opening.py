@@ -42,7 +42,7 @@ def protect(
         source: a path or url (Parquet, CSV, a DuckDB file, `postgresql://…`, `spark:table`), a pandas, Polars or
             Spark DataFrame, an Arrow table, a connection (DuckDB, psycopg, SQLAlchemy, Ibis) or SparkSession, or a
             mapping from table names to these. May be left out when the policy names it.
-        policy: what the steward declared, instead of the arguments below.
+        policy: the declarations of the steward, instead of the arguments below.
         table: the name of the private table; by default that of the file, or `data` for a frame.
         privacy_unit: the column that tells people apart, or "row" when each row is one person.
         max_rows: how many rows of one unit count; needed when privacy_unit is a column.
@@ -125,7 +125,7 @@ def _by_column(**given: object) -> None:
 def _by_policy(
     policy: Policy | str | os.PathLike[str], source: object, ledger: str | os.PathLike[str] | None
 ) -> Session:
-    """A session of what a policy declares, over the source that is given or else named there."""
+    """A session under a policy, over the source that is given or else named there."""
     from discreet.engines.sources import open_source
 
     home = None if isinstance(policy, Policy) else Path(policy)

@@ -41,7 +41,7 @@ def see_text(query: object) -> None:
     if at >= 0:
         raise QueryRefused(
             f"The character at place {at + 1} of the question is none that a database can read.",
-            "Remove it; it is NUL, or what is left of a file that was read in another encoding.",
+            "Remove it; it is NUL, or it comes from a file that was read in another encoding.",
         )
 
 
@@ -85,6 +85,6 @@ def limits_of(max_rows: int | None, max_groups: int | None) -> Limits:
 
 
 def whole(value: object, name: str) -> None:
-    """Refuse what is no positive whole number of 64 bits."""
+    """Refuse all but a positive whole number of 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**63:
         raise InvalidParameter(f"{name} must be a positive whole number.", f"Write {name}=1000.")

@@ -1,4 +1,4 @@
-"""A preview of a question: its cost, its errors, and what is left, from the plan alone."""
+"""A preview of a question: its cost, its errors, and the budget that is left, from the plan alone."""
 
 from __future__ import annotations
 

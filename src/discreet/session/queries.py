@@ -45,7 +45,7 @@ LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
 REHEARSED = 1000
 """How many statements are remembered as sound."""
 SLACK = 1 << 18
-"""Bytes for what the ledger keeps beside the integers of an answer."""
+"""Bytes for the things that the ledger keeps beside the integers of an answer."""
 N = TypeVar("N")
 A = TypeVar("A")
 
@@ -71,7 +71,7 @@ class Queries:
 
     Args:
         engine: where the data is.
-        policy: what the steward declared.
+        policy: the declarations of the steward.
         catalog: the tables that a question may refer to.
         ledger: where answers are kept.
         account: that is charged.
@@ -173,15 +173,15 @@ class Queries:
         replay: Callable[[Any], A],
         file: IO[bytes] | None = None,
     ) -> ReleasePlan[N, A]:
-        """What a question hands to the gate.
+        """The plan that a question hands to the gate.
 
         Args:
             question: as the analyst asked it; its loss is charged.
             plan: of the question; it has releases.
             compute: runs the releases, with noise.
             made: builds the answer.
-            replay: builds it from what the ledger kept.
-            file: takes what the ledger kept, if it is large.
+            replay: builds it from the record that the ledger kept.
+            file: takes the record that the ledger kept, if it is large.
         """
         finds = any(release.discovery is not None for release in plan.releases)
         parts = [part for release in plan.releases for part in release.parts]
@@ -210,13 +210,13 @@ class Queries:
                 self._rehearsed.add(plan.statement)
 
     def probe(self, plan: QueryPlan) -> None:
-        """See that the engine could run the question, so that what has gone is found before the charge."""
+        """See that the engine could run the question, so that a table that has gone is found before the charge."""
         from discreet.sql.lower.probe import probe
 
         probe(plan, self.engine)
 
     def identity(self, plan: QueryPlan) -> str:
-        """The canonical question on this version of the data: what is released, not how it is written or shown."""
+        """The canonical question on this version of the data: the numbers released, not the writing or the display."""
         from discreet.sql.lower.identity import identity
 
         tables = sorted(name for name, table in self.policy.tables.items() if not table.public)

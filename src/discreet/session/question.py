@@ -23,7 +23,7 @@ class Question:
     Attributes:
         text: as the analyst wrote it.
         epsilon: the privacy loss of all of it.
-        delta: what may be spent to find groups; 0 for nothing.
+        delta: the delta that may be spent to find groups; 0 for nothing.
         confidence: of the intervals.
         simultaneous: whether all intervals together have it.
         limits: how much of one unit counts.

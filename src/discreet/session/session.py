@@ -54,7 +54,7 @@ class Session(OpenSession):
         """Answer a question.
 
         The charge is durable before any private data is read, and stays when anything fails afterwards: then no answer
-        is given, and the error says what was charged. The same question with the same epsilon on the same data, as far
+        is given, and the error names the charge. The same question with the same epsilon on the same data, as far
         as its version tells, is answered from the ledger again, for nothing, once it was settled.
 
         Args:
@@ -87,7 +87,7 @@ class Session(OpenSession):
                 and no data was touched; where the answer cannot be settled, the charge stays and the answer is lost.
             EngineError: the engine failed or was interrupted; the charge stays. Before the charge it means that the
                 source is gone, and nothing was charged.
-            PostProcessingError: what is done with the noisy tables failed; the charge stays.
+            PostProcessingError: the post-processing of the noisy tables failed; the charge stays.
             SessionError: this is another process than the one that opened the session. Nothing was charged.
 
         Every error, of ours or not, has `charged`: the exact loss that stays charged, or None.
@@ -132,9 +132,9 @@ class Session(OpenSession):
         """Answer a question into a file.
 
         For answers of up to 10,000,000 groups: the noise, the intervals and the file are made block by block, so that
-        memory does not grow with the number of groups (that of the engine is its own; DuckDB spills what does not
-        fit). The file has the values and, for each column with an interval, `<name>_low` and `<name>_high`. It appears
-        under its name when it is whole. The same question is the same answer here and in `sql`.
+        memory does not grow with the number of groups (that of the engine is its own; DuckDB spills the rest
+        to disk). The file has the values and, for each column with an interval, `<name>_low` and `<name>_high`. It
+        appears under its name when it is whole. The same question is the same answer here and in `sql`.
 
         Groups whose keys are not public, and answers of up to 65,536 groups, are made in memory first. With more
         groups than that, a column has an interval where it is a monotone expression of one aggregate.
@@ -157,7 +157,7 @@ class Session(OpenSession):
                 session anything: the engine is at work.
 
         Returns:
-            What was written, without the values.
+            The description of the file, without the values.
 
         Raises:
             InvalidParameter: as for `sql`; or `into` has another ending, is there already, belongs to the data or the
@@ -166,8 +166,8 @@ class Session(OpenSession):
             BudgetExceeded: as for `sql`.
             LedgerError: as for `sql`.
             EngineError: the engine failed; the charge stays, and there is no file.
-            PostProcessingError: what is done with the noisy tables failed; the charge stays, there is no file, and the
-                noisy integers are kept.
+            PostProcessingError: the post-processing of the noisy tables failed; the charge stays, there is no file, and
+                the noisy integers are kept.
             OSError: the disk is full or gone; the charge stays, and there is no file. Where the answer was kept
                 before, the same question again is free.
 
@@ -216,7 +216,7 @@ class Session(OpenSession):
                 floats, Fractions, or an array; no masked one.
             sensitivity: the L1 sensitivity of all numbers together, for the units and neighbours of the policy.
             epsilon: the privacy loss, a positive rational.
-            what: what is computed, in words, for the card.
+            what: the statistic, in words, for the card.
             confidence: of the intervals, strictly between 0 and 1.
 
         Returns:
@@ -266,7 +266,7 @@ class Session(OpenSession):
         simultaneous: bool = False,
         group_rows: int = GROUP_ROWS,
     ) -> Preview:
-        """Say what a question would cost and how exact it would be, without reading data or charging.
+        """Give the cost of a question and the errors of its answer, without reading data or charging.
 
         Args:
             query: as for `sql`.
@@ -309,7 +309,7 @@ class Session(OpenSession):
         split: Mapping[str, Number] | None = None,
         sql: bool = False,
     ) -> Explanation:
-        """Say what a question would do, scope by scope, without reading data or charging.
+        """Show the plan of a question, scope by scope, without reading data or charging.
 
         Args:
             query: as for `sql`.

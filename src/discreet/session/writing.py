@@ -43,10 +43,10 @@ class Written:
         confidence: of the intervals, which are the columns `…_low` and `…_high`.
         epsilon: the privacy loss of the whole question.
         delta: 0 unless groups had to be found whose keys are not public.
-        notes: what the intervals do not cover.
+        notes: the errors that the intervals do not cover.
         made: when.
         replayed: whether this is an earlier answer to the same question, which cost nothing again.
-        warnings: what in the numbers is likely to mislead.
+        warnings: the ways in which the numbers are likely to mislead.
     """
 
     path: Path

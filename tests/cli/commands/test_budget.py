@@ -121,7 +121,7 @@ def test_a_ledger_that_lost_its_head_is_adopted_with_what_was_spent(folder: Path
     assert "discreet budget adopt --lost EPSILON" in refused.stderr
     assert run("budget", "adopt").exit_code == 1
     said = run("budget", "adopt", "--lost", "0.25")
-    assert said.stdout.startswith("epsilon 0.25 was charged for what is lost\nhead 5:")
+    assert said.stdout.startswith("epsilon 0.25 was charged for the lost entries\nhead 5:")
     assert run("budget").stdout.startswith("epsilon 0.25 left of 1 (0.75 spent)")
     assert json.loads(run("budget", "adopt", "--json").stdout)["charged"] == "0"
     assert run("budget", "verify").exit_code == 0

@@ -1,4 +1,4 @@
-"""`discreet budget`: what was spent, on what, and whether the record is as it was written."""
+"""`discreet budget`: the losses spent, their questions, and whether the record is unchanged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def show(
     every: Annotated[bool, typer.Option("--all", help="Show all charges.")] = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Show what was spent, by whom and on what, and what is left: the newest charges last.
+    """Show the charges, each with its user and its question, and the budget left: the newest last.
 
     It reads the policy and the ledger, not the data.
 
@@ -119,7 +119,7 @@ def verify(
     if noted is not None:
         number, colon, digest = noted.partition(":")
         if not (colon and number.isdecimal() and digest):
-            raise opt.Usage("--noted: write it as it was printed, NUMBER:HASH")
+            raise opt.Usage("--noted: write the head in its printed form, NUMBER:HASH")
         before = Head(int(number), digest)
     with _open(where) as opened:
         count = opened.verify(before)
@@ -128,7 +128,7 @@ def verify(
         typer.echo(dump({"ledger": str(where), "entries": count, "head": f"{head.number}:{head.hash}"}))
         return
     entries = "1 entry" if count == 1 else f"{count:,} entries"
-    typer.echo(f"{entries}, each as it was written\nhead {head.number}:{head.hash}")
+    typer.echo(f"{entries}, each unchanged\nhead {head.number}:{head.hash}")
 
 
 @app.command("adopt")
@@ -139,7 +139,7 @@ def adopt(
     lost: Annotated[
         str | None,
         typer.Option(
-            "--lost", metavar="EPSILON[:DELTA]", help="What may have been spent and is not recorded."
+            "--lost", metavar="EPSILON[:DELTA]", help="The loss that may have been spent and is not recorded."
         ),
     ] = None,
     as_json: opt.Json = False,
@@ -147,7 +147,7 @@ def adopt(
     """Take over a ledger that was refused: a backup that was put back, or one without its head.
 
     Nothing that was spent comes back. Where the head beside the ledger knows of more, that is charged. Where
-    the head is lost, say with --lost what may have been spent since; it is charged too.
+    the head is lost, give with --lost the loss that may have been spent since; it is charged too.
 
     \b
     Examples:
@@ -171,7 +171,7 @@ def adopt(
                     "head": f"{done.head.number}:{done.head.hash}"}  # fmt: skip
         typer.echo(dump(document))
         return
-    words = f"epsilon {short(charged.epsilon)} was charged for what is lost"
+    words = f"epsilon {short(charged.epsilon)} was charged for the lost entries"
     typer.echo(f"{words if done.charged else 'nothing was lost'}\nhead {done.head.number}:{done.head.hash}")
 
 
@@ -264,7 +264,7 @@ def _shown(text: str, most: int) -> str:
 
 
 class _Charge:
-    """A charge of one account and what became of it."""
+    """A charge of one account and its outcome."""
 
     def __init__(self, entry: Entry, account: str, answered: bool) -> None:
         from discreet.release.account import who_and_what

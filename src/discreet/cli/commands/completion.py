@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 VARIABLE = "_DISCREET_COMPLETE"
-"""Set by the scripts when they ask what may follow."""
+"""Set by the scripts when they ask for the words that may follow."""
 
 
 class Shell(enum.StrEnum):

@@ -116,11 +116,11 @@ def _ask_all(console: Console, session: Session, truth: duckdb.DuckDBPyConnectio
     hits = [_answer(console, session, truth, question) for question in (FIRST, SECOND, THIRD)]
     inside, told = (sum(column) for column in zip(*hits, strict=True))
     console.print(
-        f"\nOf {told} intervals at 95 %, {inside} contain the truth, which is what plain DuckDB finds in the "
+        f"\nOf {told} intervals at 95 %, {inside} contain the truth, that is, the answer of plain DuckDB for the "
         "same values,\nclamped to the same bounds. The same question again is free, and has the same answer.",
         style="dim",
     )
-    _title(console, "What is not answered")
+    _title(console, "Questions that are refused")
     _refused(console, session, RAW, "0.1")
     console.print()
     _refused(console, session, GREEDY.sql, GREEDY.epsilon)

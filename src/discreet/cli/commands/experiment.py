@@ -1,4 +1,4 @@
-"""`discreet experiment`: runs what a textbook shows, and prints the curve."""
+"""`discreet experiment`: runs an experiment of a textbook, and prints the curve."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.cli import options as opt
 from discreet.cli.progress import Progress
 
 app = typer.Typer(
-    help="Run an experiment and print its curve: what was measured beside what the formula says.",
+    help="Run an experiment and print its curve: the measured values beside those of the formula.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -121,7 +121,7 @@ def mean(
 
 
 def _column(file: Path, name: str) -> list[float]:
-    """The numbers of a column of a CSV file; whatever is none is left out."""
+    """The numbers of a column of a CSV file; cells without a number are left out."""
     import csv
 
     values = []

@@ -1,4 +1,4 @@
-"""`discreet explain`: what a question would do, scope by scope."""
+"""`discreet explain`: the plan of a question, scope by scope."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def command(
     ] = None,
     engine_sql: Annotated[bool, typer.Option("--sql", help="Show the SQL of the engine, too.")] = False,
 ) -> None:
-    """Say what a question would do: its scopes, bounds and groups, what one unit can change, and the noise.
+    """Show the plan of a question: its scopes, bounds and groups, the sensitivity to one unit, and the noise.
 
     It is free: it looks at the question and the policy, not at the data.
 

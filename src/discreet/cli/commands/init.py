@@ -110,8 +110,8 @@ def scaffold(url: str, tables: Mapping[str, Columns]) -> str:
 
 _PREFACE = """\
 # A policy, made from the names and types of the columns; no value was read.
-# The lines marked DECIDE are yours: remove the "# " in front and write what you decided. Decide from what you
-# know of the subject, never by looking at this data: what stands here is as good as public. Every key is explained
+# The lines marked DECIDE are yours: remove the "# " in front and write your decision. Decide from your
+# knowledge of the subject, never by looking at this data: this file is as good as public. Every key is explained
 # in docs/policy.md.
 """
 _BUDGET = """\
@@ -129,22 +129,22 @@ def _table(name: str, columns: Columns, several: bool) -> str:
         *(f"#   or # {line}   ({words})" for line, words in other),
         "",
         f"[tables.{_key(name)}.columns]",
-        "# bounds: what lies outside is clamped. Needed to sum and average; whole numbers can be grouped by them, too.",
+        "# bounds: values outside are clamped. Needed to sum and average; whole numbers can be grouped by them, too.",
         "# keys: the public groups, spelled as in the data. Needed to group by a text.",
     ]
     if any(not kind for _, kind in columns):
         lines += [
-            "# A CSV file has no types, and no value decides one: bounds make a number or a date, keys what they are,",
+            "# A CSV file has no types, and no value decides one: bounds make a number or a date, keys their own type,",
             "# and all else is a text, unless type says integer, float, boolean, date, timestamp or text.",
         ]
-    lines.append("# Nobody can sum or group by a column that is left as it is.")
+    lines.append("# Nobody can sum or group by a column that is left unchanged.")
     rules = [_rule(*column) for column in columns]
     width = max(len(rule) for rule, _ in rules)
     return "\n".join([*lines, *(f"# {rule.ljust(width)}   {words}".rstrip() for rule, words in rules)]) + "\n"
 
 
 def _unit_lines(columns: Columns, several: bool) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The lines that make a table private, which work together as they stand, and what may stand there instead."""
+    """The lines that make a table private, which work together as they stand, and the lines that may replace them."""
     guesses = units(list(columns))
     rows = ("max_rows = 3", "how many rows of one unit count; more rows need more noise")
     row = ('privacy_unit = "row"', "if nobody has more than one row; without max_rows")

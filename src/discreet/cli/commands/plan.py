@@ -157,7 +157,7 @@ def _counts(
         f"within {drawn.max_radius(confidence):,} at {percent}",
         f"Expected errors are those of a density with this scale, as in textbooks. In the whole numbers that are "
         f"drawn they are {drawn.mean_abs:,.2f} (rms {drawn.rms:,.2f}) and {drawn.expected_max:,.2f}; "
-        f"what a count is within is exact for these.",
+        f"the radii ('within') are exact for these.",
     ]
     return document, lines
 
@@ -328,7 +328,7 @@ def _number(value: str | None) -> float:
 
 
 def _up(value: float) -> str:
-    """Five digits that are not below the value: an epsilon that is typed in as it is printed will do."""
+    """Five digits that are not below the value: an epsilon that is typed in in its printed form will do."""
     step = 10.0 ** (math.floor(math.log10(value)) - 4)
     return _short(math.ceil(value / step * (1 - 1e-12)) * step)
 

@@ -1,4 +1,4 @@
-"""`discreet preview`: what a question would cost and how exact it would be, before asking."""
+"""`discreet preview`: the cost of a question and the errors of its answer, before asking."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def command(
     ] = 1000,
     as_json: opt.Json = False,
 ) -> None:
-    """Say what a question would cost and how exact it would be.
+    """Give the cost of a question and the errors of its answer.
 
     It is free: it looks at the question and the policy, not at the data.
 

@@ -96,7 +96,7 @@ def command(
     sink: Sink,
     epsilon: Annotated[
         str | None,
-        typer.Option("-e", "--epsilon", metavar="EPSILON", help="What the whole question may cost."),
+        typer.Option("-e", "--epsilon", metavar="EPSILON", help="The loss that the whole question may cost."),
     ] = None,
     mock: Annotated[
         bool, typer.Option("--mock", help="Ask invented data of the same shape: free, and means nothing.")
@@ -104,7 +104,7 @@ def command(
 ) -> None:
     """Answer a question, and charge its epsilon.
 
-    The charge is durable before any data is read, and stays whatever happens then. The same question with
+    The charge is durable before any data is read, and no later failure undoes it. The same question with
     the same epsilon on the same data is answered again for nothing.
 
     \b
@@ -138,7 +138,7 @@ def command(
 
 
 def _tell(release: Release | Written, left: BudgetState, output: Path | None, mock: bool, where: str) -> None:
-    """Say on stderr what belongs to an answer."""
+    """Print on stderr the notes, the warnings and the budget of an answer."""
     from discreet.cli.output import say
 
     if output is not None:

@@ -1,4 +1,4 @@
-"""`discreet tables`: which tables and columns there are, and what may be asked of them."""
+"""`discreet tables`: which tables and columns there are, and the questions that they can answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def command(
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Say which tables there are, or what the columns of one can answer.
+    """List the tables, or the columns of one with the questions that they can answer.
 
     It is free: it shows the policy and the names and types of the columns, and no data. In SQL it is SHOW TABLES,
     DESCRIBE, SUMMARIZE and information_schema.

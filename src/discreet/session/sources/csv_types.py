@@ -1,4 +1,4 @@
-"""The types of the columns of CSV files: what the policy says of them decides, never a value in them."""
+"""The types of the columns of CSV files: the policy decides them, never a value in them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def of_arguments(
     types: Mapping[str, object] | None,
     public: Iterable[str],
 ) -> dict[str, Any]:
-    """The types that the arguments of `protect` give. What is wrong with these is said once the policy is made."""
+    """The types that the arguments of `protect` give. Their faults are reported once the policy is made."""
     rules: dict[str, dict[str, object]] = {}
     for part, given in (("bounds", bounds), ("keys", keys), ("type", types)):
         for column, value in (given or {}).items():
@@ -89,7 +89,7 @@ def advised(error: QueryRefused, policy: Policy, engine: Engine) -> QueryRefused
     It depends on the question, the policy and the header line alone.
     """
     files: frozenset[str] = getattr(engine, "csv_tables", frozenset())
-    # What stands in single quotes is a text, not the column of that name.
+    # A word in single quotes is a text, not the column of that name.
     place = re.sub(r"""("[^"]*")|'[^']*'""", r"\1", error.place.lower())
     words = re.findall(r"\w+", place)
     for name, table in policy.tables.items():
@@ -116,10 +116,10 @@ def _wanted(cause: str, rule: ColumnPolicy) -> str:
     """The type that would help; empty where none would."""
     if rule.keys is not None:
         return ""
-    if rule.bounds is not None:  # a number, and whole numbers are wanted; dates are what they are
+    if rule.bounds is not None:  # a number, and whole numbers are wanted; dates need no type
         if re.search(
             "a text|a boolean", cause
-        ):  # what stands beside it is none: a type of its own helps nobody
+        ):  # the other side is no number: a type of its own helps nobody
             return ""
         number = type_of_values(rule.bounds, None) == "float"
         return "integer" if number and re.search("not public|a number|an integer", cause) else ""

@@ -2,8 +2,8 @@
 
 A file is known by its real path, so that a symlink, `PARQUET:`, `./` and a trailing slash change nothing. A folder of
 Parquet files is one data set, and so is a glob over several of its files; one of its files asked alone is charged to
-the folder's ledger where there is one, as its people are in both. A database is known by what the engine says of it.
-Hard links, copies, and a file that is renamed are other data sets to this rule.
+the folder's ledger where there is one, as its people are in both. A database is known by the place that its engine
+names. Hard links, copies, and a file that is renamed are other data sets to this rule.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def beside(source: object, engine: Engine, private: Sequence[str]) -> Path | Non
     """The place of the ledger beside a data file; for a database in the user's own folder; None for data in memory.
 
     Args:
-        source: as it was given to `protect`.
+        source: the one given to `protect`.
         engine: that opened it.
         private: the names of the private tables, whose sources decide where several are given.
 

@@ -1,4 +1,4 @@
-"""Sources that a policy names: what is wrong with one is wrong with the policy, and its key is said."""
+"""Sources that a policy names: a fault of one is a fault of the policy, and the error names its key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class NamedSourceError(PolicyError, SourceError):
 
 
 def open_policy_source(policy: Policy, opening: Callable[[], Engine]) -> Engine:
-    """Open what the policy names.
+    """Open the source that the policy names.
 
     Raises:
         NamedSourceError: it cannot be opened, with the key that names it.

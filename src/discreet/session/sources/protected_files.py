@@ -1,4 +1,4 @@
-"""Which files an answer may never replace: the data, the ledger, and what lies beside them."""
+"""Which files an answer may never replace: the data, the ledger, and the files beside them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ProtectedFiles:
     """The files of a session.
 
     Attributes:
-        sources: what its tables are read from, private and public.
-        patterns: what else would be read as data once it is there; `**` stands for a folder with all beneath it.
+        sources: the files of its tables, private and public.
+        patterns: other files that would be read as data once they are there; `**` is a folder with all beneath it.
         ledgers: where its budget is kept; files of the same beginning in the same folder belong to it.
     """
 
