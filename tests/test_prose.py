@@ -17,7 +17,7 @@ import pytest
 from tests.test_readme import ROOT
 
 SOURCE = ROOT / "src" / "discreet"
-ROOMS = ("accounting", "local", "noise", "planning", "plots", "policy", "sensitivity")
+ROOMS = ("accounting", "local", "noise", "planning", "plots", "policy", "sensitivity", "sql/measures")
 """The rooms that are clean. The list grows until it is all of `src/discreet`; modules beside the rooms are read too."""
 PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md")
 
@@ -27,7 +27,9 @@ RULES = {
     "as it is": re.compile(r"\bas (it|they) (is|are|was|were)\b", re.IGNORECASE),
     "there is no such": re.compile(r"\bThere (is|are) no such\b"),
 }
-ALLOWED: tuple[str, ...] = ()
+ALLOWED: tuple[str, ...] = (
+    "Args: what:",  # the parameter `what`, a quantity: ruff asks for its bare name (D417)
+)
 """Sentences that break a rule and are right. Each needs its reason beside it."""
 
 
