@@ -17,7 +17,18 @@ import pytest
 from tests.test_readme import ROOT
 
 SOURCE = ROOT / "src" / "discreet"
-ROOMS = ("accounting", "local", "noise", "planning", "plots", "policy", "sensitivity", "sql/measures")
+ROOMS = (
+    "accounting",
+    "local",
+    "noise",
+    "planning",
+    "plots",
+    "policy",
+    "sensitivity",
+    "sql/lower",
+    "sql/measures",
+    "sql/plan",
+)
 """The rooms that are clean. The list grows until it is all of `src/discreet`; modules beside the rooms are read too."""
 PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md")
 
