@@ -25,6 +25,8 @@ ROOMS = (
     "plots",
     "policy",
     "sensitivity",
+    "sql/conformance",
+    "sql/finish",
     "sql/lower",
     "sql/measures",
     "sql/plan",

@@ -10,8 +10,8 @@ most factor * cap, the privacy loss of the set is at most
 So each measure of a set gets the whole epsilon of the set: conditions that exclude each other are asked together for
 the price of one.
 
-The rows of a unit are kept by a hash of the columns that a row carries. Two parts carry other columns and may keep other rows, so
-measures of different parts are alternatives only where no row is chosen, because each row is a unit.
+The rows of a unit are kept by a hash of the columns that a row carries. Two parts carry other columns and may keep
+other rows, so measures of different parts are alternatives only where no row is chosen, because each row is a unit.
 """
 
 from __future__ import annotations
