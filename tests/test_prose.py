@@ -27,6 +27,7 @@ ROOMS = (
     "sensitivity",
     "sql/conformance",
     "sql/finish",
+    "sql/inspect",
     "sql/lower",
     "sql/measures",
     "sql/plan",
