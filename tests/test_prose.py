@@ -33,6 +33,12 @@ ROOMS = (
     "sql/analyze",
     "cli",
     "session",
+    "sql/conformance",
+    "sql/finish",
+    "sql/inspect",
+    "sql/lower",
+    "sql/measures",
+    "sql/plan",
 )
 """The rooms that are clean. The list grows until it is all of `src/discreet`; modules beside the rooms are read too."""
 PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md")
@@ -45,6 +51,7 @@ RULES = {
 }
 ALLOWED: tuple[str, ...] = (
     "what: the statistic, in words, for the card.",  # the parameter `what` of `Session.release`
+    "Args: what:",  # the parameter `what`, a quantity: ruff asks for its bare name (D417)
 )
 """Sentences that break a rule and are right. Each needs its reason beside it."""
 

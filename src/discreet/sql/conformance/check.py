@@ -46,7 +46,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Case:
-    """One release, what its integers are about, and which expressions of which case of the corpus these are."""
+    """One release, the subject of its integers, and which expressions of which case of the corpus these are."""
 
     names: tuple[str, ...]
     release: ScopePlan
@@ -65,7 +65,7 @@ def count() -> int:
 
 
 def check(engine: Engine, only: Sequence[str] = (), every: int = 1) -> list[Problem]:
-    """Ask an engine the corpus; what it says it lacks is passed over.
+    """Ask an engine the corpus; questions that it declares to lack are passed over.
 
     Args:
         engine: holds the tables of `tables()`.
@@ -73,7 +73,7 @@ def check(engine: Engine, only: Sequence[str] = (), every: int = 1) -> list[Prob
         every: ask only each second, third, … question of a part, to be done sooner; all by default.
 
     Returns:
-        What it answers otherwise than DuckDB; empty when nothing.
+        The answers that differ from those of DuckDB; empty when none does.
     """
     found: list[Problem] = []
     for part in only or parts():

@@ -23,7 +23,7 @@ _OTHERS: dict[Type, tuple[object, ...]] = {
 
 
 def expressions(catalog: Catalog) -> dict[str, Expression]:
-    """Expressions over a row of `t`, by what they are: every line of the table, and what stands beside it."""
+    """Expressions over a row of `t`, by name: every line of the table, and the forms beside it."""
     found: dict[str, Expression] = {}
     for name, expression in _expressions(catalog):
         found.setdefault(name, expression)
@@ -68,7 +68,7 @@ def _arguments(name: str, line: fn.Function, column: object) -> Iterator[tuple[E
                 [column(letter) for letter in (_PLACES[kind][0], _BOUNDED.get(kind, _PLACES[kind][1]))]
             )
         else:
-            # Beside a free argument one column and one literal will do; what is bounded spells itself otherwise.
+            # Beside a free argument one column and one literal will do; a bounded argument has another spelling.
             fixed = [Literal(value, kind) for value in _OTHERS[kind]]  # type: ignore[arg-type]
             choices.append([column(_PLACES[kind][1]), column(_BOUNDED.get(kind, _PLACES[kind][1])), *fixed])
     if name in ("like", "ilike"):

@@ -2,7 +2,7 @@
 
 The engine sorts its sums by the number of the group and hands them over in pieces. Each block of groups is filled
 with zeros, then with the sums of those that have rows, and then all of it gets its noise, before anything of it leaves
-`noisy_blocks`. What is made of the noisy blocks is post-processing: block by block where each row of the answer comes
+`noisy_blocks`. All use of the noisy blocks is post-processing: block by block where each row of the answer comes
 from one group, else by a DuckDB that spills into a private folder.
 """
 
@@ -68,7 +68,7 @@ def integers(plan: QueryPlan) -> int:
 
 
 def noisy_blocks(release: ScopePlan, part: int, engine: Engine, salt: int, draw: Draw) -> Iterator[Integers]:
-    """The noisy integers of one part of a release, block by block, for all its groups whatever the data.
+    """The noisy integers of one part of a release, block by block, for all its groups, independent of the data.
 
     Privacy: each measure of the part is released by `mechanisms.LaplaceVector`, as in `run.run_release`: every
     group gets noise of its own once, also one without rows, and no sum leaves here without it.
@@ -252,10 +252,10 @@ def _spilled(
 def _beside(
     plan: QueryPlan, has_cell: bool
 ) -> tuple[dict[str, int], dict[str, exp.Expr], set[int], dict[int, list[str]]]:
-    """What goes along for the intervals of rows that are groups.
+    """The columns that go along for the intervals of rows that are groups.
 
     Returns:
-        The columns that are an aggregate as it is, those that are monotone in one, the aggregates behind these, and
+        The columns that are exactly an aggregate, those that are monotone in one, the aggregates behind these, and
         the columns of integers that each aggregate is estimated from.
     """
     shown = aggregate_columns(plan) if has_cell else {}
@@ -299,7 +299,7 @@ def _further(
 
 
 def _file(kept: zipfile.ZipFile, number: int, release: ScopePlan, extra: list[str], path: Path) -> Path:
-    """A noisy table as a Parquet file, with some of its integers beside what is estimated from them."""
+    """A noisy table as a Parquet file, with some of its integers beside the estimates from them."""
     from pyarrow import parquet
 
     writer = None

@@ -140,7 +140,7 @@ def _answered(
 
 
 def _all_direct(plan: QueryPlan, post: exp.Query) -> bool:
-    """Whether the answer is all groups, with keys and aggregates as they are: then nobody asks what its rows are."""
+    """Whether the answer is all groups, with unchanged keys and aggregates: then its rows need no identity."""
     own = {*key_columns(plan), *aggregate_columns(plan)}
     return picks_all(post) and all(item.alias_or_name in own for item in post.selects)
 
@@ -208,13 +208,13 @@ def _everywhere(noisy: Noisy, aggregate: Aggregate, confidence: float) -> Interv
 
 
 def of_one_group(plan: QueryPlan) -> bool:
-    """Whether what is shown of a group is made of that group alone."""
+    """Whether the shown values of a group are made of that group alone."""
     others = (exp.Window, exp.Query, exp.AggFunc, exp.UDTF)
     return not any(isinstance(node, others) for item in plan.post.selects for node in item.walk())
 
 
 def ordered(values: pa.Table, name: str, ends: Interval) -> Interval:
-    """The ends of an interval around its value: low <= value <= high, whatever the draws were."""
+    """The ends of an interval around its value: low <= value <= high, for all draws."""
     return around(arrow.floats(values.column(name)), ends)
 
 
@@ -236,7 +236,7 @@ def as_it_is(ends: Interval) -> Interval:
 def _direct(
     plan: QueryPlan, noisy: Noisy, cells: Some, confidence: float
 ) -> dict[str, Callable[[], Interval]]:
-    """Intervals of the columns that are an aggregate as it is; a formula is worked out when it is looked at."""
+    """Intervals of the columns that are exactly an aggregate; a formula is worked out when it is looked at."""
     out: dict[str, Callable[[], Interval]] = {}
     if (
         not isinstance(cells, slice)
@@ -252,11 +252,11 @@ def _direct(
 
 
 def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float) -> Interval:
-    """The interval of an aggregate as it is, in some groups: float64 arrays (groups,)."""
+    """The interval of an unchanged aggregate, in some groups: float64 arrays (groups,)."""
     low, high = (np.empty(len(noisy.entries[at, :0])) for _ in range(2))
     for part, here in blocks(at, len(noisy.entries)):
         entries, values = noisy.of(aggregate, here), noisy.values(aggregate, here)
-        # A whole number is shown within 2^62, whatever it is; its interval holds what is shown, too.
+        # Every whole number is shown within 2^62; its interval holds the shown number, too.
         shown = np.clip(values, -LARGEST, LARGEST) if aggregate.whole else values
         low[part], high[part] = around(shown, direct(noisy.plan, aggregate, entries, values, confidence))
     return low, high
@@ -278,12 +278,12 @@ def _carried(
 
 
 def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | None:
-    """Run the post-processing on invented noisy tables: whatever is wrong with it shows before anything is charged.
+    """Run the post-processing on invented noisy tables: its faults show before anything is charged.
 
-    They have one row each, with a public key and ones, so that what fails on any row fails here.
+    They have one row each, with a public key and ones, so that a statement that fails on any row fails here.
 
     Returns:
-        The columns of the answer; None where they are keys and aggregates as they are.
+        The columns of the answer; None where they are unchanged keys and aggregates.
 
     Raises:
         QueryRefused: DuckDB cannot run the statement.

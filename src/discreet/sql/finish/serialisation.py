@@ -71,7 +71,7 @@ def pack(release: Release, noisy: Sequence[Noisy], follows: bool = False) -> byt
 
 
 def unpack(data: bytes, plan: QueryPlan) -> Kept:
-    """Read what `pack` wrote, for the same plan."""
+    """Read the bytes that `pack` wrote, for the same plan."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         release = answer_of(archive)
         noisy = []

@@ -34,9 +34,9 @@ class Node:
     """A box.
 
     Attributes:
-        kind: what kind of box it is.
-        title: what it is about.
-        facts: what is known about it.
+        kind: of the box.
+        title: its subject.
+        facts: the facts about it.
         children: the boxes that it is made from.
     """
 

@@ -14,12 +14,12 @@ from discreet.sql.intervals.simultaneous import noisy_names
 from discreet.sql.plan.plan import QueryPlan
 
 MANY = 50
-"""Over fewer groups than this nothing is said: a share of a few states is what everybody means."""
+"""Over fewer groups than this nothing is said: everybody who asks for a share of a few states means it."""
 VERBS: dict[type[exp.Expr], str] = {exp.Sum: "adds up", exp.Avg: "averages", exp.Count: "counts"}
 
 
 def added_up(plan: QueryPlan) -> tuple[str, ...]:
-    """What is said of numbers that are aggregated over many groups of a release."""
+    """The warnings about numbers that are aggregated over many groups of a release."""
     if any(release.discovery is not None for release in plan.releases):
         return ()  # groups that were found are not empty
     return tuple(dict.fromkeys(_said(plan)))
@@ -43,13 +43,13 @@ def _said(plan: QueryPlan) -> Iterator[str]:
                 if cells >= MANY:
                     yield (
                         f"{item.alias_or_name} {VERBS.get(type(node), 'is taken over')} the noisy numbers of {cells:,} "
-                        "groups, those without rows among them, and the noise of each is in it: what is asked of the "
+                        "groups, those without rows among them, and the noise of each is in it: a number asked of the "
                         "rows themselves, by fewer keys, has the noise of one number"
                     )
 
 
 def _chosen(select: exp.Select, own: dict[str, int]) -> bool:
-    """Whether what is aggregated was filtered before by noisy numbers, which leaves out most that is empty."""
+    """Whether the aggregated rows were filtered before by noisy numbers, which leaves out most that are empty."""
     sources = [select, *(one for one in select.find_all(exp.Select) if one is not select)]
     return any(
         aggregate_number(column.name) is not None and column.table in own

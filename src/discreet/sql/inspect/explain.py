@@ -1,4 +1,4 @@
-"""A plan told to a person: each scope, what bounds it, what one unit can change, and the noise that hides it.
+"""A plan told to a person: each scope, its bounds, the change by one unit, and the noise that hides it.
 
 Everything here is read off the plan, the catalog and the policy. Nothing touches data.
 """
@@ -39,7 +39,7 @@ class Explanation:
         epsilon: the privacy loss of the whole question.
         root: the tree.
         engine_sql: by release, the queries that the engine would run; empty unless asked for.
-        dialect: what these are written in.
+        dialect: the dialect of these queries.
     """
 
     question: str
@@ -82,8 +82,8 @@ def explain(
 
     Args:
         plan: of the question.
-        catalog: what the plan was made with.
-        policy: the same, for what it declares of each column.
+        catalog: the one that the plan was made with.
+        policy: the same, for its declarations of each column.
         sql: whether to write out the SQL that the engine would run.
         dialect: of the engine.
     """

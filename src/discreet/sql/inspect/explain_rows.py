@@ -1,4 +1,4 @@
-"""The private rows of a plan told to a person: what is scanned, filtered, joined and grouped by unit."""
+"""The private rows of a plan told to a person: the rows scanned, filtered, joined and grouped by unit."""
 
 from __future__ import annotations
 

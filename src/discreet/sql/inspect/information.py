@@ -1,7 +1,7 @@
 """Facts that analysts may know of tables before they ask: the content of information_schema, from the policy alone.
 
-Names and types of columns, and what the policy says of them, are public; they stand in every refusal and explanation,
-too. No row is read, and no number here is one of the data.
+Names and types of columns, and the declarations of the policy about them, are public; they stand in every refusal and
+explanation, too. No row is read, and no number here is one of the data.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _key(table: PrivateTable, column: PrivateColumn) -> str:
 
 
 def _answers(column: PrivateColumn, unit: bool) -> str:
-    """Which parts of a question the column can stand in as it is."""
+    """Which parts of a question the column can stand in unchanged."""
     span, kind = column.scan.span, column.type
     if unit:
         return f"COUNT(DISTINCT {column.name}), joins, GROUP BY in a sub-query"

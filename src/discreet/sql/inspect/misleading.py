@@ -88,7 +88,7 @@ def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:
 
 
 def _orders(plan: QueryPlan, name: str, at: int) -> bool:
-    """Whether an aggregate is among what the rows are ordered by."""
+    """Whether an aggregate is among the columns that order the rows."""
     return any(column.name.lower() in (name.lower(), aggregate_name(at)) for column in ordering(plan))
 
 

@@ -31,12 +31,12 @@ WORDS = tuple(f"text {number}" for number in range(1, 10))
 def invent(
     policy: Policy, schemas: Mapping[str, TableSchema], catalog: Catalog, rows: int
 ) -> dict[str, pa.Table]:
-    """Invent the tables of a policy; public ones are taken as they are.
+    """Invent the tables of a policy; public ones are taken unchanged.
 
     Privacy: reads the policy, the schema and public tables only, so it costs nothing.
 
     Args:
-        policy: what is declared.
+        policy: the declarations.
         schemas: of the real tables: names and types.
         catalog: made from both.
         rows: how many rows each private table gets.
@@ -132,7 +132,7 @@ def _values(own: PrivateColumn, column: ColumnSchema, rows: int, rng: np.random.
 
 
 def _range(own: PrivateColumn, column: ColumnSchema, lo: Fraction, hi: Fraction) -> tuple[Fraction, Fraction]:
-    """The bounds of the policy, or those given; within what the type can hold."""
+    """The bounds of the policy, or those given; within the range of the type."""
     span = own.scan.span
     if span.lo is not None and span.hi is not None and not (span.lo == column.lo and span.hi == column.hi):
         lo, hi = span.lo, span.hi

@@ -39,16 +39,16 @@ class Preview:
             no interval can be given.
         groups: how many groups are answered.
         confidence: of the intervals.
-        assumed: what was assumed about the data where an error depends on it; empty when none does.
-        left: what would be left of the budget, or None when it is not known here.
+        assumed: the assumption about the data where an error depends on it; empty when none does.
+        left: the rest of the budget after it, or None when it is not known here.
         delta: the delta of the question; 0 unless groups must be found.
         shown_from: how many units a group needs to be shown with that confidence; 0 unless groups must be found.
         warnings: bounds that are certain to hurt.
-        cost: what the budget would shrink by: epsilon, unless the budget composes in another way than by adding up;
-            None when it is not known here.
-        available: what is left of the budget before; None when it is not known here.
+        cost: the amount by which the budget would shrink: epsilon, unless the budget composes in another way than by
+            adding up; None when it is not known here.
+        available: the rest of the budget before; None when it is not known here.
         simultaneous: whether the errors are those of all numbers of the answer together.
-        meanings: what a column holds where that is not what its question says, such as a quantile for MAX.
+        meanings: the content of a column where it differs from its question, such as a quantile for MAX.
     """
 
     epsilon: Fraction
@@ -125,15 +125,15 @@ def preview_of(
     cost: Fraction,
     available: Fraction,
 ) -> Preview:
-    """Look at a plan: its cost, its errors, and what in it is certain to hurt.
+    """Look at a plan: its cost, its errors, and the bounds in it that are certain to hurt.
 
     Args:
         plan: of the question.
         public: the public tables.
         level: how sure the intervals are.
         group_rows: how many rows a group is assumed to have, where an error depends on it.
-        cost: what the budget would shrink by.
-        available: what is left of the budget before.
+        cost: the amount by which the budget would shrink.
+        available: the rest of the budget before.
     """
     errors, assuming = expected_errors(plan, public, level, group_rows)
     finding = [release for release in plan.releases if release.discovery is not None]
@@ -161,7 +161,7 @@ def preview_of(
 def expected_errors(
     plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, group_rows: int
 ) -> tuple[dict[str, float], bool]:
-    """The half-widths of the intervals on invented groups, and whether they depend on what was invented.
+    """The half-widths of the intervals on invented groups, and whether they depend on the invented rows.
 
     The invented groups have `group_rows` rows each, with values spread evenly over their bounds.
     """

@@ -1,4 +1,4 @@
-"""Computes what is used more than once in a column of its own, so that SQL grows with a question and not exponentially.
+"""Computes a part used more than once in a column of its own, so that SQL grows with a question and not exponentially.
 
 The spelling of an operation may repeat its argument: a clamp writes it five times, and a clamp in a clamp would write
 it twenty-five times. Here an argument that is repeated becomes a column of an inner SELECT. Every operation has a

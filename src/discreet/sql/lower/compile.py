@@ -70,7 +70,7 @@ def compile_part(
         dialect: the name of the engine's.
         salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
         portable: decide that in the same way on every engine, which takes longer.
-        units: whose rows; one slice of several where what is counted `adds_up`.
+        units: whose rows; one slice of several where the count `adds_up`.
     """
     part = release.parts[number]
     # A plan is written to be recognised, to be probed and to be run; the salt stands only where units are kept.
@@ -127,7 +127,7 @@ def _compile_part(
 
 
 def adds_up(release: ScopePlan, number: int) -> bool:
-    """Whether what a part counts of several slices of the units adds up to what it counts of all of them."""
+    """Whether the counts of a part over several slices of the units add up to its counts over all of them."""
     distinct = any(isinstance(m, Measure) and m.distinct for m in release.measures if m.part == number)
     return release.parts[number].rows.per_unit and not distinct
 
@@ -136,7 +136,7 @@ def compile_discovery(release: ScopePlan, engine_dialect: str, salt: int) -> Com
     """Write the query that counts the units of each group whose keys are not public.
 
     Args:
-        release: the plan; its discovery says what is counted.
+        release: the plan; its discovery names the part to count.
         engine_dialect: the name of the engine's dialect.
         salt: as for `compile_part`.
 
@@ -160,7 +160,7 @@ def compile_discovery(release: ScopePlan, engine_dialect: str, salt: int) -> Com
 
 
 def _over_raw(part: Part, measure: AnyMeasure) -> AnyMeasure:
-    """Read a plain column as it is stored where the measure clamps it into the same bounds anyway."""
+    """Read the stored values of a plain column where the measure clamps it into the same bounds anyway."""
 
     def raw(argument: Expression) -> Expression:
         return raw_column(part.rows.relation, argument) if isinstance(argument, Column) else argument
@@ -187,7 +187,7 @@ def _alike(part: Part) -> bool:
 
 
 def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
-    """The type of the unit and of what a row carries, where every engine writes it as the same text."""
+    """The types of the unit and of the columns of a row, where every engine writes it as the same text."""
     table = scans(part.rows.relation)[0].table
     types = {} if table.unit is None else {UNIT: table.unit.type}
     types.update({key_name(at): key.type for at, key in enumerate(part.keys)})

@@ -5,7 +5,7 @@ themselves, and rows that are alike in all that is used are exchangeable. The un
 value of a column is favoured over another for everybody at once. Each engine has a fast hash of its own; that they
 choose other rows than each other does not matter to privacy. The portable hash chooses the same rows everywhere.
 
-The choice is fair: every row of a unit has the same chance, whatever it holds.
+The choice is fair: every row of a unit has the same chance, independent of its values.
 - DuckDB and PostgreSQL combine the hashes of columns by exclusive or and by adding up. Rows whose combined hashes lie
   side by side for one unit do so for all units, and the last column would decide. The hash of the combined hash has no
   such neighbourhoods.
@@ -26,7 +26,7 @@ from discreet.sql.expressions.dialect import NUMBER, Dialect, Kept, quote, typed
 
 @dataclass(frozen=True)
 class Units:
-    """One slice of all units, by a hash of the unit. What is counted in several slices adds up to what is in all.
+    """One slice of all units, by a hash of the unit. The counts of all slices add up to the count of all units.
 
     Attributes:
         at: the number of the slice.
@@ -57,7 +57,7 @@ def kept_sql(
     Args:
         rows: a SELECT with the columns `names` and the unit.
         keep: which of its rows may be kept at all.
-        names: what a row carries.
+        names: the columns that a row carries.
         max_rows: how many rows of a unit are kept.
         salt: 64 bits that key the hash.
         dialect: of the engine.
@@ -94,7 +94,7 @@ def kept_sql(
 
 
 def _same(salt: int, types: Mapping[str, Type], dialect: Dialect) -> str:
-    """MD5 of what every engine writes as the same text; the order of the values decides what that leaves open."""
+    """MD5 of values that every engine writes as the same text; the order of the values breaks ties."""
     texts = [f"'{salt}'"]
     for name, kind in types.items():
         column = quote(name, dialect)

@@ -27,7 +27,7 @@ def unit_item(table: PrivateTable, dialect: Dialect) -> str:
 
 
 def source_of(table: PrivateTable, dialect: Dialect, aliased: bool = False) -> str:
-    """What stands behind FROM: the table, and beside it the owners of its keys.
+    """The text behind FROM: the table, and beside it the owners of its keys.
 
     Args:
         table: that is read.

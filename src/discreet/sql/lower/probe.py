@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 Look: TypeAlias = "Callable[[str, Mapping[str, pa.Table]], bool]"
 SALT = 0
-"""In place of the secret one: what an engine refuses may stand in its log."""
+"""In place of the secret one: a query that an engine refuses may stand in its log."""
 
 
 def probe(plan: QueryPlan, engine: Engine) -> None:
     """See that the engine could run every query of a plan.
 
     Raises:
-        SourceError: a table cannot be read, or is not what it was when it was opened.
+        SourceError: a table cannot be read, or has changed since it was opened.
         QueryRefused: the tables are there, but the engine cannot run the question.
     """
     look: Look | None = getattr(engine, "probe", None)

@@ -34,7 +34,7 @@ Some: TypeAlias = "slice | Integers"
 EVERY: Final = slice(None)
 LARGEST = 2.0**62
 BLOCK = 1 << 16
-"""How many groups are worked on at a time: what is in the making fits the cache, however many there are."""
+"""How many groups are worked on at a time: the arrays in the making fit the cache, however many there are."""
 
 
 def blocks(at: Some, cells: int, size: int | None = None) -> Iterator[tuple[slice, Some]]:
@@ -58,7 +58,7 @@ class Noisy:
     Attributes:
         plan: of the release.
         entries: int64 array (groups, entries of all measures).
-        first: the number of the first of these groups; what is said of a group here counts from it.
+        first: the number of the first of these groups; group numbers here count from it.
     """
 
     plan: ScopePlan
@@ -79,7 +79,7 @@ class Noisy:
         return self.entries[at, columns(self.plan.measures)[aggregate.measure]].astype(np.float64)
 
     def counted(self, aggregate: Aggregate) -> bool:
-        """Whether an aggregate is its one noisy integer as it is."""
+        """Whether an aggregate is exactly its one noisy integer."""
         return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.what)
 
     def values(self, aggregate: Aggregate, at: Some = EVERY) -> Floats:
@@ -130,7 +130,7 @@ class Noisy:
         return {name: arrow.taken(column, at) for name, column in columns.items()}
 
     def column(self, aggregate: Aggregate) -> pa.Array:
-        """An aggregate in every group, as it is answered. Its type depends on the question alone."""
+        """The answer of an aggregate in every group. Its type depends on the question alone."""
         if self.counted(aggregate):
             place, most = columns(self.plan.measures)[aggregate.measure], int(LARGEST)
             counts = self.entries[:, place.start]
@@ -139,7 +139,7 @@ class Noisy:
         values = self.values(aggregate)
         if not aggregate.whole:
             return arrow.column(values)
-        # What is larger than any sum can be stays at the end.
+        # A number larger than any sum can be stays at the end.
         missing = np.isnan(values)
         whole = np.clip(np.where(missing, 0, values), -LARGEST, LARGEST).astype(np.int64)
         return arrow.column(whole, missing)
@@ -167,7 +167,7 @@ def exact_integers(
     Raises:
         EngineError: the engine failed.
     """
-    # Column by column, as they are filled, made noisy and read.
+    # Column by column, the order in which they are filled, made noisy and read.
     out = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64, order="F")
     places = columns(release.measures)
     for number in range(len(release.parts)):
@@ -183,7 +183,7 @@ def exact_integers(
 
 
 def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more: bool) -> None:
-    """Put what the engine counted for a part in its place, or add what it counted of one more slice of the units.
+    """Put the counts of the engine for a part in its place, or add its counts of one more slice of the units.
 
     Privacy: a unit is in one slice, whose integers it moves by as much as it would move those of all units; adding and
     saturating are 1-Lipschitz in each integer, so the sensitivity stands.

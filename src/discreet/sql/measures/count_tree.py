@@ -164,7 +164,7 @@ def rank_noise(shape: Shape, q: float) -> tuple[Floats, Floats]:
 def increasing(ranks: Floats) -> Floats:
     """The mean of the least increasing function above some noisy ranks and the greatest one below.
 
-    True ranks never fall, so this moves noise out of them; it leaves increasing ranks as they are.
+    True ranks never fall, so this moves noise out of them; it leaves increasing ranks unchanged.
 
     Args:
         ranks: float64 array (..., L + 1).

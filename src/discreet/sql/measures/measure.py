@@ -1,4 +1,4 @@
-"""Measures: the integers that are summed per group, by how much one row can move them, and what they estimate.
+"""Measures: the integers that are summed per group, by how much one row can move them, and their estimates.
 
 A bounded expression x in [lo, hi] is scaled to t = floor((x - lo)/g + 1/2), an integer in [0, R] with g a power
 of two. Each row then adds to its group the vector
@@ -106,7 +106,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """The name of what is measured, for people."""
+        """The name of the measure, for people."""
         if self.distinct:
             return "count of distinct values" if self.degree == 0 else "sum of distinct values"
         return {-1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance"}[
@@ -119,7 +119,7 @@ class Measure:
         return () if self.argument is None else (self.argument,)
 
     def plain(self, what: str) -> bool:
-        """Whether a quantity is the one integer of a group as it is."""
+        """Whether a quantity is exactly the one integer of a group."""
         return self.entries == 1 and self.grid is None and what in ("rows", "count")
 
     def over(self, rename: Callable[[Expression], Expression]) -> Measure:
@@ -133,7 +133,7 @@ class Measure:
         return self if self.argument is None else replace(self, argument=rename(self.argument))
 
     def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
-        """Name and SQL of what a row must carry for this measure."""
+        """Names and SQL of the columns that a row must carry for this measure."""
         if self.argument is None:
             return []
         if self.distinct and self.degree == 0:
@@ -279,9 +279,9 @@ def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
 def scaled_sql(measure: Measure, dialect: Dialect) -> str:
     """The integer t of a row in SQL: 0 <= t <= R (or |t| <= M), NULL where the argument is NULL or NaN.
 
-    The clamp stands here, whatever the expression was thought to be bounded by; this is the line that the
+    The clamp stands here, and relies on no bounds of the expression inferred elsewhere; this is the line that the
     sensitivity rests on. The first branch holds for values in [lo, hi] only, there x - lo, the product with a power
-    of two, the sum with 1/2 and floor are monotone also in floating point, and R is what they give for x = hi.
+    of two, the sum with 1/2 and floor are monotone also in floating point, and they give R for x = hi.
     """
     assert measure.argument is not None
     assert measure.grid is not None

@@ -7,12 +7,12 @@ neither x nor y is NULL adds to its group
     e_ij = b_i c_j // R'    for all (i, j) but (0, 0),    and    e_00 = R - (the sum of the others).
 
 The others are non-negative. Their sum is at most (sum of b_i c_j) / R' = R R' / R' = R, so e_00 is non-negative, too,
-and the entries of a row sum to R exactly: one row moves them by R in L1, whatever x and y are. All products stay below
+and the entries of a row sum to R exactly: one row moves them by R in L1 for all x and y. All products stay below
 2^62. Up to rounding, which takes away less than one part in 2^26 of a row, e_ij / R is the product of the two
-Bernstein bases, so it is linear in them what is asked for: the mean of x^k y^l for k up to p and l up to q.
+Bernstein bases, so each mean that is asked for is linear in them: that of x^k y^l for k up to p and l up to q.
 
 A covariance needs p = q = 1: 4 integers. A slope needs the variance of x as well, p = 2: 6. A correlation needs both,
-p = q = 2: 9, which hold the slopes of y on x and of x on y: a pair is measured once, in whatever order it is named.
+p = q = 2: 9, which hold the slopes of y on x and of x on y: a pair is measured once, in either order of its names.
 Families with fewer integers exist (the 6 Bernstein polynomials of degree 2 on a triangle that holds the
 square), but there the moments are 4 times as large in the entries, and so is their noise.
 """
@@ -78,7 +78,7 @@ class Joint:
 
     @property
     def name(self) -> str:
-        """The name of what is measured, for people."""
+        """The name of the measure, for people."""
         return "moments of a pair"
 
     @property
@@ -87,7 +87,7 @@ class Joint:
         return self.argument, self.other
 
     def plain(self, what: str) -> bool:
-        """No quantity of a pair is an integer as it is."""
+        """No quantity of a pair is exactly one of its integers."""
         return False
 
     def over(self, rename: Callable[[Expression], Expression]) -> Joint:
@@ -107,7 +107,7 @@ class Joint:
         return out if what == "pairs" else None
 
     def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
-        """Name and SQL of what a row must carry: both scaled integers, or NULL for both."""
+        """Names and SQL of the columns that a row must carry: both scaled integers, or NULL for both."""
         x = scaled_sql(Measure(2, self.argument, self.grid, False), dialect)
         y = scaled_sql(Measure(2, self.other, self.other_grid, False), dialect)
         return [(f"{name}x", f"CASE WHEN ({y}) IS NOT NULL THEN {x} END"),

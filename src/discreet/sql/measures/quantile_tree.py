@@ -83,7 +83,7 @@ class Tree:
 
     @property
     def name(self) -> str:
-        """The name of what is measured, for people."""
+        """The name of the measure, for people."""
         return f"counts on a tree of {self.grid.levels:,} leaves and {self.levels} level{'s' * (self.levels > 1)}"
 
     @property
@@ -97,7 +97,7 @@ class Tree:
         return self.argument.type is Type.INTEGER
 
     def plain(self, what: str) -> bool:
-        """No quantile is an integer as it is."""
+        """No quantile is exactly one of the integers."""
         return False
 
     def over(self, rename: Callable[[Expression], Expression]) -> Tree:
@@ -113,7 +113,7 @@ class Tree:
         return None
 
     def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
-        """Name and SQL of what a row must carry: its leaf."""
+        """Name and SQL of the column that a row must carry: its leaf."""
         return [(name, leaf_sql(self.argument, self.grid, dialect))]
 
     def group_items(self, name: str, dialect: Dialect) -> list[str]:
@@ -121,7 +121,7 @@ class Tree:
         return ["COUNT(*)"]
 
     def from_leaves(self, cells: int, cell: Integers, leaf: Integers, count: Integers) -> Integers:
-        """All nodes of all groups, from what the engine counted.
+        """All nodes of all groups, from the counts of the engine.
 
         Args:
             cells: how many groups there are.
@@ -172,7 +172,7 @@ class Tree:
 
         A leaf is left out when S at its lower end is greater than zero, or at its upper end less than zero, by more
         than the half-width of the noise there; the leaf that holds the quantile is, with probability 1 - confidence
-        at most. What is left may have holes where there are few rows. The interval is as long as what is left, with
+        at most. The rest may have holes where there are few rows. The interval is as long as the rest, with
         its ends where they would be if ranks never fell (the rearrangement of Chernozhukov, Fernandez-Val and
         Galichon 2009); where a quantile is so extreme that the rows beyond it drown in noise, it is the hull.
 
@@ -220,8 +220,8 @@ class Tree:
         """How much of the half-width of the noise at one boundary the interval needs, between 0.2 and 1.
 
         Counting boundaries averages their noise, so that with the whole half-width the interval would hold the
-        quantile more often than is claimed. The noise is drawn again around some of the groups, as they were
-        fitted, and the least factor is taken with which the intervals hold as often as they should.
+        quantile more often than is claimed. The noise is drawn again around some of the groups, with their
+        fitted ranks, and the least factor is taken with which the intervals hold as often as they should.
 
         Args:
             q: which quantile.

@@ -34,8 +34,8 @@ def leaf_grid(argument: Expression, most: int) -> Grid:
 def leaf_sql(argument: Expression, grid: Grid, dialect: Dialect) -> str:
     """The leaf of a row in SQL, from 0 to the number of leaves - 1; NULL where the argument is NULL or NaN.
 
-    The clamp stands here, whatever the expression was thought to be bounded by: below the range is the first leaf,
-    above it the last one.
+    The clamp stands here, and relies on no bounds of the expression inferred elsewhere: below the range is the first
+    leaf, above it the last one.
     """
     x, last, spelled = "{0}", grid.levels - 1, [spell(argument, dialect)]
     if argument.type is Type.INTEGER and grid.step == 1:

@@ -10,8 +10,8 @@ most factor * cap, the privacy loss of the set is at most
 So each measure of a set gets the whole epsilon of the set: conditions that exclude each other are asked together for
 the price of one.
 
-The rows of a unit are kept by a hash of what a row carries. Two parts carry other columns and may keep other rows, so
-measures of different parts are alternatives only where no row is chosen, because each row is a unit.
+The rows of a unit are kept by a hash of the columns that a row carries. Two parts carry other columns and may keep
+other rows, so measures of different parts are alternatives only where no row is chosen, because each row is a unit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def moved_where(choice: Choice) -> Alternatives:
     if choice.argument is None or choice.with_null:
         return ALWAYS
     if choice.counts == "rows" and choice.degree != 0 and isinstance(choice.argument, Column):
-        return ALWAYS  # it is read as it is stored, before NaN is NULL and what does not fit is clamped
+        return ALWAYS  # the stored value is read, before NaN is NULL and values out of bounds are clamped
     if choice.counts == "tree" and isinstance(choice.argument, Column):
         return ALWAYS
     if choice.other is not None:

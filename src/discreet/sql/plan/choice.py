@@ -16,7 +16,7 @@ class Choice:
         argument: of the measure.
         with_null: whether all rows are counted too.
         counts: `rows`; `units` when units are counted, each once in a group; `distinct` and `distinct_sum` when equal
-            values of the argument count once; `tree` for quantiles; `pairs` for what is asked of two arguments.
+            values of the argument count once; `tree` for quantiles; `pairs` for quantities of two arguments.
         other: the second argument of a pair.
         degree_other: of the measure, in the second argument.
     """

@@ -1,4 +1,4 @@
-"""One canonical request for what is asked in several forms, so that nothing is measured twice.
+"""One canonical request for a number asked in several forms, so that nothing is measured twice.
 
 COUNT(*) FILTER (WHERE p), count_if(p), COUNT(CASE WHEN p THEN 1 END), SUM(CASE WHEN p THEN 1 ELSE 0 END) and sum(p) are
 one number: how many rows meet p. Where AVG(CASE WHEN p THEN 1 ELSE 0 END) is asked for as well, it is the sum that
@@ -25,7 +25,7 @@ from discreet.sql.functions.casts import NARROW
 Conditions: TypeAlias = frozenset[Expression]
 """Which all hold exactly where a row counts; none: it always does."""
 CASTS = frozenset({"to_integer", "to_float", *(f"to_{name}" for name in NARROW)})
-"""Of these, 0 and 1 stay what they are, and TRUE is 1."""
+"""Of these, 0 and 1 stay unchanged, and TRUE is 1."""
 DIRECTED = frozenset({"slope", "intercept"})
 
 
@@ -57,7 +57,7 @@ def _one_order(requests: Iterable[Request]) -> list[Request]:
 def _one_count(requests: list[Request]) -> list[Request]:
     """Every count of the rows that meet a condition in one form."""
     counted = [_counted(request) for request in requests]
-    measured = {  # what is measured anyway, for something else than such a count
+    measured = {  # the arguments measured anyway, for something else than such a count
         request.argument: request.what
         for request, conditions in zip(requests, counted, strict=True)
         if conditions is None and _plain(request) and request.argument is not None

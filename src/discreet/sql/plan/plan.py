@@ -1,4 +1,4 @@
-"""Plans: what a question will do, what it will cost, and how exact it will be, before any data is touched."""
+"""Plans: the steps, the cost and the accuracy of a question, before any data is touched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms import ThresholdedCounts
 
 AnyMeasure: TypeAlias = Measure | Tree | Joint
-"""Integers per group, by how much one row can move them, and what they estimate."""
+"""Integers per group, by how much one row can move them, and their estimates."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Aggregate:
 
     Attributes:
         measure: the number of the measure that it is estimated from.
-        what: the quantity, as `measures.estimate` names it.
+        ``what``: the quantity, as `measures.estimate` names it.
         whole: whether the answer is an integer.
         sql: as the analyst wrote it.
     """
@@ -94,7 +94,7 @@ class ScopePlan:
         keys: the public values of the groups, the same for all parts.
         measures: the integers that are summed per group, each over one part.
         shares: the epsilon of each measure; they sum to the epsilon of the release.
-        aggregates: what is estimated from the measures; column a0, a1, … of the noisy table.
+        aggregates: the quantities estimated from the measures; column a0, a1, … of the noisy table.
         unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
         discovery: how its groups are found; None when all keys are public.
         sets: for each measure the number of its set of alternatives, of which one row moves at most one; empty where

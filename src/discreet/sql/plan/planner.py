@@ -71,13 +71,13 @@ def plan(
 
     Args:
         text: one SELECT in DuckDB's dialect.
-        catalog: what it may refer to.
+        catalog: the tables and columns that it may refer to.
         epsilon: for the whole statement, however many releases and aggregates it has; `shares` says how they share
             it.
         limits: how much of one unit counts.
         delta: for the whole statement, if it has groups that must be found; 0 refuses such.
         emphasis: which columns get more of epsilon, or less, than they would otherwise.
-        known: what was read of earlier statements with the same catalog, to be looked up and added to.
+        known: the parts read of earlier statements with the same catalog, to be looked up and added to.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
@@ -119,7 +119,7 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
     for draft in splitter.drafts:
         if not draft.requests and not draft.unknown:
             raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
-                                  "Add COUNT(*) AS n to what is selected.")  # fmt: skip
+                                  "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
     chosen = [choose(draft.requests, draft.rows.per_unit) for draft in splitter.drafts]
     return canonical, splitter.drafts, post, chosen
 
@@ -134,7 +134,7 @@ def _weights(draft: Draft, chosen: Chosen) -> list[Fraction]:
     at = len(weights) if number is None else chosen.sets[number]
     if number is None:
         weights += weights_of([measure(FINDING, Fraction(1), 0, 1)], [Request("units", None, "")], [0], [0])
-    # What is not found has no other answers at all, so a costly column such as a median must not starve the search.
+    # A group not found has no other answers at all, so a costly column such as a median must not starve the search.
     rest = sum(weights, Fraction(0)) - weights[at]
     weights[at] = max(weights[at], rest * LEAST_FINDING / (1 - LEAST_FINDING))
     return weights

@@ -26,7 +26,7 @@ class Chosen:
 
     Attributes:
         choices: the measures.
-        requests: what is estimated, in canonical form: as many as were asked for, in their order.
+        requests: the quantities estimated, in canonical form: as many as were asked for, in their order.
         answered_by: for each request the number of the choice that answers it.
         sets: for each choice the number of its set of alternatives, as `alternatives` says.
         rewritten: whether a request is answered by another measure than it would be alone.
@@ -88,7 +88,7 @@ def choose(asked: Sequence[Request], per_unit: bool = True) -> Chosen:
 
 
 def _choice(family: Family, wanted: set[str]) -> Choice:
-    """The measure of what is wanted of one argument, or of one pair."""
+    """The measure of the quantities wanted of one argument, or of one pair."""
     counts, argument, other = family
     if counts == "pairs":
         p, q = (max(PAIR_DEGREES[what][axis] for what in wanted) for axis in (0, 1))

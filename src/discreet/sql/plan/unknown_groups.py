@@ -28,7 +28,7 @@ def answering(choices: Sequence[Choice], keys: tuple[ks.Key, ...], per_unit: boo
 
 
 def imagined(plan: QueryPlan, groups: int = IMAGINED) -> QueryPlan:
-    """The plan with invented groups in place of those that must be found; a plan without such is returned as it is."""
+    """The plan with invented groups in place of those that must be found; a plan without such is returned unchanged."""
     releases = tuple(
         release
         if release.discovery is None
