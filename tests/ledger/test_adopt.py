@@ -64,7 +64,7 @@ def test_a_file_copied_without_its_head_is_refused_until_someone_says_what_was_s
     with pytest.raises(LedgerError, match="is missing") as caught:
         open_ledger(copy)
     assert "adopt" in caught.value.fix
-    with pytest.raises(LedgerError, match="nothing tells what was spent"):
+    with pytest.raises(LedgerError, match="nothing tells the loss spent"):
         adopt(copy)
     with pytest.raises(LedgerError, match=r"is missing|unreadable"):
         open_ledger(copy)

@@ -1,7 +1,7 @@
 """Take over a ledger whose head is missing, older or newer: knowingly, and never with more budget than before.
 
 A backup that was put back knows less than the head beside it: the head's totals are then charged, in an entry of its
-own. Where the head is lost, only people can tell what was spent since, so they must.
+own. Where the head is lost, only people can tell the loss spent since, so they must.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Adopted:
 
     Attributes:
         head: the last entry now.
-        charged: what was charged to each account for entries that are gone; empty where nothing was.
+        charged: the loss charged to each account for entries that are gone; empty where none was.
     """
 
     head: Head
@@ -48,11 +48,11 @@ def adopt(
     accounts: Iterable[str] = (),
     timeout: float = TIMEOUT,
 ) -> Adopted:
-    """Make a ledger and its head agree again, and charge what the ledger does not know.
+    """Make a ledger and its head agree again, and charge the loss that the ledger does not know.
 
     Args:
         path: of the ledger, whose entries must be sound.
-        lost: what may have been spent beyond what either file knows; needed where the head is missing or half
+        lost: the loss that may have been spent and that neither file knows; needed where the head is missing or half
             unreadable. It is charged to every account.
         accounts: which accounts to charge with it, beside those that the ledger knows.
         timeout: seconds to wait for other writers.
@@ -96,8 +96,8 @@ def _adopted(where: str, lost: Loss | None, accounts: set[str], timeout: float) 
         if noted is None or noted.torn:
             if lost is None:
                 raise LedgerError(
-                    "The ledger's head is missing or unreadable, so nothing tells what was spent after its last entry.",
-                    "Say what may have been spent, with --lost EPSILON; 0 if you know that nothing was.",
+                    "The ledger's head is missing or unreadable, so nothing tells the loss spent after its last entry.",
+                    "Give the loss that may have been spent, with --lost EPSILON; 0 if you know that none was.",
                 )
         elif _contains(rows, book, noted.book.head) and lost is None:
             connection.execute("COMMIT")

@@ -1,4 +1,4 @@
-"""The last entry of a ledger and all its totals: what the next charge builds on.
+"""The last entry of a ledger and all its totals: the base of the next charge.
 
 The totals of all accounts are kept in two ways: in the postings, which an index finds, and here. The hash of each entry
 covers the digest of the whole book, so neither an index nor a book that lost a charge goes unnoticed.
@@ -20,7 +20,7 @@ _SLACK = Fraction(1, 10**9)
 
 @dataclass(frozen=True)
 class Book:
-    """A head, and what was charged to each account up to it."""
+    """A head, and the loss charged to each account up to it."""
 
     head: Head
     tallies: Mapping[str, Tally]
@@ -59,7 +59,7 @@ def follow(book: Book, entry: Entry) -> Book:
     for line in entry.postings:
         before = book.tallies.get(line.account, Tally())
         if entry.kind == "adopt":
-            # It charges what entries that are gone had charged: whatever these were, no total may fall.
+            # It charges the loss of entries that are gone: no total may fall, however large that loss was.
             rises = line.squares >= before.squares and line.count >= before.count
             proper = rises and line.total == before.loss + line.loss
         else:

@@ -24,10 +24,10 @@ def check(entry: Entry) -> None:
 
 
 def caught_up(rows: Rows, known: Book, look: int) -> Book:
-    """The book of what is stored now, which must contain what was known before.
+    """The book of the stored entries, which must contain the entries known before.
 
     Args:
-        rows: what is stored.
+        rows: the stored entries.
         known: an earlier book of the same ledger.
         look: how many entries before it are checked too: that each is sealed and follows from the one before.
 
@@ -49,7 +49,7 @@ def caught_up(rows: Rows, known: Book, look: int) -> Book:
         raise LedgerCorrupt(
             f"Entry {cut} of the ledger is gone, with all after it: its head names entry {known.head.number}.",
             "Put the newest copy of the ledger back; where there is none, `discreet budget adopt` goes on, and "
-            "counts what was charged and lost as spent.",
+            "counts the lost charges as spent.",
         )
     if at.hash != known.head.hash:
         raise corrupt(at.number, "is not the one that the ledger's head names")
@@ -102,7 +102,7 @@ def _page(rows: Rows, walk: _Walk, noted: Head | None, size: int) -> bool:
 
 
 def _agree(rows: Rows, book: Book) -> None:
-    """Compare the end of the walk with the second place and with what the index of postings finds."""
+    """Compare the end of the walk with the second place and with the finds of the index of postings."""
     kept = rows.book()
     if (kept.head, kept.digest) != (book.head, book.digest):
         raise corrupt(book.head.number, "is not the one that the ledger's second place names")
@@ -130,7 +130,7 @@ def _follow(rows: Rows, walk: _Walk, entry: Entry) -> None:
 
 
 def see_price(entry: Entry) -> None:
-    """Price what a charge says was released, and see that each account was charged as much.
+    """Price the event of a charge, and see that each account was charged as much.
 
     Raises:
         LedgerCorrupt: it was charged less or more, or says nothing that can be priced.
@@ -143,7 +143,7 @@ def see_price(entry: Entry) -> None:
     except (InvalidParameter, UnsupportedEvent):
         price = None
     if any(line.loss != price for line in entry.postings):
-        raise corrupt(entry.number, "has another loss than the price of what was released")
+        raise corrupt(entry.number, "has another loss than the price of its event")
 
 
 def _compare(head: Head, noted: Head | None) -> None:

@@ -25,7 +25,7 @@ class Account:
     """A budget that a question is charged to, as the policy states it now.
 
     Attributes:
-        name: what the steward and the analyst read, such as `data set visits` or `analyst ana`; 1 to 200
+        name: the name that the steward and the analyst read, such as `data set visits` or `analyst ana`; 1 to 200
             printable characters. Two names are the same account when they are the same text.
         limit: the most that may ever be spent.
         rule: how losses are composed: `pure` adds them up; `zcdp` and `pld` spend a part of the limit's delta to
@@ -59,7 +59,7 @@ class Posting:
 
     Attributes:
         account: name of the account.
-        loss: what this charge adds.
+        loss: the loss that this charge adds.
         total: the sum of all losses with it, so that the next charge need not add up the past.
         limit: the account's limit at that time, rounded down to a multiple of 1/UNIT.
         rule: how the account composed losses at that time.
@@ -94,15 +94,15 @@ class Entry:
         number: 1, 2, 3, ... without a gap.
         time: when it was written, UTC, by this machine's clock.
         kind: `charge`, `settle` for the answer to an earlier charge, or `adopt` where a steward took over a ledger
-            that had lost entries, for what those had charged.
+            that had lost entries, for the loss that those had charged.
         question: the canonical question.
         postings: the accounts of a charge; empty for a settlement.
         settles: the number of the charge that a settlement answers; None for a charge.
         digest: SHA-256 of the answer of a settlement, hexadecimal; empty for a charge.
         guarantee: which guarantee the charge bought, as canonical JSON; empty for a settlement, or when none was said.
-        event: what was released, as `accounting.event_text` writes it; its price is the loss that was charged. Empty
-            for a settlement, or when nothing was said.
-        description: what was asked and by whom, in words; empty for a settlement, or when nothing was said.
+        event: the event that was released, as `accounting.event_text` writes it; its price is the loss that was
+            charged. Empty for a settlement, or when nothing was said.
+        description: the question and its user, in words; empty for a settlement, or when nothing was said.
         totals: SHA-256 of the totals of all accounts with it (`discreet.ledger.book`), hexadecimal.
         previous: hash of the entry before it.
         hash: SHA-256 over all of the above, hexadecimal.
@@ -143,7 +143,7 @@ class Charge:
         number: number of the charge's entry.
         hash: hash of that entry, so that a receipt of another ledger is recognised.
         question: the canonical question that was charged.
-        loss: what was charged to every account.
+        loss: the loss charged to every account.
     """
 
     number: int
@@ -195,7 +195,7 @@ def corrupt(number: int, what: str) -> LedgerCorrupt:
     return LedgerCorrupt(
         f"Entry {number} of the ledger {what}.",
         "Answer nothing more from it. Restore the ledger from a backup, and let `discreet budget adopt` "
-        "charge what the backup does not know.",
+        "charge the loss that the backup does not know.",
     )
 
 

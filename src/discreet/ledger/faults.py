@@ -1,4 +1,4 @@
-"""The words for what a database reports; its own words are withheld, for they may quote an answer."""
+"""The words for the errors of a database; its own words are withheld, for they may quote an answer."""
 
 from __future__ import annotations
 

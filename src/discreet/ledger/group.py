@@ -15,7 +15,7 @@ MOST = 64
 
 
 class Request:
-    """One piece of work in the queue, and what became of it."""
+    """One piece of work in the queue, and its outcome."""
 
     def __init__(self, work: Callable[[Any], Any], writes: bool) -> None:
         self.work = work
@@ -42,8 +42,8 @@ class Group:
     """A queue whose first waiter runs the batch.
 
     Args:
-        run: does all requests of a batch and marks each as done; it raises only what is no error of a request, and
-            leaves those that are not done to be tried again.
+        run: does all requests of a batch and marks each as done; it raises only errors that are of no request, and
+            leaves the requests that are not done to be tried again.
     """
 
     def __init__(self, run: Callable[[Sequence[Request]], None]) -> None:

@@ -131,7 +131,7 @@ class HeadFile:
 
         Args:
             identity: of the ledger.
-            book: what to note.
+            book: the book to note.
             both: whether to write the file anew, as when it is made.
         """
         data = _packed(identity, book)
@@ -187,7 +187,7 @@ def missing(path: str) -> LedgerError:
     return LedgerError(
         f"The ledger's head {path} is missing: nothing tells whether the ledger is complete or an old copy.",
         "Put it back beside the ledger; where it is lost, `discreet budget adopt --lost EPSILON` goes on, with "
-        "what may have been spent since.",
+        "the loss that may have been spent since.",
     )
 
 

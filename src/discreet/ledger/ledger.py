@@ -42,10 +42,10 @@ _PAGE = 256
 
 
 class Ledger:
-    """An append-only, hash-chained record of what was asked, what it cost and what was answered.
+    """An append-only, hash-chained record of the questions, their costs and their answers.
 
-    Privacy: what is spent from an account is the sum of the losses of its charges, or what the rule that the account
-    names makes of them (`discreet.accounting.tally`): an upper bound on the loss of everything answered, because an
+    Privacy: the loss spent from an account is the sum of the losses of its charges, or the price of them by the rule of
+    the account (`discreet.accounting.tally`): an upper bound on the loss of everything answered, because an
     answer is computed only after its charge is durable and a charge is never taken back. It is at most the account's
     limit: the check and the charge are one transaction, and no other writer comes in between. Sums are exact, of losses
     that are kept as multiples of 1/UNIT (see `Loss`), rounded up.
@@ -53,11 +53,11 @@ class Ledger:
     An answer is free only once it is settled: of two askers of the same question at the same time the second
     waits for the first, if both use `turn`. A crash between charge and settlement stays charged.
 
-    What the chain shows: an entry that was altered, removed, inserted or moved. What the second place shows, a
-    small file beside the ledger: entries that were cut off or lost, and an old copy. The two are compared when
-    the ledger is opened and at each charge, with the totals that the postings say, and nothing is charged where
-    they do not agree. What neither can show: an old copy of both files, or both written anew. Note `head()`
-    elsewhere, and `verify(noted)` will show that too. Whoever may write the files is trusted with the budget.
+    The chain shows an entry that was altered, removed, inserted or moved. The second place, a small file beside the
+    ledger, shows entries that were cut off or lost, and an old copy. The two are compared when the ledger is opened and
+    at each charge, with the totals that the postings say, and nothing is charged where they do not agree. Neither can
+    show an old copy of both files, or both written anew. Note `head()` elsewhere, and `verify(noted)` will show that
+    too. Whoever may write the files is trusted with the budget.
 
     A ledger may be shared by threads. After a fork, a ledger in a file works in parent and child (no
     connection is carried across); one in memory works in the parent only.
@@ -71,7 +71,7 @@ class Ledger:
         self._store = store
         self._salts: dict[str, int] = {}  # they never change
         self._rooms = Rooms()
-        self._rejected: LedgerCorrupt | None = None  # what `verify` found
+        self._rejected: LedgerCorrupt | None = None  # the fault that `verify` found
         self.durable = store.durable
         self.where = store.where
 
@@ -101,15 +101,16 @@ class Ledger:
         Args:
             question: the canonical question: same text, same answer. It names the data version, the loss and
                 the policy as far as they matter.
-            loss: what the answer costs; rounded up to a multiple of 1/UNIT. Or the event that is released: it is priced
-                here, and kept, so that `verify` prices it again.
+            loss: the loss of the answer; rounded up to a multiple of 1/UNIT. Or the event that is released: it is
+                priced here, and kept, so that `verify` prices it again.
             accounts: the budgets that it counts against, at least one; each name once.
             guarantee: which guarantee is bought (the unit, the neighbours, the caps), as canonical JSON, so that
                 charges of different guarantees can be told apart. The ledger keeps it under the hash and reads
                 nothing in it.
-            description: who asked what, in words, for the steward who reads the ledger; kept under the hash too.
-            admit: called within the transaction, with the last charge of each account or None; what it raises
-                refuses the charge.
+            description: the user and the question, in words, for the steward who reads the ledger; kept under the hash
+                too.
+            admit: called within the transaction, with the last charge of each account or None; any error that it
+                raises refuses the charge.
 
         Raises:
             BudgetExceeded: an account, the first such in the order given, has too little left. Nothing is
@@ -174,7 +175,7 @@ class Ledger:
         """Keep the answer to a charge, durably, so that it can be replayed. Show it to nobody before.
 
         Args:
-            charge: what `charge` returned.
+            charge: the charge that `charge` returned.
             answer: the released answer: noisy, never a data value. A large one may be a file, which is read piece by
                 piece.
             room: that was reserved for it; it is given back where the disk is full without it.
@@ -229,8 +230,8 @@ class Ledger:
         """Write the settled answer of the same question into a file, piece by piece; see `replay`.
 
         Args:
-            question: as it was charged.
-            into: an empty file; when this raises, what it holds is worth nothing.
+            question: in the words of its charge.
+            into: an empty file; when this raises, the content of the file is worth nothing.
 
         Returns:
             Whether there is such an answer.
@@ -259,7 +260,7 @@ class Ledger:
         """Be the only one to ask a question, across threads and processes, or wait for whoever does.
 
         Look for a settled answer once inside: whoever had the turn before may have left one. When the holder ends,
-        in whatever way, the next has the turn.
+        in any way, the next has the turn.
 
         Args:
             question: the canonical question.
@@ -274,12 +275,12 @@ class Ledger:
         return turn(place, question, wait)
 
     def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
-        """Return what was spent from an account; zero before the first charge.
+        """Return the loss spent from an account; zero before the first charge.
 
         Args:
-            account: an account, for what its rule and its limit make of the past; or its name, for what the rule
-                and the limit of its latest charge make of it.
-            extra: a loss that is not charged yet, to see what would be spent with it.
+            account: an account, for the price of the past by its rule and its limit; or its name, for the price by the
+                rule and the limit of its latest charge.
+            extra: a loss that is not charged yet, to see the loss spent with it.
         """
         name = account if isinstance(account, str) else account.name
         line = self._store.read(lambda rows: rows.tally(name))
@@ -304,7 +305,7 @@ class Ledger:
         return found
 
     def latest(self, account: str) -> Entry | None:
-        """Return the last charge of an account that says what it guarantees; None before the first."""
+        """Return the last charge of an account that gives its guarantee; None before the first."""
         return self._store.read(lambda rows: _last_charge(rows, account))
 
     def newest(self, count: int) -> list[Entry]:
@@ -321,7 +322,7 @@ class Ledger:
         Others may charge meanwhile. Once it found something, this object charges nothing more.
 
         Args:
-            noted: a head that was noted earlier; then the entry must still be there as it was.
+            noted: a head that was noted earlier; then its entry must still be there, unchanged.
 
         Raises:
             LedgerCorrupt: names the first entry that does not fit.
@@ -399,7 +400,7 @@ def open_ledger(
 
 
 def _priced(loss: Loss | Event) -> tuple[Loss, str]:
-    """What is charged, and the text of the event that is priced; empty where only a loss was said."""
+    """The loss to charge, and the text of the event that is priced; empty where only a loss was said."""
     if isinstance(loss, Loss):
         return loss, ""
     from discreet.accounting.event_text import written
@@ -419,7 +420,7 @@ def _page(store: Store, number: int) -> list[Entry]:
 
 
 def _last_charge(rows: Rows, account: str) -> Entry | None:
-    """The last charge of an account that says what it guarantees; it is almost always among the last entries."""
+    """The last charge of an account that gives its guarantee; it is almost always among the last entries."""
     last, count = rows.book().head.number, 4
     while last > 0:
         first = max(0, last - count)
@@ -443,7 +444,7 @@ def _admit(rows: Rows, account: Account, cost: Loss) -> Posting:
 
 def _exceeded(account: Account, before: Tally, after: Tally, cost: Loss, limit: Loss) -> BudgetExceeded:
     spent = price(account.rule, before, limit.delta)
-    # By another rule than the sum, a question costs what the price grows by, which depends on the past.
+    # By another rule than the sum, a question costs the rise of the price, which depends on the past.
     asked = max(Fraction(0), price(account.rule, after, limit.delta).epsilon - spent.epsilon)
     left = max(Fraction(0), limit.epsilon - spent.epsilon)
     asked_words, left_words, fix = at_least(asked), at_most(left), ""

@@ -127,8 +127,8 @@ def format_of(connection: sqlite3.Connection, where: str) -> int | None:
     if found != (FORMAT,):
         raise LedgerError(
             f"The ledger at {where} is of a format that this version does not know.",
-            "Use the version of discreet that wrote it or a later one, or begin a new ledger whose budget is what this "
-            "one has left.",
+            "Use the version of discreet that wrote it or a later one, or begin a new ledger whose budget is the rest "
+            "of this one's.",
         )
     return FORMAT
 

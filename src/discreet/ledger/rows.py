@@ -229,7 +229,7 @@ def _entry(width: int, *fields: object) -> Entry:
             return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, guarantee, event,
                          description, totals, previous, seal)  # fmt: skip
     except (ValueError, TypeError, AttributeError):
-        pass  # a field is not what we wrote; the database's text stays in here
+        pass  # a field is not the one we wrote; the database's text stays in here
     raise corrupt(number, "was altered")
 
 

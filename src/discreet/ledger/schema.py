@@ -1,4 +1,4 @@
-"""The tables of a ledger, and the triggers that refuse every change of what was written."""
+"""The tables of a ledger, and the triggers that refuse every change of a written row."""
 
 from __future__ import annotations
 

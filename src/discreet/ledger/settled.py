@@ -44,7 +44,7 @@ class Settled:
         self._keys = None if self._many else found
 
     def follow(self, number: int, last: Sequence[Entry]) -> None:
-        """Take note of what was committed up to an entry, of which these are the last; before the head names it."""
+        """Take note of the entries committed up to one, of which these are the last; before the head names it."""
         keys = self._keys
         if keys is None or number <= self._number:
             return

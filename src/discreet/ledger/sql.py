@@ -171,7 +171,7 @@ class SqliteStore:
             book = rows.book()
             if self._settled.wanted:
                 self._settled.load(book.head.number, rows.settled())
-        # Reading comes first, so that nobody sees what is not committed yet.
+        # Reading comes first, so that nobody sees entries that are not committed yet.
         for request in sorted(requests, key=lambda one: one.writes):
             step.at = request
             try:
@@ -197,7 +197,7 @@ class SqliteStore:
             request.done = True
 
     def _claim(self) -> Book:
-        """Wait for other writers, and read what the second place names."""
+        """Wait for other writers, and read the book that the second place names."""
         head = self._head
         assert head is not None
         for _ in range(100):
@@ -211,7 +211,7 @@ class SqliteStore:
         return self._agreed(head.read())
 
     def _agreed(self, noted: Noted) -> Book:
-        """The content of the second place, once it is known to be ours and no older than what was seen here."""
+        """The content of the second place, once it is known to be ours and no older than the book seen here."""
         known = self._known
         if noted.identity != self._identity:
             raise LedgerCorrupt(

@@ -1,4 +1,4 @@
-"""Where entries are kept: what a ledger asks of a store, and the store in memory."""
+"""The place of the entries: the methods that a ledger asks of a store, and the store in memory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Rows(Protocol):
         """Whether a posting exists that belongs to no entry."""
 
     def whole(self) -> None:
-        """Check what no entry covers: the store's own structure, as far as it has one."""
+        """Check the part that no entry covers: the store's own structure, as far as it has one."""
 
     def append(self, entry: Entry, answer: BinaryIO | None = None) -> None:
         """Add an entry; the answer is read from the start of a file."""
@@ -82,7 +82,7 @@ class Store(Protocol):
         """Run `work` on a consistent view."""
 
     def write(self, work: Callable[[Rows], Result]) -> Result:
-        """Run `work` alone, then make what it appended durable before returning. All of it or nothing."""
+        """Run `work` alone, then make its entries durable before returning. All of it or nothing."""
 
     def lacks(self, question: str) -> bool:
         """Whether a question is certainly not settled; False where a transaction has to look."""

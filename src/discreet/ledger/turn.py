@@ -41,7 +41,7 @@ def turn(place: str, question: str, wait: float = WAIT) -> Iterator[bool]:
     """Be the only one to ask a question, or wait for whoever does.
 
     Args:
-        place: what tells ledgers apart; the path of a file for turns across processes, or a name without one.
+        place: the name that tells ledgers apart; the path of a file for turns across processes, or a name without one.
         question: the canonical question.
         wait: seconds to wait at most.
 

@@ -22,10 +22,10 @@ TRIES = 5
 
 
 class DataAccount:
-    """Charges one account of one ledger under one guarantee, and re-prices what was charged under an earlier one.
+    """Charges one account of one ledger under one guarantee, and re-prices the charges made under an earlier one.
 
     Raises:
-        PolicyError: what was charged cannot be converted to this guarantee; see `guarantee`.
+        PolicyError: the charges so far cannot be converted to this guarantee; see `guarantee`.
     """
 
     def __init__(self, ledger: Ledger, account: Account, guarantee: Guarantee, exact: bool = True) -> None:
@@ -42,13 +42,13 @@ class DataAccount:
         return self._guarantee.neighbours
 
     def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
-        """Charge a question, after re-pricing what went before if the policy has changed.
+        """Charge a question, after re-pricing the earlier charges if the policy has changed.
 
         Args:
             question: the canonical one.
-            event: what it releases; its price is charged.
+            event: the event of its release; the price of the event is charged.
             kept: the caps of this question.
-            words: what is asked.
+            words: the question in words.
 
         Raises:
             PolicyError: the guarantee has changed in the meantime, and there is no converting. Nothing was charged.
@@ -89,7 +89,7 @@ class DataAccount:
         return Loss(times * spent.epsilon, spent.delta) + more
 
     def _times(self, last: Entry | None) -> int:
-        """How many times what was charged up to an entry counts now."""
+        """How many times the loss charged up to an entry counts now."""
         times = self._guarantee.times(_said(last), self._exact)
         if times > 1 and self._account.rule != "pure":
             raise cannot_reprice(times, f"the accountant {self._account.rule}")
@@ -98,7 +98,7 @@ class DataAccount:
         return times
 
     def _reprice(self, last: Entry | None) -> None:
-        """Charge what was charged before once more as often as it counts more than once."""
+        """Charge the earlier loss again, once for each time beyond the first that it counts."""
         times = self._times(last)
         if last is None or times == 1:
             return
@@ -120,7 +120,7 @@ class DataAccount:
         except _Changed:
             return  # the charge looks again
         except BudgetExceeded as error:
-            error.add_note(f"Under the policy as it is now, what was charged before counts {times} times.")
+            error.add_note(f"Under the present policy, the loss charged before counts {times} times.")
             raise
 
     def _text(self, last: Entry | None, kept: tuple[int, ...]) -> str:
@@ -128,7 +128,7 @@ class DataAccount:
         return self._guarantee.after(_said(last)).text(kept)
 
     def _counts_once(self, last: Entry | None) -> None:
-        """See, within the transaction of a charge, that what went before counts once."""
+        """See, within the transaction of a charge, that the earlier loss counts once."""
         try:
             once = self._guarantee.times(_said(last), self._exact) == 1
         except PolicyError:
@@ -143,7 +143,7 @@ class PlainAccount:
     Args:
         ledger: where it is kept.
         account: with its limit.
-        neighbours: what an epsilon of it speaks of.
+        neighbours: the neighbouring data sets that its epsilon speaks of.
     """
 
     def __init__(self, ledger: Ledger, account: Account, neighbours: str) -> None:
@@ -170,7 +170,7 @@ def _read(text: str) -> Guarantee | None:
 
 
 def described(words: str) -> str:
-    """Who asked what, in words, on one line."""
+    """The user and the question, in words, on one line."""
     line = " ".join(words.split())
     if len(line) > LONGEST:
         line = line[: LONGEST - 1] + "…"

@@ -1,4 +1,4 @@
-"""Release: the answer to a question, every number with its interval and every interval with what it leaves out."""
+"""Release: the answer to a question, every number with its interval, and the errors that the intervals leave out."""
 
 from __future__ import annotations
 
@@ -59,15 +59,16 @@ class Release:
         confidence: of the intervals.
         epsilon: the privacy loss of the whole question.
         delta: 0 unless groups had to be found whose keys are not public.
-        notes: what the intervals do not cover.
+        notes: the errors that the intervals do not cover.
         replayed: whether this is an earlier answer to the same question, which cost nothing again.
         without: the noisy columns for which no interval could be derived.
-        meanings: what a column holds where that is not what its question says, such as a quantile for MAX.
-        warnings: what in the numbers is likely to mislead.
+        meanings: the contents of the columns that hold something else than the question says, such as a quantile for
+            MAX.
+        warnings: the properties of the numbers that are likely to mislead.
         simultaneous: whether all intervals together have the confidence, instead of each by itself.
 
-    It iterates over its rows; `release[0]` is a row and `release["n"]` a column; and whatever reads Arrow takes it as
-    it is, such as `polars.DataFrame(release)`.
+    It iterates over its rows; `release[0]` is a row and `release["n"]` a column; and every reader of Arrow takes it
+    directly, such as `polars.DataFrame(release)`.
     """
 
     question: str
@@ -159,7 +160,7 @@ class Release:
         It shows itself in a notebook; `discreet.plots.save` writes it. Needs the extra `plots`.
 
         Args:
-            title: what stands above; by default the names of the measures.
+            title: the line above; by default the names of the measures.
             measure: which column to draw, when not all.
             size: "slide" or "column".
 
@@ -182,7 +183,7 @@ class Release:
         """A row by its number, as a dictionary, or a column by its name, as a list.
 
         Raises:
-            NotInAnswer: there is no such row or column.
+            NotInAnswer: the answer has no such row or column.
             InvalidParameter: it is neither a number nor a name.
         """
         answer = self.to_arrow()

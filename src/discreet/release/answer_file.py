@@ -23,7 +23,7 @@ SUFFIXES = (".parquet", ".csv")
 
 
 class Target:
-    """Where an answer is to be written. What is unfinished lies beside it, in a folder that only this user can read."""
+    """The place of an answer to be written. The unfinished file lies beside it, in a folder of this user alone."""
 
     def __init__(self, into: str | os.PathLike[str], replace: bool = False, formulas: bool = False) -> None:
         """See that the answer can be written there.
@@ -138,7 +138,7 @@ def private_folder(beside: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A private place for a file that then takes its name; what another name or a link leads to is left alone.
+    """A private place for a file that then takes its name; the file behind another name or a link is left alone.
 
     Raises:
         OSError: it cannot be written there.

@@ -20,7 +20,7 @@ class Bill:
     """The cost of one question so far.
 
     Attributes:
-        loss: what was charged, exact; None before the charge.
+        loss: the loss charged, exact; None before the charge.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Bill:
         self._unsure: tuple[Ledger, str, Loss, dt.datetime] | None = None
 
     def charge(self, ledger: Ledger, question: str, loss: Loss, charge: Callable[[], Charge]) -> Charge:
-        """Charge, and note it; whatever interrupts it, the bill is known afterwards."""
+        """Charge, and note it; the bill is known afterwards, even if anything interrupts the charge."""
         self._unsure = ledger, question, loss.rounded_up(), dt.datetime.now(dt.UTC)
         receipt = charge()
         self.loss, self._unsure = receipt.loss, None
@@ -64,7 +64,7 @@ _bill: ContextVar[Bill | None] = ContextVar("discreet_bill", default=None)
 
 @contextmanager
 def billed(bill: Bill) -> Iterator[None]:
-    """Put what is charged meanwhile on this bill."""
+    """Put the charges made meanwhile on this bill."""
     token = _bill.set(bill)
     try:
         yield

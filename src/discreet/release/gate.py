@@ -2,10 +2,10 @@
 
     rehearse -> replay -> probe -> see the loss -> charge, durably -> compute, with noise -> settle -> answer
 
-Until the charge nothing private is touched, and whatever is refused costs nothing. From the charge on nothing is given
-back. `Draw` is made here alone, after the charge, so that no noise of a release can be drawn before it is paid for;
-nothing else in discreet charges a ledger, but for the account that re-prices what went before (`account`). A test reads
-the source for that.
+Until the charge nothing private is touched, and a refusal costs nothing. From the charge on nothing is given back.
+`Draw` is made here alone, after the charge, so that no noise of a release can be drawn before it is paid for; nothing
+else in discreet charges a ledger, but for the account that re-prices earlier charges (`account`). A test reads the
+source for that.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Payer(Protocol):
         """The neighbouring data sets that the account's epsilon speaks of."""
 
     def charge(self, question: str, event: Event, kept: tuple[int, ...], words: str) -> Charge:
-        """Charge the price of what a question releases, durably, or raise."""
+        """Charge the price of the event that a question releases, durably, or raise."""
 
 
 def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Answer:
@@ -45,7 +45,7 @@ def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> A
         QueryRefused: the mechanisms do not add up to the loss. Nothing was charged.
         BudgetExceeded, PolicyError: the account refuses. Nothing was charged.
         LedgerError: the ledger cannot be read or written.
-        What the steps of the plan raise; from `compute` on the charge stays.
+        Every error of the steps of the plan is raised too; from `compute` on the charge stays.
     """
     plan.rehearse()
     if plan.replay is None:
@@ -77,19 +77,19 @@ def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Ans
         noisy = plan.compute(draw)
         draw.see_all_drawn()
         answer, kept = plan.answer(noisy)
-        ledger.settle(charge, kept, room)  # type: ignore[arg-type]  # a file of bytes is one, whatever its class
+        ledger.settle(charge, kept, room)  # type: ignore[arg-type]  # a file of bytes is one, of any class
     return answer
 
 
 def see_loss(plan: ReleasePlan[Noisy, Answer], neighbours: str) -> Event:
-    """See that the loss of a plan is the price of what it draws.
+    """See that the loss of a plan is the price of its draws.
 
     Args:
         plan: with the loss that was promised.
         neighbours: those of the policy.
 
     Returns:
-        What the mechanisms release together: the ledger charges its price, and keeps it.
+        The event that the mechanisms release together: the ledger charges its price, and keeps it.
 
     Raises:
         QueryRefused: it is another one, or a sensitivity speaks of other neighbours.
@@ -107,7 +107,7 @@ def see_loss(plan: ReleasePlan[Noisy, Answer], neighbours: str) -> Event:
 
 
 def event_of(uses: Mapping[str, Use]) -> Event:
-    """What some uses of mechanisms release together.
+    """The event that some uses of mechanisms release together.
 
     Raises:
         InvalidParameter: there is no use.

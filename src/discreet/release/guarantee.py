@@ -1,8 +1,8 @@
-"""Which guarantee a charge bought, and what it counts when the policy says another one later.
+"""The guarantee that a charge bought, and how many times it counts when the policy says another one later.
 
 An epsilon means nothing without its neighbours: 1 for each row is 3 for a person of three rows. So the guarantee stands
-with each charge: the privacy unit of every private table, the neighbours, and the caps. When the policy changes, what
-was spent is worth something else. Let every mechanism so far be epsilon-DP for the old neighbours. If two data sets
+with each charge: the privacy unit of every private table, the neighbours, and the caps. When the policy changes, the
+loss spent is worth something else. Let every mechanism so far be epsilon-DP for the old neighbours. If two data sets
 that are neighbours now are at most k old steps apart, it is k epsilon-DP for the new ones (group privacy: Dwork and
 Roth 2014, theorem 2.2); if no number of old steps leads from one to the other, or nobody knows how many, nothing is.
 
@@ -15,9 +15,9 @@ Roth 2014, theorem 2.2); if no number of old steps leads from one to the other, 
 | row | unit | none: it is the number of rows of a unit, which has no public bound |
 | one unit column, or one way to it | another one | none |
 
-Caps (`max_rows`) change nothing: a charge covers all rows of a unit, kept or not, whatever the cap was.
+Caps (`max_rows`) change nothing: a charge covers all rows of a unit, kept or not, under any cap.
 
-A k is charged as an entry of its own, (k - 1) times what was spent, before the next question. That is exact where
+A k is charged as an entry of its own, (k - 1) times the loss spent, before the next question. That is exact where
 losses add up and no delta was spent; by another accountant, and with a delta, the change is refused.
 """
 
@@ -101,7 +101,7 @@ class Guarantee:
 
     @classmethod
     def read(cls, text: str) -> Guarantee | None:
-        """Read what stands with a charge; None where nothing does that is understood."""
+        """Read the text that stands with a charge; None where none does that is understood."""
         try:
             known = json.loads(text)
             return cls(str(known["neighbours"]), dict(known["units"]), dict(known["caps"]))
@@ -139,7 +139,7 @@ class Guarantee:
             exact: whether columns are spelled as the data does.
 
         Raises:
-            PolicyError: there is no such number.
+            PolicyError: no number of times is right.
         """
         if before is None:
             return 1
@@ -174,10 +174,10 @@ def _steps(unit: str, neighbours: str, now: str, neighbours_now: str, exact: boo
 def _refused(table: str, unit: str, neighbours: str, now: str, neighbours_now: str) -> PolicyError:
     key = f"tables.{table}.privacy_unit" if unit != now else "neighbours"
     return PolicyError(
-        f"What was charged so far protects {_words(unit, neighbours)}, and the policy now says "
-        f"{_words(now, neighbours_now)}: what was spent cannot be converted, and the budget would say too little.",
-        'Put the policy back as it was; or keep that ledger as a record, name a new one with ledger = "…", and grant '
-        "it only what the data set can still bear beside the answers that were given.",
+        f"The loss charged so far protects {_words(unit, neighbours)}, and the policy now says "
+        f"{_words(now, neighbours_now)}: that loss cannot be converted, and the budget would say too little.",
+        'Restore the earlier policy; or keep that ledger as a record, name a new one with ledger = "…", and grant '
+        "it only the loss that the data set can still bear beside the answers that were given.",
         key=key,
     )
 
@@ -190,7 +190,7 @@ def _words(unit: str, neighbours: str) -> str:
 def cannot_reprice(times: int, why: str) -> PolicyError:
     """The error for a change that has a factor, but not by this accountant."""
     return PolicyError(
-        f"Under the policy as it is now, what was charged so far counts {times} times, which {why} cannot express.",
-        "Put privacy_unit and neighbours back as they were, or start a new ledger with a budget that allows for it.",
+        f"Under the present policy, the loss charged so far counts {times} times, which {why} cannot express.",
+        "Restore the earlier privacy_unit and neighbours, or start a new ledger with a budget that allows for it.",
         key="neighbours",
     )

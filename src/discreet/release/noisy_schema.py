@@ -1,7 +1,7 @@
 """The names in noisy tables, spelled and read here alone.
 
 A noisy table `__release_1` has the number of each group in `__cell`, its keys in `k0`, `k1` and so on, and its
-aggregates in `a0`, `a1` and so on. Whatever is grouped on the way there names its keys likewise. Where ends of
+aggregates in `a0`, `a1` and so on. Every table that is grouped on the way there names its keys likewise. Where ends of
 intervals stand for an aggregate, they are `a0__lo` and `a0__hi`.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 CELL = "__cell"
 """The column with the number of the group."""
 ENDS = LOW, HIGH = "__lo", "__hi"
-"""What follows the name of a column whose ends stand for it."""
+"""The suffixes to the name of a column whose ends stand for it."""
 _TABLE, _KEY, _AGGREGATE = "__release", "k", "a"
 
 

@@ -1,4 +1,4 @@
-"""A release as a producer hands it to the gate: what is asked, what it costs, which mechanisms, what to compute.
+"""A release as a producer hands it to the gate: the question, its cost, its mechanisms and its computation.
 
 SQL, a steward's own number and a local node are producers; each says the same few things, and the gate does the rest.
 """
@@ -18,24 +18,24 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class ReleasePlan(Generic[Noisy, Answer]):
-    """One release: what the gate needs to charge it, run it, keep it and answer it.
+    """One release: everything that the gate needs to charge it, run it, keep it and answer it.
 
-    Privacy: `compute` is the only step that touches private data. It gives exact values to `draw`, and what it returns
-    was made of what `draw` returned and of public values alone; so what follows is post-processing.
+    Privacy: `compute` is the only step that touches private data. It gives exact values to `draw`, and its result
+    is made of the results of `draw` and of public values alone; so every later step is post-processing.
 
     Attributes:
         question: the canonical one, which the ledger knows: same text, same answer.
-        words: what is asked, in words, for the steward who reads the ledger.
-        loss: what is charged for all of it.
+        words: the question in words, for the steward who reads the ledger.
+        loss: the loss charged for all of it.
         uses: the mechanisms, by name.
         compute: computes exact values, has noise drawn on them, and returns noisy ones.
-        answer: builds the answer from those, and what the ledger keeps of it.
+        answer: builds the answer from those, and the copy of it that the ledger keeps.
         caps: how many rows of a unit each part counts, for the record of the guarantee.
         size: about how many bytes the ledger keeps.
-        rehearse: runs the post-processing on invented numbers; refuses what would fail.
+        rehearse: runs the post-processing on invented numbers; refuses a question that would fail.
         probe: sees that the engine could compute it; reads no row.
-        replay: builds the answer from what the ledger kept; None where nothing is replayed.
-        file: takes what the ledger kept, and gives it to `replay`, where it is large; else it is bytes.
+        replay: builds the answer from the copy that the ledger kept; None where nothing is replayed.
+        file: takes the copy that the ledger kept, and gives it to `replay`, where it is large; else it is bytes.
     """
 
     question: str

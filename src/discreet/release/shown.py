@@ -22,7 +22,7 @@ UNKNOWN = "± ?"
 
 
 class Shown(Protocol):
-    """An answer, as far as it is shown."""
+    """The parts of an answer that are shown."""
 
     @property
     def columns(self) -> list[str]:
@@ -76,7 +76,7 @@ class Shown(Protocol):
 
 
 def header(release: Shown) -> list[str]:
-    """The names of the columns, with what they hold where that is not what they are called."""
+    """The names of the columns, each with its content where its name says something else."""
     means = release.meanings
     return [name(one) + (f" ({means[one]})" if one in means else "") for one in release.columns]
 

@@ -1,12 +1,12 @@
 """Numbers that the steward computes, released with noise for a sensitivity that the steward vouches for.
 
 Nothing is derived here: the L1 sensitivity is the caller's word, or a sampled one where the policy allows
-random differential privacy. What is kept of the contract: the charge comes first, the noise is exact, the
+random differential privacy. The rest of the contract is kept: the charge comes first, the noise is exact, the
 answer carries its error, and it says whose word it rests on.
 
 The numbers are read exactly, an integer as that integer, and the noise is added to integers without end, so that no
-number is too far out to be answered. What is shown is the double next to the noisy number, and its interval is widened
-by as much as that and the grid may have moved it.
+number is too far out to be answered. The double next to the noisy number is shown, and its interval is widened by as
+much as that rounding and the grid may have moved it.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def computed(compute: Callable[[], Any], draw: Callable[[Any], Any]) -> Numbers:
 
     Args:
         compute: returns them.
-        draw: given an array (d,), returns what `UnboundedLaplace.release` does.
+        draw: given an array (d,), returns the result of `UnboundedLaplace.release`.
 
     Raises:
-        EngineError: they could not be computed, or are not finite numbers. What was raised is withheld.
+        EngineError: they could not be computed, or are not finite numbers. The error that was raised is withheld.
     """
     try:
         values = take(compute())
@@ -80,7 +80,7 @@ def computed(compute: Callable[[], Any], draw: Callable[[Any], Any]) -> Numbers:
 
 
 def answer(numbers: Numbers, noise: UnboundedLaplace, confidence: float, what: str, note: str) -> Release:
-    """Noisy numbers with their intervals, and what they are."""
+    """Noisy numbers with their intervals, and their description."""
     import pyarrow as pa
 
     assert noise.granularity is not None
