@@ -46,14 +46,12 @@ class Way:
     """The way of one question.
 
     Attributes:
-        modules: every module entered, in the order of its first call, with the functions that ran in it.
+        modules: every module entered, in the order of its first call.
         steps: the rooms in the order in which they were entered, without repetition in a row.
     """
 
-    modules: dict[str, set[str]] = field(default_factory=dict)
+    modules: list[str] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
-    switches: int = 0
-    _last: str = ""
 
     def note(self, frame: FrameType, event: str, _: Any) -> None:
         """Take one call down; for `sys.setprofile`."""
@@ -61,10 +59,8 @@ class Way:
         if event != "call" or not name.startswith("discreet."):
             return
         module = name.removeprefix("discreet.")
-        self.modules.setdefault(module, set()).add(frame.f_code.co_qualname)
-        if module != self._last:
-            self._last = module
-            self.switches += 1
+        if module not in self.modules:
+            self.modules.append(module)
         if room(module) not in self.steps:
             self.steps.append(room(module))
 

@@ -56,6 +56,33 @@ def gathered(
     return out
 
 
+def released(
+    values: Any,
+    read: Callable[[object], Steps],
+    noise_for: Callable[[int], Callable[[Steps], Any]],
+    whole: bool,
+) -> Any:
+    """Values with noise, block by block where the array is large: memory then holds the values and the answer alone.
+
+    Args:
+        values: a number, or numbers of any shape.
+        read: reads values onto their grid, or raises before any noise is drawn.
+        noise_for: given the number of values, the function that adds noise to steps.
+        whole: whether the answer is of integers, rather than of floats.
+
+    Returns:
+        int or float for a single number, else int64 or float64 of the same shape.
+    """
+    blocks = in_blocks(values, read)
+    if blocks is not None:
+        return gathered(values.shape, blocks, noise_for(values.size), np.int64 if whole else np.float64)
+    steps = read(values)
+    noisy = noise_for(max(steps.size, 1))(steps)
+    if not is_scalar(values):
+        return noisy
+    return int(noisy) if whole else float(noisy)
+
+
 def is_scalar(values: object) -> bool:
     """Tell whether the answer is a single number."""
     if isinstance(values, (list, tuple)):

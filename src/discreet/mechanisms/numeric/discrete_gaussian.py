@@ -151,16 +151,9 @@ class DiscreteGaussian:
                 2^62 grid steps from zero, or not whole without granularity. No noise was drawn.
             EntropyError: the operating system gave no randomness.
         """
-        blocks = grid_values.in_blocks(values, self._steps)
-        if blocks is not None:
-            add = partial(self._noisy, v=self._check(values.size))
-            kind = np.int64 if self.granularity is None else np.float64
-            return grid_values.gathered(values.shape, blocks, add, kind)
-        steps = self._steps(values)
-        noisy = self._noisy(steps, self._check(max(steps.size, 1)))
-        if not grid_values.is_scalar(values):
-            return noisy
-        return int(noisy) if self.granularity is None else float(noisy)
+        return grid_values.released(
+            values, self._steps, lambda d: partial(self._noisy, v=self._check(d)), self.granularity is None
+        )
 
     def _steps(self, values: object) -> grid_values.Steps:
         if self.granularity is None:

@@ -25,8 +25,6 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-import numpy as np
-
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
 from discreet.mechanisms.numeric.laplace_error import LaplaceError
@@ -148,18 +146,12 @@ class Laplace:
                 2^62 grid steps from zero, or not whole without granularity. No noise was drawn.
             EntropyError: the operating system gave no randomness.
         """
-        blocks = grid_values.in_blocks(values, self._steps)
-        if (
-            blocks is not None
-        ):  # what is in the making is a block, so memory holds the values and the answer alone
-            add = partial(self._noisy, scale=self._drawn_at(values.size))
-            kind = np.int64 if self.granularity is None else np.float64
-            return grid_values.gathered(values.shape, blocks, add, kind)
-        steps = self._steps(values)
-        noisy = self._noisy(steps, self._drawn_at(max(steps.size, 1)))
-        if not grid_values.is_scalar(values):
-            return noisy
-        return int(noisy) if self.granularity is None else float(noisy)
+        return grid_values.released(
+            values,
+            self._steps,
+            lambda d: partial(self._noisy, scale=self._drawn_at(d)),
+            self.granularity is None,
+        )
 
     def _steps(self, values: object) -> grid_values.Steps:
         if self.granularity is None:
