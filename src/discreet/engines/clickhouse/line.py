@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from discreet.engines.clickhouse.settings import PARSER
@@ -131,6 +132,8 @@ def _embedded(path: str) -> Line:
         from chdb import session
     except ImportError:
         raise _missing("chdb") from None
+    if not Path(path).is_dir():  # ClickHouse would make it
+        raise SourceError("No folder has this name.", "Name the folder that holds the data of ClickHouse.")
     made: Any = None
     with contextlib.suppress(Exception):
         opened: Any = session.Session
