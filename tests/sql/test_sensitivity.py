@@ -18,6 +18,7 @@ from tests.depth import examples
 from tests.sql import harness
 
 from discreet.mechanisms import ThresholdedCounts
+from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.analyze import join_multiplicity
 from discreet.sql.expressions.dialect import Dialect, quote
@@ -105,16 +106,16 @@ def _no_remainder(measure: moments.Joint, name: str, dialect: Dialect) -> list[s
     return [first.partition(" - COALESCE")[0], *rest]
 
 
-_numbering = compiling._numbering
+_numbering = compiling.numbering
 
 
-def _numbered_by_the_data(release: Any) -> Any:
+def _numbered_by_the_data(release: Any, numbered: Any) -> Any:
     """A key taken from the data: groups are numbered as they come, not as the public keys say."""
-    tables, number, filters, joins, ranges = _numbering(release)
+    tables, number, joins, ranges = _numbering(release, numbered)
     if release.keys and release.cells:
-        order = ", ".join(f"g.k{at}" for at in range(len(release.keys)))
+        order = ", ".join(f"g.k{axis[0]}" for axis in axes(release.keys))
         number = f"CAST((dense_rank() OVER (ORDER BY {order}) - 1) % {release.cells} AS BIGINT)"
-    return tables, number, filters, joins, ranges
+    return tables, number, joins, ranges
 
 
 def _every_group(mechanism: Any, counts: Any) -> Any:
@@ -139,7 +140,7 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (compiling, "kept_sql", _one_too_many, harness.violations),
     (count_tree, "nodes", _counted_twice, harness.violations),
     (moments.Joint, "group_items", _no_remainder, harness.violations),
-    (compiling, "_numbering", _numbered_by_the_data, harness.violations),
+    (compiling, "numbering", _numbered_by_the_data, harness.violations),
     (ThresholdedCounts, "release", _every_group, harness.violations),
     (alternatives, "exclude", _always_disjoint, harness.violations),
     (join_multiplicity, "_most_partners", _one_partner, harness.violations),

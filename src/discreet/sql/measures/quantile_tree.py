@@ -96,6 +96,11 @@ class Tree:
         """Whether the argument is an integer."""
         return self.argument.type is Type.INTEGER
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """The least and the greatest integer that a row carries: its leaf."""
+        return 0, self.grid.levels - 1
+
     def plain(self, what: str) -> bool:
         """No quantile is exactly one of the integers."""
         return False
