@@ -284,6 +284,16 @@ def _hash(salt: int, columns: Sequence[str]) -> str:
     return f"hashint8extended(hash_record_extended(ROW({', '.join(columns)}), {signed}), {signed})"
 
 
+def _once(source: str, items: Sequence[tuple[str, str]], passed: Sequence[str]) -> str:
+    """Columns behind an outer join, where the planner computes each but once, and workers side by side still may.
+
+    The join adds nothing to a row: its other side is always one row. OFFSET 0 would leave all rows to one worker.
+    """
+    computed = ", ".join(f"{sql} AS {name}" for name, sql in items)
+    shown = ", ".join([*(f"l.{name}" for name, _ in items), *(f"r.{name}" for name in passed)])
+    return f"SELECT {shown} FROM ({source}) AS r LEFT JOIN LATERAL (SELECT {computed}) AS l ON TRUE"
+
+
 POSTGRES = Dialect(
     only="(array_agg({0}))[1]",  # it has no MIN of every type
     name="postgres",
@@ -294,6 +304,7 @@ POSTGRES = Dialect(
     hash=_hash,
     # The planner would write each column out again wherever it is used, were it not for OFFSET.
     fence=" OFFSET 0",
+    once=_once,
     named_arguments=True,
     underflow_raises=True,
     functions=MappingProxyType(_functions()),

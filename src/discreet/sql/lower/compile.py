@@ -174,9 +174,10 @@ def _rows(part: Part, used: list[Expression], items: list[tuple[str, str]], step
     needed = {column.name for expression in used for column in leaves(expression)}
     source = steps.over(to_sql(part.rows.relation, needed, steps.dialect))
     listed = [f"{sql} AS {name}" for name, sql in items]
-    if part.rows.per_unit:
-        listed.append(quote(UNIT, steps.dialect))
-    return f"SELECT {', '.join(listed) or '1 AS one'} FROM ({source}) AS r"
+    unit = [quote(UNIT, steps.dialect)] if part.rows.per_unit else []
+    if steps.dialect.once is not None and listed:
+        return steps.dialect.once(source, items, unit)
+    return f"SELECT {', '.join([*listed, *unit]) or '1 AS one'} FROM ({source}) AS r"
 
 
 def _alike(part: Part) -> bool:
