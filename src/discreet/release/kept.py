@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 _NARROW = (np.int8, np.int16, np.int32)
+SIDE = b"on its side"
+"""Metadata of a block whose rows are the integers of a group, and whose columns are the groups."""
 
 
 class Packer:
@@ -92,9 +94,14 @@ def _name(number: int, part: int, block: int) -> str:
 
 
 def _narrowed(entries: Integers) -> pa.Table:
-    """The columns in the narrowest integers that hold them; wide ones are split, for the low half is all noise."""
+    """The columns in the narrowest integers that hold them; wide ones are split, for the low half is all noise.
+
+    Few groups with many integers each, as a tree has, are kept on their side: a column takes longer than its numbers.
+    """
     import pyarrow as pa
 
+    if 0 < entries.shape[0] < entries.shape[1]:
+        return _narrowed(entries.T).replace_schema_metadata({SIDE: ""})
     data: dict[str, pa.Array] = {}
     for at in range(entries.shape[1]):
         column = entries[:, at]
@@ -123,4 +130,4 @@ def _wide(table: pa.Table) -> Integers:
         else:
             high = arrow.numbers(table.column(f"high{at}")).astype(np.int64)
             out[:, at] = (high << 32) | arrow.numbers(table.column(f"low{at}"))
-    return out
+    return out.T if SIDE in (table.schema.metadata or {}) else out
