@@ -20,7 +20,7 @@ ROOMS = {
     "planning": "read",
     "plots": "budget catalogue examples height_curve laplace library means page precision render theme",
     "policy": "check declarations naming problems values",
-    "release": "account answer_file bill draw kept plan shown",
+    "release": "account answer_file bill draw plan shown",
     "sensitivity": "handed",
     "session": "base budget interruption opening parameters previewing queries vouching",
     "sql/expressions": "canonical dialect expression span",

@@ -266,17 +266,25 @@ def too_far(counts: dict[int, int], weights: dict[int, int], kept: int) -> bool:
 
 
 def asked(
-    max_rows: int, question: str, slices: int, portable: bool = False, weights: dict[int, int] = WEIGHTS
+    max_rows: int,
+    question: str,
+    slices: int,
+    portable: bool = False,
+    weights: dict[int, int] = WEIGHTS,
+    texts: bool = False,
 ) -> dict[int, int]:
-    """How many rows of each month are counted, without noise."""
-    table = people(weights)
+    """How many rows of each month, a number or a text, are counted, without noise."""
+    table, months = people(weights), [*MONTHS]
+    if texts:
+        table = table.set_column(1, "m", table["m"].cast(pa.string()))
+        months = [str(month) for month in MONTHS]  # type: ignore[misc]
     options: dict[str, Any] = {
         "privacy_unit": "u",
         "max_rows": max_rows,
         "budget": 1,
         "bounds": {"x": (0, 2)},
     }
-    with dp.protect({"t": table}, keys={"m": MONTHS}, **options) as session:
+    with dp.protect({"t": table}, keys={"m": months}, **options) as session:
         (release,) = session._queries.plan(question, Fraction(1)).releases
         engine = DuckDBEngine.open({"t": table})
         engine.__dict__["slices"] = slices
@@ -290,6 +298,13 @@ def asked(
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_months_are_kept_as_their_rows_have_them(question: str, slices: int) -> None:
     counts = asked(QUESTIONS[question], question, slices)
+    assert not too_far(counts, WEIGHTS, QUESTIONS[question]), counts
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_so_they_are_where_months_are_texts(question: str, portable: bool) -> None:
+    counts = asked(QUESTIONS[question], question, 1, portable, texts=True)
     assert not too_far(counts, WEIGHTS, QUESTIONS[question]), counts
 
 

@@ -1,4 +1,4 @@
-"""The number of a group: where its keys stand in the public lists of keys, and what that takes in SQL.
+"""The number of a group, from the places of its keys in the public lists of keys, in SQL.
 
 Keys that are consecutive integers are numbered by arithmetic, others by a join with the list. Where rows of a unit are
 bounded, a row is joined before that, and carries the place of its keys from then on: an integer of few bits, which is
@@ -52,8 +52,8 @@ def with_numbers(
 ) -> tuple[str, list[str]]:
     """Rows with the places of their keys in the lists of keys instead of these, and their columns.
 
-    Privacy: a row whose key is not listed is dropped, as it is public which are listed. A list that held a key twice
-    would double rows before those of a unit are bounded, so the bound would stand.
+    Privacy: the lists are public, and a row whose key is in none is dropped. A list that held a key twice would double
+    rows before those of a unit are bounded, so the bound would stand.
     """
     if not numbered:
         return rows, names
