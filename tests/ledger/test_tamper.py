@@ -13,8 +13,8 @@ from discreet.accounting.event_text import read, written
 from discreet.accounting.events import LaplaceNoise
 from discreet.errors import LedgerCorrupt
 from discreet.ledger import Account, Entry, Head, Loss, chain, open_ledger
-from discreet.ledger.book import Book
-from discreet.ledger.head import HeadFile, head_of
+from discreet.ledger.chain.book import Book
+from discreet.ledger.sqlite.head import HeadFile, head_of
 
 ACCOUNTS = [Account("data set visits", Loss(3)), Account("analyst ana", Loss(2))]
 TABLES = ("discreet_ledger", "discreet_entry", "discreet_posting", "discreet_salt")
@@ -164,14 +164,14 @@ def note(path: Path, head: Head) -> None:
 
 
 def fresh(path: Path, number: int) -> list[Entry]:
-    from discreet.ledger.rows import SqlRows
+    from discreet.ledger.sqlite.rows import SqlRows
 
     with raw(path) as connection:
         return SqlRows(connection, Book(Head(0, ""), {}), 0).after(0, number)
 
 
 def test_an_entry_rewritten_with_a_right_hash(path: Path) -> None:
-    from discreet.ledger.entry import make_entry
+    from discreet.ledger.chain.entry import make_entry
 
     with open_ledger(path) as ledger:
         entries = ledger.entries()

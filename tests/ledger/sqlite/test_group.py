@@ -13,8 +13,8 @@ import pytest
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Account, Ledger, Loss, head, open_ledger
-from discreet.ledger.group import Group, Request
-from discreet.ledger.sql import SqliteStore
+from discreet.ledger.sqlite.group import Group, Request
+from discreet.ledger.sqlite.store import SqliteStore
 
 VISITS = Account("data set visits", Loss(1))
 
