@@ -12,7 +12,7 @@ import pytest
 from discreet.accounting.event_text import read, written
 from discreet.accounting.events import LaplaceNoise
 from discreet.errors import LedgerCorrupt
-from discreet.ledger import Account, Entry, Head, Loss, chain, open_ledger
+from discreet.ledger import Account, Entry, Head, Loss, open_ledger
 from discreet.ledger.chain.book import Book
 from discreet.ledger.sqlite.head import HeadFile, head_of
 
@@ -215,7 +215,7 @@ def test_a_charge_below_the_price_of_its_event_is_found_though_all_hashes_fit(
         number = ledger.head().number
     assert found(path).startswith(f"Entry {number} of the ledger has another loss than the price")
     # Without the price nothing is wrong with it.
-    monkeypatch.setattr(chain, "see_price", lambda _: None)
+    monkeypatch.setattr("discreet.ledger.chain.verify.see_price", lambda _: None)
     with open_ledger(path) as ledger:
         assert ledger.verify() == number
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.ledger import Account, Ledger, Loss, head, open_ledger
+from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.sqlite import head
 from discreet.ledger.sqlite.group import Group, Request
 from discreet.ledger.sqlite.store import SqliteStore
 
