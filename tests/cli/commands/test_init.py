@@ -15,7 +15,7 @@ from pyarrow import parquet
 from tests.cli.conftest import Run, make_visits
 
 from discreet.cli.commands.init import scaffold
-from discreet.engines.duckdb.csv_text import header
+from discreet.engines.duckdb.sources.csv_text import header
 from discreet.errors import PolicyError
 from discreet.policy import Policy
 

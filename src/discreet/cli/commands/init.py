@@ -73,8 +73,8 @@ def read_schema(source: str) -> tuple[str, dict[str, Columns]]:
     Raises:
         SourceError: the source cannot be opened.
     """
-    from discreet.engines.duckdb.attach import _identifier, _kind, _read_url
-    from discreet.engines.duckdb.csv_text import header
+    from discreet.engines.duckdb.sources.attach import _identifier, _kind, _read_url
+    from discreet.engines.duckdb.sources.csv_text import header
     from discreet.engines.registry import opener, without_password
     from discreet.engines.sources import open_source
 
