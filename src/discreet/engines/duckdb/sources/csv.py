@@ -6,11 +6,15 @@ them from the policy. Only where a file is public are its types found by looking
 
 from __future__ import annotations
 
+import hashlib
+import os
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.engines.duckdb.connection import literal, quote
 from discreet.engines.duckdb.sources.csv_text import Header, header, in_utf8
+from discreet.engines.duckdb.sources.origin import Origin, file_version
 from discreet.engines.schema import Type
 from discreet.errors import SourceError
 
@@ -177,3 +181,16 @@ def _plain_integer(column: str) -> str:
 
 def _value(column: str) -> str:
     return f"CASE WHEN lower(trim({column})) NOT IN ({_MISSING}) THEN trim({column}) END"
+
+
+def attach_csv(connection: duckdb.DuckDBPyConnection, path: str, types: Mapping[str, Type] | None) -> Origin:
+    """Import a CSV file in the types given; None finds them in the values of a public file."""
+    if not os.path.isfile(path):
+        raise SourceError(f"There is no file {path}.", "Check the path.")
+    # Read in other types, the same file is other data.
+    known = sorted((name.lower(), type_.name) for name, type_ in (types or {}).items())
+    version = hashlib.sha256(repr((file_version([path]), types is None, known)).encode()).hexdigest()
+    store = f"csv_{secrets.token_hex(8)}"
+    import_csv(connection, path, store, types or {}, look=types is None)
+    twins = header(path).twins
+    return Origin(f"memory.main.{store}", lambda: version, csv=True, files=(path,), twins=twins)
