@@ -40,6 +40,7 @@ ROOMS = (
     "sql/measures",
     "sql/plan",
     "ledger",
+    "engines",
     "release",
 )
 """The rooms that are clean. The list grows until it is all of `src/discreet`; modules beside the rooms are read too."""

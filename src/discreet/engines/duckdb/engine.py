@@ -52,8 +52,8 @@ class DuckDBEngine:
     """Tables in DuckDB, seen through views whose columns have the logical types and no collation.
 
     Its connection reads the files that it was opened on and nothing else; its configuration is locked. Calls
-    are taken one at a time, since DuckDB gives all cores to one query. What does not fit into memory is
-    spilled into a folder that only this user can read, and that goes when the engine is closed.
+    are taken one at a time, since DuckDB gives all cores to one query. Rows that do not fit into
+    memory are spilled into a folder that only this user can read, and that goes when the engine is closed.
 
     Example:
         >>> import pyarrow as pa
@@ -101,7 +101,7 @@ class DuckDBEngine:
     def open(
         cls, sources: Mapping[str, object], types: Mapping[str, Mapping[str, Type] | None] | None = None
     ) -> DuckDBEngine:
-        """Open one table for each name; `sources.open_source` says what a source may be.
+        """Open one table for each name; `sources.open_source` lists the kinds of sources.
 
         Args:
             sources: table name -> path, url, frame or connection.
@@ -158,7 +158,7 @@ class DuckDBEngine:
 
     @cached_property
     def slices(self) -> int:
-        """Into how many slices the units are split, so that what is kept of each unit fits into memory.
+        """Into how many slices the units are split, so that the kept rows of each unit fit into memory.
 
         DuckDB holds the rows that are kept of every unit until the last row is read, and spills none of them. So a
         slice has as many rows as fit into half of the memory that it may use. Its estimate of the sizes of tables
@@ -174,13 +174,13 @@ class DuckDBEngine:
         return 1
 
     def schema(self) -> Mapping[str, TableSchema]:
-        """Return the schema of every table as it was at opening."""
+        """Return the schema of every table at the time of opening."""
         return self._schema
 
     def integers(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> pa.Table:
         """Run one aggregate query and return its integers; see `Engine.integers`.
 
-        Privacy: what leaves is a table of int64 without NULL, or an error that is the same whatever the data.
+        Privacy: a table of int64 without NULL leaves, or an error that is the same for all data.
 
         Raises:
             EngineError: DuckDB failed or was interrupted, or the result is not all BIGINT without NULL.
@@ -192,8 +192,8 @@ class DuckDBEngine:
     ) -> Iterator[pa.Table]:
         """Run one aggregate query and yield its integers in pieces; see `engine.in_batches`.
 
-        What does not fit into the memory of the database while it sorts is spilled as the class says. No other query
-        runs until the last piece was taken or the iterator was closed.
+        Rows that do not fit into the memory of the database while it sorts are spilled as the class says. No other
+        query runs until the last piece was taken or the iterator was closed.
 
         Raises:
             EngineError: as for `integers`.
@@ -282,7 +282,7 @@ class DuckDBEngine:
         return whole
 
     def _bound(self, used: Collection[str]) -> bool:
-        """Whether the views still show what they showed: a file may be another one, a table of the caller's gone."""
+        """Whether the views still show the same columns: a file may be another one, a table of the caller's gone."""
         return self._fixed or all(
             columns_of(self._connection, self._files[name][0]) == self._shapes[name] for name in used
         )
@@ -302,7 +302,7 @@ class DuckDBEngine:
         self._connection.interrupt()
 
     def close(self) -> None:
-        """Stop what is running and release the data; further queries raise `EngineError`."""
+        """Stop the running query and release the data; further queries raise `EngineError`."""
         self._connection.interrupt()
         with self._lock:
             self._connection.close()
@@ -350,7 +350,7 @@ class DuckDBEngine:
         return make_view(self._connection, table, replace(self._origins[table], relation=relation))
 
     def _mend(self, sql: str) -> bool:
-        """Read copies of the files of a query that hold what DuckDB cannot read; whether there are such."""
+        """Read copies of the files of a query that hold values DuckDB cannot read; whether there are any."""
         mended = False
         for table, schema in self._schema.items():
             files = self._files[table.lower()][1]

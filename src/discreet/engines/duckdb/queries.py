@@ -73,7 +73,7 @@ def start_reader(
     registered: list[str],
     why: list[type[Exception]],
 ) -> pa.RecordBatchReader:
-    """Start one SELECT; whoever calls unregisters the tables. What DuckDB says of a failure stays in here."""
+    """Start one SELECT; whoever calls unregisters the tables. The words of DuckDB about a failure stay in here."""
     import duckdb
 
     reader = None

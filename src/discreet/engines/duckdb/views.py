@@ -49,7 +49,7 @@ def make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin)
 
 
 def columns_of(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]] | None:
-    """The columns of a view and their types, as they are now; None when there are none."""
+    """The present columns of a view and their types; None when there are none."""
     import duckdb
 
     try:

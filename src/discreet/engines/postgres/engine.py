@@ -1,7 +1,7 @@
 """PostgreSQL: the data stays in its server, integers come back.
 
-The connection is read-only. Nothing is created on the server, not even a temporary table: what queries see of a
-table, and the key lists beside it, stand in front of each query as WITH. Needs PostgreSQL 14 or newer in UTF-8.
+The connection is read-only. Nothing is created on the server, not even a temporary table: the views of
+tables, and the key lists beside them, stand in front of each query as WITH. Needs PostgreSQL 14 or newer in UTF-8.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ class PostgresEngine:
         return cls(connection, tables, first.partition("#")[0] if own and isinstance(first, str) else None)
 
     def schema(self) -> Mapping[str, TableSchema]:
-        """Return the schema of every table as it was at opening."""
+        """Return the schema of every table at the time of opening."""
         return MappingProxyType({name: table.schema for name, table in self._tables.items()})
 
     def integers(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> pa.Table:
         """Run one aggregate query and return its integers; see `Engine.integers`.
 
-        Privacy: what leaves is a table of int64 without NULL, or an error that is the same whatever the data.
+        Privacy: a table of int64 without NULL leaves, or an error that is the same for all data.
 
         Raises:
             EngineError: PostgreSQL failed or was interrupted, or the result is not all BIGINT without NULL.
@@ -192,7 +192,7 @@ class PostgresEngine:
             "SELECT (pg_control_system()).system_identifier::text || ' ' || pg_current_snapshot()::text || ' ' || "
             f"coalesce(pg_relation_filenode({found.oid}::oid)::text, '')"
         )
-        # Not everybody may ask which server this is; what is known of its place will do then.
+        # Not everybody may ask which server this is; the known name of its place will do then.
         try:
             _, _, rows = self._run(sql, NO_TABLES)
         except EngineError:
@@ -210,7 +210,7 @@ class PostgresEngine:
         self._connection.cancel_safe(timeout=5)
 
     def close(self) -> None:
-        """Stop what is running and release the connection; further queries raise `EngineError`."""
+        """Stop the running query and release the connection; further queries raise `EngineError`."""
         if self._closed:
             return
         self._closed = True
@@ -246,7 +246,7 @@ class PostgresEngine:
         return result
 
     def _text(self, tables: Mapping[str, pa.Table], sql: str) -> tuple[str, list[Any]]:
-        """A query with what it sees of its tables in front."""
+        """A query with the views of its tables in front."""
         see_no_clash(tables, self._tables)
         views = []
         for name, table in self._tables.items():

@@ -24,7 +24,7 @@ def unread(why: Sequence[type[Exception]]) -> bool:
 
 
 class Copies:
-    """Lets the view of a table read copies of its files, as long as the files stay as they were."""
+    """Lets the view of a table read copies of its files, as long as the files do not change."""
 
     def __init__(self, folder: str, make: Make) -> None:
         self._folder = folder
@@ -33,7 +33,7 @@ class Copies:
         self._tried: dict[str, str] = {}
 
     def take(self, table: str, files: Sequence[str], version: str, schema: TableSchema) -> bool:
-        """Read copies of those files of a table that hold what cannot be read; whether there are such.
+        """Read copies of those files of a table that hold unreadable values; whether there are any.
 
         Args:
             table: its name.

@@ -40,7 +40,7 @@ _WRITTEN = {
     Type.TIMESTAMP: r"\d{4}-\d{1,2}-\d{1,2}[ T]\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?",
 }
 
-# What says "no value" in a column of another type than text.
+# Texts that say "no value" in a column of another type than text.
 _MISSING = "'', 'na', 'n/a', 'nan', 'null', 'none', '#n/a'"
 
 
@@ -89,7 +89,7 @@ def import_csv(
 
 
 def _read(connection: duckdb.DuckDBPyConnection, path: str, raw: str, found: Header) -> bool:
-    """Read a file as it is written into a table of texts; whether that was possible."""
+    """Read a file, unchanged, into a table of texts; whether that was possible."""
     import duckdb
 
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in found.names)
@@ -116,7 +116,7 @@ def _fixed(names: Sequence[str], types: Mapping[str, Type]) -> dict[str, Type]:
 
 def _infer(connection: duckdb.DuckDBPyConnection, raw: str, names: list[str]) -> dict[str, Type]:
     """Find the first type that all values of each column are written in, else TEXT."""
-    # What fails on the first rows fails: of the types left, one after the other is tried on all rows.
+    # A type that fails on the first rows fails: of the types left, one after the other is tried on all rows.
     left = _fitting(connection, f"(FROM {raw} LIMIT 1000)", {name: list(_SQL) for name in names})
     found: dict[str, Type] = {}
     while len(found) < len(names):
@@ -155,7 +155,7 @@ def cast(column: str, type_: Type) -> str:
         return column
     text = _value(column)
     if type_ is Type.INTEGER:
-        # DuckDB would round 1.5 to 2 and read 0x10: what is not written as an integer is NULL.
+        # DuckDB would round 1.5 to 2 and read 0x10: a text that is not written as an integer is NULL.
         number = f"TRY_CAST({text} AS DOUBLE)"
         integral = f"({text} NOT LIKE '%.%' OR {number} = trunc({number}))"
         text = (

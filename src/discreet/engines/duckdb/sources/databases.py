@@ -122,7 +122,7 @@ def _tables(
 
 
 def _named(rows: Sequence[tuple[str, str]], wanted: str) -> list[tuple[str, str]]:
-    """The one table that a name means: spelled exactly if there is one, else whatever its case; main comes first."""
+    """The one table that a name means: spelled exactly if there is one, else in any case; main comes first."""
     for fold in (str, str.lower):
         whole = [row for row in rows if fold(row[1]) == fold(wanted)]
         space, _, table = wanted.rpartition(".")
@@ -136,7 +136,7 @@ def _named(rows: Sequence[tuple[str, str]], wanted: str) -> list[tuple[str, str]
         if len(main or found) > 1:
             meant = " or ".join(".".join(row) for row in found)
             raise SourceError(
-                f"{wanted} may mean {meant}.", "Write the one that is meant exactly as it is in the database."
+                f"{wanted} may mean {meant}.", "Write the one that is meant in the exact letters of the database."
             )
         if found:
             return main or found

@@ -98,7 +98,7 @@ def _typed(
     try:
         found = to_table(connection, frame, types)
     except Exception:
-        found = None  # what pandas or Arrow say may quote a value
+        found = None  # the words of pandas or Arrow may quote a value
     if found is None:
         raise _no_table(name)
     return found

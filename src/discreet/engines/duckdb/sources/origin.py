@@ -19,13 +19,13 @@ class Origin:
     """Where a table comes from.
 
     Attributes:
-        relation: what to write after FROM.
+        relation: the SQL after FROM.
         version: returns a text that changes when the data may have changed; reads no data.
         paths: the files that queries read.
         keep: Python objects that the relation points into.
         twins: names, in lower case, that several columns of the source have but for case.
-        files: where the data lies on disk, also what a database keeps beside itself.
-        pattern: what names the files when more would be read once they are there: a pattern, or a folder with `**`.
+        files: where the data lies on disk, with the files that a database keeps beside itself.
+        pattern: the pattern, or the folder with `**`, when more files of it would be read once they are there.
         csv: whether it was a CSV file or a frame of pandas, whose types are the policy's.
         parquet: the Parquet files that are the table.
         rows: how many rows it has, where it lies in memory and never changes; else None.
