@@ -62,7 +62,8 @@ class Sandbox:
             return result
         if late.is_set():
             raise PostProcessingError(
-                f"The post-processing of the noisy tables took more than {timeout:g} seconds.", "Make it simpler."
+                f"The post-processing of the noisy tables took more than {timeout:g} seconds.",
+                "Make it simpler.",
             )
         raise PostProcessingError(
             f"DuckDB refused the post-processing of the noisy tables: {said}",

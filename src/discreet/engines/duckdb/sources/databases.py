@@ -136,7 +136,8 @@ def _named(rows: Sequence[tuple[str, str]], wanted: str) -> list[tuple[str, str]
         if len(main or found) > 1:
             meant = " or ".join(".".join(row) for row in found)
             raise SourceError(
-                f"{wanted} may mean {meant}.", "Write the one that is meant in the exact letters of the database."
+                f"{wanted} may mean {meant}.",
+                "Write the one that is meant in the exact letters of the database.",
             )
         if found:
             return main or found
