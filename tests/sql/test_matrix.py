@@ -26,8 +26,9 @@ from discreet.engines.duckdb.sources.copies import Copies
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import joins, private_select, scopes
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze import private_select, scopes
+from discreet.sql.analyze.binding.binder import Binder
+from discreet.sql.analyze.joins import joins
 from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.dialects import duckdb as of_duckdb
 from discreet.sql.dialects import named, packed_rows

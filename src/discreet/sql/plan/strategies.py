@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.engines.schema import Type
-from discreet.sql.analyze.aggregates import Request
+from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of, is_quantile, whole
 from discreet.sql.measures.measure import Measure, grid_of

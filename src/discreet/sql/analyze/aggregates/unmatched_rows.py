@@ -18,7 +18,7 @@ from discreet.errors import QueryRefused
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, NotTracedError, branches
 from discreet.sql.algebra.relation import PublicJoin, Relation, parts
-from discreet.sql.analyze.aggregates import Request
+from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Expression, Literal, leaves, spell
 from discreet.sql.expressions.span import Value

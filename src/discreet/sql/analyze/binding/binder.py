@@ -13,9 +13,9 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
-from discreet.sql.analyze.comparisons import COMPARISONS, by_type, of_two_types
-from discreet.sql.analyze.opaque_columns import about_opaque
-from discreet.sql.analyze.text_moments import text_moment
+from discreet.sql.analyze.binding.comparisons import COMPARISONS, by_type, of_two_types
+from discreet.sql.analyze.binding.opaque_columns import about_opaque
+from discreet.sql.analyze.binding.text_moments import text_moment
 from discreet.sql.expressions.expression import Column, Expression, Literal, is_null_literal, weight
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import BY_NAME, DIRECT, FLAGS, PLACES, TYPE_WORDS, unknown

@@ -15,8 +15,8 @@ from discreet.sql.algebra import key_paths
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.public_data import public_column, spelled
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.opaque_columns import about_column
-from discreet.sql.analyze.same_units import see_same_units
+from discreet.sql.analyze.binding.opaque_columns import about_column
+from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.syntax.nodes import conjunct_nodes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 from discreet.sql.analyze.from_clause import Frame, all_of, inner, prefixed
-from discreet.sql.analyze.join_multiplicity import MOST_ROWS, pairs_of, partners_of, reads_new
+from discreet.sql.analyze.joins.multiplicity import MOST_ROWS, pairs_of, partners_of, reads_new
 
 
 @dataclass(frozen=True)

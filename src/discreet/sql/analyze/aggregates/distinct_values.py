@@ -16,7 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.engines.schema import Type
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.expressions.expression import Expression
 
 _PIECE = "CASE WHEN _x IS NULL THEN 'n' ELSE concat('v', length(CAST(_x AS VARCHAR)), ':', CAST(_x AS VARCHAR)) END"

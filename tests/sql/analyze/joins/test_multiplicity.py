@@ -9,7 +9,7 @@ import pytest
 from sqlglot import exp
 
 import discreet as dp
-from discreet.sql.analyze import join_multiplicity
+from discreet.sql.analyze.joins import multiplicity as join_multiplicity
 from discreet.sql.plan.planner import plan
 
 VISITS = pa.table({"who": [1, 1, 2], "cost": [1, 2, 3]})

@@ -21,8 +21,8 @@ from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.algebra import key_paths
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.binder import Binder
-from discreet.sql.analyze.comparisons import by_type
+from discreet.sql.analyze.binding.binder import Binder
+from discreet.sql.analyze.binding.comparisons import by_type
 from discreet.sql.analyze.from_clause import Frame, all_of, prefixed
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.syntax.nodes import conjunct_nodes

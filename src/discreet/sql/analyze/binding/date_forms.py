@@ -8,7 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.engines.schema import Type
-from discreet.sql.analyze.binder import Binder, Form
+from discreet.sql.analyze.binding.binder import Binder, Form
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.functions import calendar as cal
 from discreet.sql.functions.dates import CLOCK_PARTS, DAY_PARTS

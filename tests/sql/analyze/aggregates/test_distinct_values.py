@@ -8,7 +8,7 @@ from tests.sql.test_relations import DECLARED, TABLES, without_noise
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from discreet.sql.analyze import distinct_values
+from discreet.sql.analyze.aggregates import distinct_values
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from discreet.errors import InvalidParameter
 from discreet.rational import exact
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.functions.aggregates import QUANTILE_NODES
 from discreet.sql.syntax import rewrites
 

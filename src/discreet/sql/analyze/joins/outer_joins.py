@@ -22,7 +22,7 @@ from sqlglot import exp
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.from_clause import Frame, prefixed
-from discreet.sql.analyze.joins import Clause, join_frames
+from discreet.sql.analyze.joins.joins import Clause, join_frames
 from discreet.sql.analyze.splitting import Env, Splitting
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.syntax.refusal import refuse

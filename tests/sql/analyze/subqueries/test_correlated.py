@@ -10,7 +10,7 @@ from tests.sql.test_relations import DECLARED, TABLES, VISITS, without_noise
 import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
-from discreet.sql.analyze import correlated
+from discreet.sql.analyze.subqueries import correlated
 
 WITH_NULLS = VISITS.append_column(
     "grade", pa.array([None if n % 7 == 0 else n % 5 for n in range(len(VISITS))])

@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.analyze import date_forms
-from discreet.sql.analyze.binder import Binder, Form
-from discreet.sql.analyze.comparisons import by_type
-from discreet.sql.analyze.opaque_columns import about_opaque
-from discreet.sql.analyze.text_moments import clock_hour
+from discreet.sql.analyze.binding import date_forms
+from discreet.sql.analyze.binding.binder import Binder, Form
+from discreet.sql.analyze.binding.comparisons import by_type
+from discreet.sql.analyze.binding.opaque_columns import about_opaque
+from discreet.sql.analyze.binding.text_moments import clock_hour
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.functions.names import TYPE_WORDS
 from discreet.sql.functions.patterns import portable, problem

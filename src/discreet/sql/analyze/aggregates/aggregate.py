@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.analyze.binder import Binder
-from discreet.sql.analyze.distinct_values import as_one_text
-from discreet.sql.analyze.quantile_syntax import quantile_asked
+from discreet.sql.analyze.aggregates.distinct_values import as_one_text
+from discreet.sql.analyze.aggregates.quantile_syntax import quantile_asked
+from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.expressions.expression import Column, Expression, Literal, constant
 from discreet.sql.functions import aggregates as table
 from discreet.sql.functions.names import takes_a_number
