@@ -14,7 +14,7 @@ TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "discreet"
 ROOMS = {
     "accounting": "atoms events homogeneous pricing rounding sampling tally zcdp",
-    "ledger": "store",
+    "ledger": "admission store",
     "ledger/chain": "book entry verify",
     "ledger/sqlite": "faults head making schema store",
     "local": "messages remote",

@@ -178,7 +178,7 @@ def _full(*_: object) -> None:
 
 def _engine_fails(*_: object) -> Iterator[Any]:
     yield pa.table({"cell": [3], "m0": [1]})
-    raise EngineError("The engine could not finish the query.", "What it said is withheld.")
+    raise EngineError("The engine could not finish the query.", "Its words are withheld.")
 
 
 def _post_fails(*_: object) -> Iterator[Any]:

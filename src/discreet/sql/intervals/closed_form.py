@@ -1,13 +1,13 @@
 """Intervals of direct aggregates, in closed form wherever there is one.
 
 An interval is for the noise alone: it covers, with the stated confidence, the value that the same query would
-have given without noise. It does not cover what clamping, the row limit and dropped keys changed before.
+have given without noise. It does not cover the change that clamping, the row limit and dropped keys made before.
 
 Each noisy entry is its true integer plus a Laplace variable of known scale, so a linear quantity (a count, a sum)
 errs by a weighted sum of Laplace variables, whose tail has a closed form. A mean is a ratio of two noisy entries:
 mean <= c exactly when (1 - c) a - c b <= 0, so the set of all c that a test of that inequality does not reject
 has exactly the stated coverage (Fieller 1954), however few rows there are. A quantile is found by a test, too, see
-`quantile_tree.Tree.interval`. Variances, covariances and what is made of them are drawn again.
+`quantile_tree.Tree.interval`. Variances, covariances and all that is made of them are drawn again.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def drawn_again(
     Args:
         release: the plan.
         measure: which measure the entries belong to.
-        quantities: what is estimated.
+        quantities: those that are estimated.
         entries: float64 array (n, entries), noisy.
         draws: how often.
 

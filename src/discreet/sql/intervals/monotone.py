@@ -84,7 +84,7 @@ def carried(
     out: dict[str, Interval] = {}
     for aggregate, names in by_aggregate.items():
         number = aggregate_number(aggregate)
-        assert number is not None  # it is what `monotone_in` returns
+        assert number is not None  # `monotone_in` returned it
         ends = ends_of(number)
         listed = [items[name] for name in names]
         found = [_at(end, aggregate, listed, table, keys_of) for end in ends]

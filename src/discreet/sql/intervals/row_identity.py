@@ -1,4 +1,4 @@
-"""The identity of a row above the noise: which groups it was made of, whatever the noise is.
+"""The identity of a row above the noise: which groups it was made of, for any noise.
 
 Each SELECT gets hidden columns: the numbers of the groups that a row comes from, or the public keys that it is grouped
 by. They go through CTEs, sub-queries, joins and UNION ALL, so that the row of an answer and the row of a draw are the
@@ -49,7 +49,7 @@ class Identified(NamedTuple):
 
     Attributes:
         post: the statement with the hidden columns last.
-        ids: their names; none where there is one row whatever the noise.
+        ids: their names; none where there is one row for any noise.
         chosen: whether noise decides which rows are shown.
         bent: whether noise selects or folds anywhere in it.
     """
@@ -131,7 +131,7 @@ class _Identity:
     def _recursive(self, cte: exp.CTE, known: Mapping[str, _Columns]) -> _Columns:
         """A table that reads itself: if no noise decides which rows it has, its public columns tell them apart.
 
-        How often they occur is then the same whatever the noise; rows that have all of them alike are found later.
+        How often they occur is then the same for any noise; rows that have all of them alike are found later.
         """
         node, own = cte.this, cte.alias.lower()
         if not isinstance(node, exp.Union) or cte.args["alias"].args.get("columns"):
@@ -172,7 +172,7 @@ class _Identity:
                 self._append(side, exp.null())
             self._append(side, exp.Literal.number(number))
         names = [item.alias_or_name for item in sides[0].selects]
-        # By place: a column is that of the first side, whatever its name in the others.
+        # By place: a column is that of the first side, under any name in the others.
         fixed = frozenset(
             places[0]
             for places in zip(*shown, strict=False)
@@ -226,7 +226,7 @@ class _Identity:
         return _Columns(fixed, tuple(self._append(node, one) for one in identity), chosen)
 
     def _bends(self, node: exp.Select, sources: Mapping[str, _Columns]) -> bool:
-        """Whether noise selects or folds in a SELECT; in a sub-query of an expression, whatever may is taken for it."""
+        """Whether noise selects or folds in a SELECT; in a sub-query of an expression, all that may do it counts."""
         for part in own_clauses(node):
             for one in part.walk():
                 if isinstance(one, exp.Query) and any(isinstance(inner, _BENDING) for inner in one.walk()):
@@ -283,14 +283,14 @@ class _Identity:
         if name in self.noisy:
             return node.alias_or_name, _Columns(frozenset({CELL}), (CELL,))
         if name in self.public:
-            # A row of a public table is known by what it holds; two that hold the same answer alike.
+            # A row of a public table is known by its values; two with the same values answer alike.
             return node.alias_or_name, _Columns(self.public[name], tuple(sorted(self.public[name])))
         raise NoIdentityError
 
     def _first_of_each(
         self, node: exp.Select, distinct: exp.Expr, sources: Mapping[str, _Columns]
     ) -> _Columns:
-        """DISTINCT ON keys, in an order that no noise can change: one row of each, the same whatever the noise."""
+        """DISTINCT ON keys, in an order that no noise can change: one row of each, the same for any noise."""
         on, order = distinct.args.get("on"), node.args.get("order")
         keys = (
             [] if on is None else on.expressions if isinstance(on, exp.Tuple) else [without_parentheses(on)]

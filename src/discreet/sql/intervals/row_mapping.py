@@ -87,7 +87,7 @@ def _in_full(order: exp.Order, post: exp.Select) -> None:
 def follows(plan: QueryPlan) -> bool:
     """Whether an answer follows from the noisy integers, the same whenever it is made, so that they are enough to keep.
 
-    It does where each column is a key or an aggregate as it is and every interval is a formula.
+    It does where each column is a bare key or a bare aggregate and every interval is a formula.
     """
     post, has_cell = shared_with_cell(plan)
     if not has_cell or picked_columns(post) is None:
@@ -132,7 +132,7 @@ def _plain(key: str, value: object) -> bool:
 
 
 def key_columns(plan: QueryPlan) -> set[str]:
-    """The columns of a statement over one noisy table that are a key as it is, which no noise can change."""
+    """The columns of a statement over one noisy table that are a bare key, which no noise can change."""
     return {
         item.alias_or_name
         for item in plan.post.selects
@@ -141,7 +141,7 @@ def key_columns(plan: QueryPlan) -> set[str]:
 
 
 def aggregate_columns(plan: QueryPlan) -> dict[str, int]:
-    """The columns of a statement over one noisy table that are an aggregate as it is, with the number of that."""
+    """The columns of a statement over one noisy table that are a bare aggregate, with the number of that."""
     (release,) = plan.releases
     names = {aggregate_name(at): at for at in range(len(release.aggregates))}
     items = [(item.alias_or_name, item.unalias()) for item in plan.post.selects]

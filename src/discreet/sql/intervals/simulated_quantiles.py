@@ -1,9 +1,9 @@
-"""Quantiles drawn again, for the intervals of what is computed from them.
+"""Quantiles drawn again, for the intervals of all that is computed from them.
 
 Noise drawn again around released counts would tell how the estimate scatters, but a quantile is not linear in the
-counts: far out in a tail the estimate is off to one side, and so would be all draws. What is drawn here is instead
-where the true quantile may lie: from the distribution whose central part, at every confidence, is the interval that
-`Tree.interval` finds by a test (a confidence distribution: Efron 1993; Schweder and Hjort 2002). For a standard
+counts: far out in a tail the estimate is off to one side, and so would be all draws. Drawn here, instead, is
+a place where the true quantile may lie: from the distribution whose central part, at every confidence, is the interval
+that `Tree.interval` finds by a test (a confidence distribution: Efron 1993; Schweder and Hjort 2002). For a standard
 normal z, that is the place where T_j, the rank of boundary j in standard deviations of its noise, passes z.
 
 Several quantiles of one tree share its noise: their z are drawn with the correlation that their ranks have.

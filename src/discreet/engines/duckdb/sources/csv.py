@@ -6,11 +6,15 @@ them from the policy. Only where a file is public are its types found by looking
 
 from __future__ import annotations
 
+import hashlib
+import os
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.engines.duckdb.connection import literal, quote
 from discreet.engines.duckdb.sources.csv_text import Header, header, in_utf8
+from discreet.engines.duckdb.sources.origin import Origin, file_version
 from discreet.engines.schema import Type
 from discreet.errors import SourceError
 
@@ -36,7 +40,7 @@ _WRITTEN = {
     Type.TIMESTAMP: r"\d{4}-\d{1,2}-\d{1,2}[ T]\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?",
 }
 
-# What says "no value" in a column of another type than text.
+# Texts that say "no value" in a column of another type than text.
 _MISSING = "'', 'na', 'n/a', 'nan', 'null', 'none', '#n/a'"
 
 
@@ -85,7 +89,7 @@ def import_csv(
 
 
 def _read(connection: duckdb.DuckDBPyConnection, path: str, raw: str, found: Header) -> bool:
-    """Read a file as it is written into a table of texts; whether that was possible."""
+    """Read a file, unchanged, into a table of texts; whether that was possible."""
     import duckdb
 
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in found.names)
@@ -112,7 +116,7 @@ def _fixed(names: Sequence[str], types: Mapping[str, Type]) -> dict[str, Type]:
 
 def _infer(connection: duckdb.DuckDBPyConnection, raw: str, names: list[str]) -> dict[str, Type]:
     """Find the first type that all values of each column are written in, else TEXT."""
-    # What fails on the first rows fails: of the types left, one after the other is tried on all rows.
+    # A type that fails on the first rows fails: of the types left, one after the other is tried on all rows.
     left = _fitting(connection, f"(FROM {raw} LIMIT 1000)", {name: list(_SQL) for name in names})
     found: dict[str, Type] = {}
     while len(found) < len(names):
@@ -151,7 +155,7 @@ def cast(column: str, type_: Type) -> str:
         return column
     text = _value(column)
     if type_ is Type.INTEGER:
-        # DuckDB would round 1.5 to 2 and read 0x10: what is not written as an integer is NULL.
+        # DuckDB would round 1.5 to 2 and read 0x10: a text that is not written as an integer is NULL.
         number = f"TRY_CAST({text} AS DOUBLE)"
         integral = f"({text} NOT LIKE '%.%' OR {number} = trunc({number}))"
         text = (
@@ -177,3 +181,16 @@ def _plain_integer(column: str) -> str:
 
 def _value(column: str) -> str:
     return f"CASE WHEN lower(trim({column})) NOT IN ({_MISSING}) THEN trim({column}) END"
+
+
+def attach_csv(connection: duckdb.DuckDBPyConnection, path: str, types: Mapping[str, Type] | None) -> Origin:
+    """Import a CSV file in the types given; None finds them in the values of a public file."""
+    if not os.path.isfile(path):
+        raise SourceError(f"There is no file {path}.", "Check the path.")
+    # Read in other types, the same file is other data.
+    known = sorted((name.lower(), type_.name) for name, type_ in (types or {}).items())
+    version = hashlib.sha256(repr((file_version([path]), types is None, known)).encode()).hexdigest()
+    store = f"csv_{secrets.token_hex(8)}"
+    import_csv(connection, path, store, types or {}, look=types is None)
+    twins = header(path).twins
+    return Origin(f"memory.main.{store}", lambda: version, csv=True, files=(path,), twins=twins)

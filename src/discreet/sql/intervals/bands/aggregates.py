@@ -20,7 +20,7 @@ class Kept:
         sure: SQL that says whether a row counts surely.
         possibly: the same for possibly.
         certain: whether no noise decides it.
-        argument: what is aggregated, of these rows.
+        argument: the aggregated expression, of these rows.
     """
 
     sure: str
@@ -60,7 +60,7 @@ def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
 
 
 def _kept(scope: BandScope, node: exp.Expr) -> Kept:
-    """What FILTER, and a CASE of one branch under SUM or COUNT, leave of the rows."""
+    """The rows that FILTER, and a CASE of one branch under SUM or COUNT, leave."""
     sure, possibly, certain = scope.sure, "TRUE", scope.certain
     if isinstance(node, exp.Filter):
         truth = scope.plainly(lambda: scope.arithmetic.truth(node.expression.this))

@@ -55,7 +55,7 @@ class Banded:
         plan: of the question.
         found: the statement whose rows have an identity.
         public: the public tables that it reads.
-        relation: what the statement over bands shows; None where there is none.
+        relation: the columns of the statement over bands; None where there is none.
         sql: all of it but the last SELECT.
     """
 

@@ -1,4 +1,4 @@
-"""Relations over bands: what they show, and what is known while one SELECT of them is rewritten."""
+"""Relations over bands: their columns, and the state while one SELECT of them is rewritten."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Relation:
 
     Attributes:
         name: of its CTE.
-        columns: what it shows.
+        columns: those that it shows.
         certain: whether no noise decides which rows are there.
         local: whether each row is made of groups that no other row is made of.
         drawn: whether anything in it comes from a noisy table.
@@ -95,7 +95,7 @@ class BandScope:
     certain: bool
 
     def plainly(self, make: Callable[[], Made]) -> Made:
-        """Read what is inside an aggregate: it is of the rows, where aggregates mean nothing."""
+        """Read the inside of an aggregate: it is of the rows, where aggregates mean nothing."""
         before, self.grouped = self.grouped, False
         try:
             return make()

@@ -1,9 +1,9 @@
 """Post-processing over bands: the same statement over the ends of noisy numbers, as SQL.
 
-Every noisy number becomes two columns, its ends, and every row says whether it is there surely or only possibly. What
-comes out holds wherever all bands hold: the maximum lies between the greatest low end and the greatest high end, the
+Every noisy number becomes two columns, its ends, and every row says whether it is there surely or only possibly. The
+result holds wherever all bands hold: the maximum lies between the greatest low end and the greatest high end, the
 number of rows above a threshold between those with the low end above and those with the high end above, and a rank
-between what surely and what possibly stands before it (Feng, Glavic, Huber and Kennedy 2021).
+between the numbers of rows that surely and possibly stand before it (Feng, Glavic, Huber and Kennedy 2021).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Bands:
             self.base[name] = Relation(made, tuple(map(Shown, columns)))
 
     def statement(self, query: exp.Query) -> tuple[Relation, str]:
-        """The rewritten statement: what it shows, and the SQL of all but the last SELECT.
+        """The rewritten statement: its columns, and the SQL of all but the last SELECT.
 
         Raises:
             NoBandsError: it has a form that is not rewritten.

@@ -191,10 +191,10 @@ class SelectBands(BandScope):
                 sure, certain = f"({sure}) AND {truth.surely}", False
         return sure, tail, certain
 
-    # What stands at the ends of expressions -----------------------------------------------------------------
+    # The leaves of expressions -------------------------------------------------------------------------------
 
     def leaf(self, node: exp.Expr) -> Ends | None:
-        """The ends of what is no arithmetic; None for all else."""
+        """The ends of an expression that is no arithmetic; None for all else."""
         if isinstance(node, exp.Column):
             return self._column_ends(node)
         if isinstance(node, exp.Query):

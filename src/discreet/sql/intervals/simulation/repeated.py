@@ -1,7 +1,7 @@
 """Intervals of a statement of any form: it is run again on one draw of the noise after the other.
 
 `rewrite` rewrites a statement so that it runs on thousands of draws at once, which is faster and needs a form that it
-knows. Here the statement stays as it is, so whatever DuckDB can run has intervals, from fewer draws. The rows of the
+knows. Here the statement stays unchanged, so all that DuckDB can run has intervals, from fewer draws. The rows of the
 answer are recognised in a draw by their identity (`row_identity`), never by how they look.
 """
 
@@ -45,7 +45,7 @@ def draws_for(rows: int, least: int = FEWEST) -> int:
 
 
 def unordered(post: exp.Query) -> exp.Query:
-    """The statement without what decides only which rows are shown, and in which order."""
+    """The statement without the clauses that only decide which rows are shown, and in which order."""
     if post.args.get("order") is None or post.args.get("distinct") is not None:
         return post  # a LIMIT without ORDER BY shows any rows, and DISTINCT ON keeps the first
     post = post.copy()

@@ -1,7 +1,7 @@
 """Rewrites post-processing so that it runs on many draws of the noise at once.
 
-Every noisy table gets a column `__draw`, and the rewritten statement computes for each draw what the original
-computes once: groups, windows, joins, limits and sub-queries stay within a draw. The intervals of the answer
+Every noisy table gets a column `__draw`, and the rewritten statement computes for each draw the result that the
+original computes once: groups, windows, joins, limits and sub-queries stay within a draw. The intervals of the answer
 are then percentiles over the draws.
 
 At the outermost level filters on noisy values, ORDER BY and LIMIT are dropped: they decide which rows are
@@ -139,7 +139,7 @@ class _Scope:
                 holder.this.set("alias", exp.TableAlias(this=exp.to_identifier(f"__from{at}")))
         sources = [self._source(h) for h in holders]
         self.sources = {name: (shape, drawn) for name, shape, drawn in sources}
-        # What USING names is one column, that of the first source.
+        # The columns of USING are one column each, that of the first source.
         merged = {
             name: {column.name.lower() for column in holder.args.get("using") or []}
             for (name, _, _), holder in zip(sources, holders, strict=True)
@@ -323,7 +323,7 @@ class _Scope:
             windows = any(isinstance(n, exp.Window) for e in node.expressions for n in with_queries(e))
             together = windows or node.args.get("group") is not None or alone
             for key, needed in (("where", together), ("having", windows)):
-                # What is filtered before it is added up decides more than which rows are shown.
+                # A filter before a sum decides more than which rows are shown.
                 clause = node.args.get(key)
                 if clause is not None and not needed:
                     kept = [c for c in clause.this.flatten() if not self._is_noisy(c)] if isinstance(
