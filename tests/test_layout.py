@@ -20,7 +20,7 @@ ROOMS = {
     "local": "messages remote",
     "noise": "lanes parameters staircase",
     "planning": "read",
-    "plots": "budget catalogue examples height_curve laplace library means page precision render theme",
+    "plots": "budget catalogue examples height_curve laplace library means page precision release_rows render theme",
     "policy": "check declarations naming problems values",
     "release": "account answer_file bill draw kept plan shown",
     "sensitivity": "handed",
