@@ -30,8 +30,8 @@ from discreet.errors import (
 )
 from discreet.mechanisms.numeric import laplace_vector
 from discreet.release import answer_file
+from discreet.release.answer_archive import Packer
 from discreet.release.answer_file import Target
-from discreet.release.kept import Packer
 from discreet.session import writing
 from discreet.sql.finish import blockwise as streamed
 

@@ -75,7 +75,7 @@ class DuckDBEngine:
         in_memory = bool(folder) and not any(
             one.files or one.paths or one.pattern for one in origins.values()
         )
-        self._fixed: Final = bool(folder) and all(one.rows is not None for one in origins.values())
+        self._unchanging: Final = bool(folder) and all(one.rows is not None for one in origins.values())
         self._prepared: Final = Prepared(connection, in_memory, bool(folder) and _few(origins.values()))
         self._origins: Final = dict(origins)
         self._lock: Final = threading.Lock()
@@ -283,7 +283,7 @@ class DuckDBEngine:
 
     def _bound(self, used: Collection[str]) -> bool:
         """Whether the views still show the same columns: a file may be another one, a table of the caller's gone."""
-        return self._fixed or all(
+        return self._unchanging or all(
             columns_of(self._connection, self._files[name][0]) == self._shapes[name] for name in used
         )
 

@@ -13,7 +13,7 @@ from discreet import arrow
 from discreet.engines.sandbox import Sandbox
 from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number, key_number
 from discreet.sql.intervals.closed_form import closed
-from discreet.sql.lower.run import EVERY, Noisy, Some
+from discreet.sql.lower.run import EVERY, GroupSelection, NoisyIntegers
 from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def aggregate_columns(plan: QueryPlan) -> dict[str, int]:
     }
 
 
-def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
+def table(picked: list[tuple[str, str]], noisy: NoisyIntegers, cells: GroupSelection) -> pa.Table:
     """The columns that a statement picks, in the groups that it shows."""
     import pyarrow as pa
 
@@ -170,7 +170,7 @@ def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
     return values.rename_columns([name for name, column in picked if column != CELL])
 
 
-def chosen(post: exp.Query, noisy: Noisy) -> Some:
+def chosen(post: exp.Query, noisy: NoisyIntegers) -> GroupSelection:
     """The groups that a statement shows, in its order; it only picks columns of its table."""
     if picks_all(post):
         return EVERY
@@ -187,7 +187,7 @@ def chosen(post: exp.Query, noisy: Noisy) -> Some:
         )
 
 
-def _sorted(post: exp.Query, noisy: Noisy) -> Integers | None:
+def _sorted(post: exp.Query, noisy: NoisyIntegers) -> Integers | None:
     """All groups in the order of one count; None where a statement says anything else."""
     others = [value for key, value in post.args.items() if key not in ("expressions", "from_", "order")]
     if any(others) or not len(noisy.entries):

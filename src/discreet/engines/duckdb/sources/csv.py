@@ -68,19 +68,21 @@ def import_csv(
         SourceError: the file cannot be read as CSV.
     """
     found = header(path)
-    fixed = _fixed(found.names, types)
+    declared = _declared_types(found.names, types)
     raw = quote(f"{table}_raw")
     if not _read(connection, path, raw, found):
         raise SourceError(
             f"{path} cannot be read as a CSV file.",
             "Check that it is text with a header line and may be read.",
         )
-    rest = [name for name in found.names if name not in fixed]
+    rest = [name for name in found.names if name not in declared]
     looked = _infer(connection, raw, rest) if look else dict.fromkeys(rest, Type.TEXT)
-    kinds = {**looked, **fixed}
+    kinds = {**looked, **declared}
     # Of a type that was found by looking, every value is known to be of it: the plain cast is enough.
     casts = {
-        name: cast(quote(name), type_) if name in fixed or type_ is not Type.INTEGER else _plain(quote(name))
+        name: cast(quote(name), type_)
+        if name in declared or type_ is not Type.INTEGER
+        else _plain(quote(name))
         for name, type_ in kinds.items()
     }
     columns = ", ".join(f"{casts[name]} AS {quote(name)}" for name in found.names)
@@ -108,7 +110,7 @@ def _read(connection: duckdb.DuckDBPyConnection, path: str, raw: str, found: Hea
     return True
 
 
-def _fixed(names: Sequence[str], types: Mapping[str, Type]) -> dict[str, Type]:
+def _declared_types(names: Sequence[str], types: Mapping[str, Type]) -> dict[str, Type]:
     """The declared types of the columns that there are; of another the check of the policy says where it stands."""
     by_lower = {name.lower(): name for name in names}
     return {by_lower[name.lower()]: type_ for name, type_ in types.items() if name.lower() in by_lower}

@@ -21,7 +21,7 @@ class NoBandsError(Exception):
 
 
 @dataclass(frozen=True)
-class Shown:
+class BandColumn:
     """A column of a relation.
 
     Attributes:
@@ -50,10 +50,10 @@ class Relation:
     """
 
     name: str
-    columns: tuple[Shown, ...]
+    columns: tuple[BandColumn, ...]
     certain: bool = True
     local: bool = True
-    drawn: bool = False
+    from_noisy: bool = False
 
 
 class Statement(Protocol):
@@ -103,7 +103,7 @@ class BandScope:
             self.grouped = before
 
 
-def column_ends(source: str, shown: Shown) -> Ends:
+def column_ends(source: str, shown: BandColumn) -> Ends:
     """The ends of a column of a source."""
     place = f"{quote(source)}."
     if not shown.noisy:
