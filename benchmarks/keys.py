@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import duckdb
 
@@ -112,17 +112,18 @@ def fill(connection: Any, path: str) -> None:
     connection.execute("SELECT pg_reload_conf()")
     connection.execute("CREATE TABLE visits (g int, t text, x float8, u bigint)")
     with connection.cursor() as cursor, cursor.copy("COPY visits FROM STDIN") as copy:
-        for row in duckdb.sql(f"SELECT g, t, x, u FROM '{path}'").fetchall():
+        for row in duckdb.execute(f"SELECT g, t, x, u FROM '{path}'").fetchall():
             copy.write_row(row)
     connection.execute("VACUUM ANALYZE visits")
 
 
-def asker(source: str, unit: Literal["row", "u"] | str, folder: Path, question: str) -> Ask:
+def asker(source: str, unit: str, folder: Path, question: str) -> Ask:
     """A function that asks a question anew each time: another epsilon, so that nothing is replayed."""
     fresh = count(10_000)
+    limits: dict[str, Any] = {} if unit == "row" else {"max_rows": KEPT}
     session = dp.protect(
         source, privacy_unit=unit, bounds={"x": (0, 200_000), INTEGER: (0, GROUPS - 1)}, keys={TEXT: COUNTIES},
-        budget=10**6, ledger=folder / f"{next(_LEDGERS)}.db", **({} if unit == "row" else {"max_rows": KEPT}),
+        budget=10**6, ledger=folder / f"{next(_LEDGERS)}.db", **limits,
     )  # fmt: skip
     return lambda: session.sql(question, epsilon=1 - Fraction(1, next(fresh)))
 

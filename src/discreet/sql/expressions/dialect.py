@@ -119,7 +119,7 @@ class Dialect:
     saturate: str = "CAST(GREATEST(LEAST({0}, {1}), -{1}) AS BIGINT)"
     hash: Callable[[int, Sequence[str]], str] = _hash
     same_hash: str = "md5({0})"
-    least: Callable[[Kept], str | None] | None = None
+    least: Callable[[RowSelection], str | None] | None = None
     slice: Callable[[int, str, int, int], str] | None = None
     fence: str = ""
     once: Callable[[str, Sequence[tuple[str, str]], Sequence[str]], str] | None = None
@@ -140,7 +140,7 @@ class Dialect:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RowSelection:
     """The choice of the rows of a unit that are kept.
 
     Attributes:
