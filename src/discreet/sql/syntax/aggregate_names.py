@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import sqlglot
 from sqlglot import exp
@@ -11,6 +11,15 @@ AVERAGES = frozenset({"mean", "favg"})
 SUMS = frozenset({"fsum", "kahan_sum", "sumkahan", "sum_no_overflow"})
 WEIGHTED = frozenset({"weighted_avg", "wavg"})
 _WEIGHTED = "SUM(_x * _w) / SUM(CASE WHEN _x IS NOT NULL THEN _w ELSE 0 END)"
+
+
+def has_other_names(nodes: Iterable[exp.Expr]) -> bool:
+    """Whether some of these nodes may be written by another name."""
+    return any(
+        isinstance(node, exp.ApproxDistinct | exp.Anonymous)
+        or (isinstance(node, exp.Avg) and isinstance(node.this, exp.Distinct))
+        for node in nodes
+    )
 
 
 def use_known_names(query: exp.Expr) -> None:

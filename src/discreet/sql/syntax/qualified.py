@@ -27,9 +27,15 @@ def drop_schemas(
         known: the tables of the session, in lower case.
         refuse: makes the refusal of a schema that is not known.
     """
-    for table in query.find_all(exp.Table):
+    for table in query.find_all(exp.Table, exp.Column):
         schema = table.args.get("db")
-        if schema is None or not isinstance(table.this, exp.Identifier):
+        if schema is None:
+            continue
+        if isinstance(table, exp.Column):
+            table.set("db", None)
+            table.set("catalog", None)
+            continue
+        if not isinstance(table.this, exp.Identifier):
             continue
         whole = f"{schema.name}.{table.name}"
         if whole.lower() in known and table.args.get("catalog") is None:
@@ -42,7 +48,3 @@ def drop_schemas(
             raise refuse(table, *no_schema(table))
         table.set("db", None)
         table.set("catalog", None)
-    for column in query.find_all(exp.Column):
-        if column.args.get("db") is not None:
-            column.set("db", None)
-            column.set("catalog", None)
