@@ -28,6 +28,7 @@ from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
+from discreet.sql.syntax.once import shared
 from discreet.sql.syntax.parse import spelled
 
 
@@ -115,7 +116,7 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
         raise splitter.no_table(table, {})
-    post = splitter.split(statement)
+    post = shared(splitter.split(statement))
     for draft in splitter.drafts:
         if not draft.requests and not draft.unknown:
             raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
