@@ -40,6 +40,7 @@ from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.join_groups import one_after_the_other
 from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.nodes import conjunct_nodes
+from discreet.sql.syntax.parse import parse
 from discreet.sql.syntax.qualified import drop_schemas
 from discreet.sql.syntax.refusal import refuse
 from discreet.sql.syntax.weeks import count_mondays
@@ -81,14 +82,16 @@ class Splitter:
     def split(self, statement: exp.Query) -> exp.Query:
         """Cut the releases out of a statement and return the post-processing that is left.
 
+        Args:
+            statement: parsed; it is changed.
+
         Raises:
             QueryRefused: some part of it cannot be answered with a guarantee.
         """
-        whole = statement.copy()
-        drop_schemas(whole, {*self.catalog.private, *self.catalog.public}, self.refuse)
-        scope = self.query(whole, {})
+        drop_schemas(statement, {*self.catalog.private, *self.catalog.public}, self.refuse)
+        scope = self.query(statement, {})
         if isinstance(scope, Rows):
-            better = rewrites.without_units(statement, self.unit_names())
+            better = rewrites.without_units(parse(self.text), self.unit_names())
             raise self.refuse(statement, "This query returns rows of a private table.",
                               f"Leave the unit out of the groups: {better}" if better else
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip

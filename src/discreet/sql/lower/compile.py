@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
@@ -25,6 +22,7 @@ from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
 from discreet.sql.expressions.expression import Column, Expression, leaves, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
+from discreet.sql.lower.key_lists import key_list
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.quantile_tree import Tree
@@ -236,8 +234,6 @@ def _listed(release: ScopePlan, axis: tuple[int, ...], name: str) -> str:
 
 def _numbering(release: ScopePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:
     """How a group gets its number: key tables, the expression, filters on rows, joins and filters on groups."""
-    import pyarrow as pa
-
     tables: dict[str, pa.Table] = {}
     terms: list[str] = []
     filters: list[str] = []
@@ -255,8 +251,7 @@ def _numbering(release: ScopePlan) -> tuple[dict[str, pa.Table], str, list[str],
             ranges.append(f"g.{key_name(at)} BETWEEN {first} AND {first + count - 1}")
             continue
         name = f"__keys_{at}"
-        columns = {f"key{one}": release.keys[one].arrow() for one in axis}
-        tables[name] = pa.table({**columns, "at": arrow.column(np.arange(len(key.values)))})
+        tables[name] = key_list(tuple((one, release.keys[one]) for one in axis))
         terms.append(f"{name}.at * {inner}")
         filters.append(_listed(release, axis, name))
         joins.append(f" JOIN {name} ON {_alike_in(release, axis, 'g.', name)}")

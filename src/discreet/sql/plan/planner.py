@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
 from sqlglot import exp
 
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, QueryRefused
 from discreet.release.noisy_schema import aggregate_name, key_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
@@ -30,6 +31,7 @@ from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.once import shared
 from discreet.sql.syntax.parse import spelled
+from discreet.sql.syntax.templates import alike
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,15 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
         The canonical spelling, the releases, the post-processing, and the measures that are chosen; none of which is
         changed afterwards.
     """
-    statement, canonical = spelled(text)
+    found = alike(text)
+    if found is not None:
+        with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
+            return _analyzed(text, found, catalog, unknown_keys)
+    return _analyzed(text, spelled(text), catalog, unknown_keys)
+
+
+def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown_keys: bool) -> Reading:
+    statement, canonical = found
     splitter = Splitter(text, catalog, unknown_keys)
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
