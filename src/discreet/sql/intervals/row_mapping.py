@@ -12,7 +12,7 @@ from discreet import arrow
 from discreet.engines.sandbox import Sandbox
 from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number, key_number
 from discreet.sql.intervals.closed_form import closed
-from discreet.sql.lower.run import EVERY, Noisy, Some
+from discreet.sql.lower.run import EVERY, GroupSelection, NoisyIntegers
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.syntax.once import once
 
@@ -77,7 +77,7 @@ def _in_full(order: exp.Order, post: exp.Select) -> None:
 def follows(plan: QueryPlan) -> bool:
     """Whether an answer follows from the noisy integers, the same whenever it is made, so that they are enough to keep.
 
-    It does where each column is a key or an aggregate as it is and every interval is a formula.
+    It does where each column is a bare key or a bare aggregate and every interval is a formula.
     """
     post, has_cell = shared_with_cell(plan)
     if not has_cell or picked_columns(post) is None:
@@ -124,7 +124,7 @@ def _plain(key: str, value: object) -> bool:
 
 
 def key_columns(plan: QueryPlan) -> frozenset[str]:
-    """The columns of a statement over one noisy table that are a key as it is, which no noise can change."""
+    """The columns of a statement over one noisy table that are a bare key, which no noise can change."""
     return _key_columns(plan.post)
 
 
@@ -138,7 +138,7 @@ def _key_columns(post: exp.Query) -> frozenset[str]:
 
 
 def aggregate_columns(plan: QueryPlan) -> Mapping[str, int]:
-    """The columns of a statement over one noisy table that are an aggregate as it is, with the number of that."""
+    """The columns of a statement over one noisy table that are a bare aggregate, with the number of that."""
     (release,) = plan.releases
     return _aggregate_columns(plan.post, release.name, len(release.aggregates))
 
@@ -154,7 +154,7 @@ def _aggregate_columns(post: exp.Query, noisy: str, aggregates: int) -> Mapping[
     }
 
 
-def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
+def table(picked: list[tuple[str, str]], noisy: NoisyIntegers, cells: GroupSelection) -> pa.Table:
     """The columns that a statement picks, in the groups that it shows."""
     import pyarrow as pa
 
@@ -172,7 +172,7 @@ def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
     return values.rename_columns([name for name, column in picked if column != CELL])
 
 
-def chosen(post: exp.Query, noisy: Noisy) -> Some:
+def chosen(post: exp.Query, noisy: NoisyIntegers) -> GroupSelection:
     """The groups that a statement shows, in its order; it only picks columns of its table."""
     if picks_all(post):
         return EVERY
@@ -189,7 +189,7 @@ def chosen(post: exp.Query, noisy: Noisy) -> Some:
         )
 
 
-def _sorted(post: exp.Query, noisy: Noisy) -> Integers | None:
+def _sorted(post: exp.Query, noisy: NoisyIntegers) -> Integers | None:
     """All groups in the order of one count; None where a statement says anything else."""
     others = [value for key, value in post.args.items() if key not in ("expressions", "from_", "order")]
     if any(others) or not len(noisy.entries):
