@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LONGEST = 4000
 """Characters of a description; the rest of a longer question is left out."""
 KNOWN = 64
-"""How many notes of charges are kept beside what they follow: the charges of a session repeat few."""
+"""How many notes of charges are kept, each by the note of the charge before: a session repeats few."""
 TRIES = 5
 """How often a charge is tried while others change the guarantee."""
 

@@ -70,7 +70,7 @@ class _Worker:
     def _run(self) -> None:
         while (work := self._works.get()) is not None:
             work.run()
-            del work  # or what it holds would stay until the next one comes
+            del work  # else its plan and its session would stay in memory until the next question
 
 
 _idle: list[_Worker] = []

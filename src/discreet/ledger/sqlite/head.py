@@ -144,7 +144,7 @@ class HeadFile:
         _write(self._fd, whole, at * slot)
         _sync(self._fd)
         if len(known) == 2 * slot:
-            # The file is read again before the next charge; while it is as it was left here, its content is known.
+            # The next charge reads the file again; while its bytes are those that were written here, the head is known.
             self._raw = known[: at * slot] + whole + known[(at + 1) * slot :]
             self._noted, self._next = Noted(identity, book, False), 1 - at
 

@@ -1,7 +1,7 @@
 """Facts about a statement, each worked out once: the same statement is asked again with other epsilons and literals.
 
-What is left of a question above its releases is the same tree whichever literals its private rows are filtered by.
-`shared` gives one tree for all that are alike, and `once` keeps the facts of a tree beside it. Nobody changes such a
+The statement above the releases of a question is the same tree whichever literals filter the private rows. `shared`
+gives one tree for all that are alike, and `once` keeps the facts of a tree beside it. Nobody changes such a
 tree, or a fact.
 """
 
@@ -76,7 +76,7 @@ def _no_more_than(most: int, kept: OrderedDict[Any, Any]) -> None:
 
 
 def _key(value: object) -> Hashable:
-    """A tree as nested tuples, with every text as it is written and nothing about its places."""
+    """A tree as nested tuples, with every text in its own case, and without positions."""
     if isinstance(value, exp.Expr):
         parts = ((name, _key(part)) for name, part in value.args.items() if part is not None and part != [])
         return type(value), *parts

@@ -4,7 +4,7 @@
 
 The second time that a shape is met, it is parsed with invented literals in the places of those that stand alone behind
 a comparison. Where each of these is found exactly once, as one side of a comparison and in no name, nothing that the
-parser does depends on it: a tree for other literals is a copy with them in these places. What they mean is decided
+parser does depends on it: a tree for other literals is a copy with them in these places. Their meaning is decided
 later, for each statement anew.
 
 Positions in such a tree are those of the invented text, so whoever refuses parses the text itself and points into that.
@@ -28,7 +28,7 @@ MOST: Final = 256
 LONGEST: Final = 10_000
 """Characters of a text whose shape is looked at."""
 _UNUSUAL: Final = ("--", "/*", "\\", "$", "`", "#")
-"""Comments and other ways to quote: a text with one of these is parsed as it is."""
+"""Comments and other ways to quote: a text with any of them is always parsed."""
 _TOKEN: Final = re.compile(
     r"""(?P<space>[ \t\r\n]+)
     | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
