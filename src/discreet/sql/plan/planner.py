@@ -29,7 +29,6 @@ from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
-from discreet.sql.syntax.once import shared
 from discreet.sql.syntax.parse import spelled
 from discreet.sql.syntax.templates import alike
 
@@ -47,7 +46,7 @@ class Limits:
     max_groups: int | None = None
 
 
-Reading: TypeAlias = tuple[str, list[Draft], exp.Query, list[Chosen]]
+Reading: TypeAlias = tuple[str, list[Draft], exp.Query, list[Chosen], list[list[Fraction]]]
 """A statement read with a catalog, before epsilon is known; see `_read`."""
 MOST_KNOWN = 64
 LEAST_FINDING = Fraction(1, 4)
@@ -93,8 +92,8 @@ def plan(
         if len(known) >= MOST_KNOWN:
             known.clear()
         read = known[asked] = _read(text, catalog, delta > 0)
-    canonical, drafts, post, chosen = read
-    weights = [_weights(draft, one) for draft, one in zip(drafts, chosen, strict=True)]
+    canonical, drafts, post, chosen, even = read
+    weights = [list(one) for one in even]
     sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
     _emphasise(weights, emphasis, drafts, sets, post)
     finding = sum(draft.unknown for draft in drafts)
@@ -110,8 +109,8 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
     """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
-        The canonical spelling, the releases, the post-processing, and the measures that are chosen; none of which is
-        changed afterwards.
+        The canonical spelling, the releases, the post-processing, the measures that are chosen, and the weights of
+        their shares; none of which is changed afterwards.
     """
     found = alike(text)
     if found is not None:
@@ -126,13 +125,14 @@ def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
         raise splitter.no_table(table, {})
-    post = shared(splitter.split(statement))
+    post = splitter.split(statement)
     for draft in splitter.drafts:
         if not draft.requests and not draft.unknown:
             raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
     chosen = [choose(draft.requests, draft.rows.per_unit) for draft in splitter.drafts]
-    return canonical, splitter.drafts, post, chosen
+    weights = [_weights(draft, one) for draft, one in zip(splitter.drafts, chosen, strict=True)]
+    return canonical, splitter.drafts, post, chosen, weights
 
 
 def _weights(draft: Draft, chosen: Chosen) -> list[Fraction]:

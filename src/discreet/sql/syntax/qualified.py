@@ -27,22 +27,22 @@ def drop_schemas(
         known: the tables of the session, in lower case.
         refuse: makes the refusal of a schema that is not known.
     """
-    for table in query.find_all(exp.Table):
-        schema = table.args.get("db")
-        if schema is None or not isinstance(table.this, exp.Identifier):
+    named = [node for node in query.find_all(exp.Table, exp.Column) if node.args.get("db") is not None]
+    for table in (node for node in named if isinstance(node, exp.Table)):
+        schema = table.args["db"]
+        if not isinstance(table.this, exp.Identifier):
             continue
         whole = f"{schema.name}.{table.name}"
         if whole.lower() in known and table.args.get("catalog") is None:
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=table.this.copy()))
-            named = exp.to_identifier(whole, quoted=True)
-            named.meta.update(table.this.meta)
-            table.set("this", named)
+            name = exp.to_identifier(whole, quoted=True)
+            name.meta.update(table.this.meta)
+            table.set("this", name)
         elif schema.name.lower() not in DEFAULT:
             raise refuse(table, *no_schema(table))
         table.set("db", None)
         table.set("catalog", None)
-    for column in query.find_all(exp.Column):
-        if column.args.get("db") is not None:
-            column.set("db", None)
-            column.set("catalog", None)
+    for column in (node for node in named if isinstance(node, exp.Column)):
+        column.set("db", None)
+        column.set("catalog", None)
