@@ -44,6 +44,14 @@ def test_a_fact_is_worked_out_once_for_each_tree_and_each_other_thing() -> None:
     one, two = parse("SELECT t.a, u.b, u.c FROM t, u"), parse("SELECT t.a, u.b, u.c FROM t, u")
     assert [columns(one, "t"), columns(one, "u"), columns(one, "u"), columns(two, "t")] == [1, 2, 2, 1]
     assert asked == ["t", "u", "t"]
+    assert [columns(one, table="u"), columns(one, table="t")] == [2, 1]
+
+
+def test_a_statement_that_cannot_be_hashed_stays_itself() -> None:
+    one, two = parse("SELECT a FROM t"), parse("SELECT a FROM t")
+    for statement in (one, two):
+        statement.selects[0].args["strange"] = {"a": 1}
+        assert once.shared(statement) is statement
 
 
 def test_a_tree_that_has_gone_leaves_no_fact_to_another(monkeypatch: pytest.MonkeyPatch) -> None:

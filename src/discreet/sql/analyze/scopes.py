@@ -101,8 +101,9 @@ class Splitter:
         drop_schemas(statement, {*self.catalog.private, *self.catalog.public}, self.refuse)
         scope = self.query(statement, {})
         if isinstance(scope, Rows):
-            better = rewrites.without_units(parse(self.text), self.unit_names())
-            raise self.refuse(statement, "This query returns rows of a private table.",
+            whole = parse(self.text)
+            better = rewrites.without_units(whole, self.unit_names())
+            raise self.refuse(whole, "This query returns rows of a private table.",
                               f"Leave the unit out of the groups: {better}" if better else
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
         assert isinstance(scope.node, exp.Query)

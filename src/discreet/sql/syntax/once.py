@@ -34,7 +34,10 @@ def shared(statement: exp.Query) -> exp.Query:
         >>> one is two, one is other
         (True, False)
     """
-    known = _alike.setdefault(_key(statement), statement)
+    try:
+        known = _alike.setdefault(_key(statement), statement)
+    except TypeError:  # a part of it cannot be hashed
+        return statement
     _no_more_than(MOST, _alike)
     return known
 
@@ -52,7 +55,7 @@ def once(
     @wraps(fact)
     def known(statement: exp.Query, /, *others: Given.args, **named: Given.kwargs) -> Fact:
         facts = _of(statement)
-        key = fact, others
+        key = fact, others, *named.items()
         if key not in facts:
             facts[key] = fact(statement, *others, **named)
         found: Fact = facts[key]
