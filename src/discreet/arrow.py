@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def column(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa
 
     if type(values) is not np.ndarray or values.ndim != 1:
         raise TypeError("The values are no plain array of numbers.")  # an array with a mask would lose it
-    kind = {np.dtype(dtype): kind for kind, dtype in _dtypes().items()}[values.dtype]
+    kind = _kinds()[values.dtype]
     if missing is None and values.dtype.kind == "f":
         missing = np.isnan(values)
     return pa.Array.from_buffers(
@@ -139,6 +140,12 @@ def taken(values: pa.Array, at: NDArray[np.int64]) -> pa.Array:
     return values.take(column(at))
 
 
+@cache
+def _kinds() -> dict[np.dtype[Any], pa.DataType]:
+    return {np.dtype(dtype): kind for kind, dtype in _dtypes().items()}
+
+
+@cache
 def _dtypes() -> dict[pa.DataType, Any]:
     import pyarrow as pa
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LONGEST = 4000
 """Characters of a description; the rest of a longer question is left out."""
+KNOWN = 64
+"""How many notes of charges are kept, each by the note of the charge before: a session repeats few."""
 TRIES = 5
 """How often a charge is tried while others change the guarantee."""
 
@@ -33,6 +35,7 @@ class DataAccount:
         self._account = account
         self._guarantee = guarantee
         self._exact = exact
+        self._texts: dict[tuple[str, tuple[int, ...]], str] = {}
         self._last = ledger.latest(account.name)
         self._times(self._last)
 
@@ -125,7 +128,13 @@ class DataAccount:
 
     def _text(self, last: Entry | None, kept: tuple[int, ...]) -> str:
         """The note of a charge that follows another one."""
-        return self._guarantee.after(_said(last)).text(kept)
+        key = "" if last is None else last.guarantee, kept
+        found = self._texts.get(key)
+        if found is None:
+            if len(self._texts) >= KNOWN:
+                self._texts.clear()
+            found = self._texts[key] = self._guarantee.after(_said(last)).text(kept)
+        return found
 
     def _counts_once(self, last: Entry | None) -> None:
         """See, within the transaction of a charge, that the earlier loss counts once."""

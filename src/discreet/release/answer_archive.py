@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-_NARROW = (np.int8, np.int16, np.int32)
 SIDE = b"on its side"
 """Metadata of a block whose rows are the integers of a group, and whose columns are the groups."""
+_NARROW = tuple(
+    (kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in (np.int8, np.int16, np.int32)
+)
+"""The narrow types, each with its least and its greatest number."""
 
 
 class Packer:
@@ -117,7 +120,7 @@ def _narrowed(entries: Integers) -> pa.Table:
 
 
 def _fitting(low: int, high: int) -> type[np.signedinteger] | None:
-    return next((kind for kind in _NARROW if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max), None)
+    return next((kind for kind, least, most in _NARROW if least <= low and high <= most), None)
 
 
 def _wide(table: pa.Table) -> Integers:

@@ -221,9 +221,13 @@ class Queries:
 
         tables = sorted(name for name, table in self.policy.tables.items() if not table.public)
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
-        parts = [identity(plan, self.engine.dialect), loss, self.policy.digest(),
+        parts = [identity(plan, self.engine.dialect), loss, self._policy_digest,
                  self._public_digest, *(f"{name} {self.engine.version(name)}" for name in tables)]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @cached_property
+    def _policy_digest(self) -> str:
+        return self.policy.digest()
 
     @cached_property
     def _public_digest(self) -> str:

@@ -36,8 +36,7 @@ class Beside:
         self._only(tables)
         for name, table in tables.items():
             kept = self._kept.get(name)
-            # With their types and metadata: 1 and 1.0 are not the same key.
-            if kept is not None and kept.schema.equals(table.schema, True) and kept.equals(table):
+            if kept is not None and _same(kept, table):
                 continue
             self.changes += 1
             self._kept.pop(name, None)
@@ -63,3 +62,8 @@ class Beside:
             self.changes += 1
             del self._kept[name]
             self._connection.unregister(name)
+
+
+def _same(kept: pa.Table, table: pa.Table) -> bool:
+    # With their types and metadata: 1 and 1.0 are not the same key.
+    return kept is table or (kept.schema.equals(table.schema, True) and kept.equals(table))

@@ -65,8 +65,12 @@ class ReleaseScope:
                     item, "* stands for columns of single rows.", "Name the keys and aggregates."
                 )
             name = exp.to_identifier(output_name(item), quoted=True)
-            out.append("expressions", exp.alias_(self.lift(unaliased(item)), name))
-        out.set("from_", exp.From(this=exp.to_table(self.draft.name)))
+            lifted = self.lift(unaliased(item))
+            plain = type(lifted) is exp.Column  # most are, and `alias_` would copy it
+            out.append(
+                "expressions", exp.Alias(this=lifted, alias=name) if plain else exp.alias_(lifted, name)
+            )
+        out.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(self.draft.name))))
         having = self.node.args.get("having")
         if having is not None:
             out.set("where", exp.Where(this=self.lift(self._named(having.this))))
@@ -105,6 +109,8 @@ class ReleaseScope:
 
     def _key(self, at: int, node: exp.Expr, bound: Expression, found: dict[int, Key]) -> Key:
         key = found.get(at)
+        if key is not None and 0 < len(key.values) <= MAX_CELLS:
+            return key
         what = node.sql("duckdb")
         if key is None and self.splitter.unknown_keys:
             see_spelling(bound, what, lambda cause, fix: self.refuse(node, cause, fix))
@@ -119,10 +125,8 @@ class ReleaseScope:
             raise self.refuse(node, f"No public value of {what} can have rows here.",
                               "Look at the conditions of WHERE and at the keys of the policy, or group by something "
                               "else.")  # fmt: skip
-        if len(key.values) > MAX_CELLS:
-            raise self.refuse(node, f"There are {len(key.values):,} groups; at most {MAX_CELLS:,} can be answered.",
-                              "Group by a coarser key.")  # fmt: skip
-        return key
+        raise self.refuse(node, f"There are {len(key.values):,} groups; at most {MAX_CELLS:,} can be answered.",
+                          "Group by a coarser key.")  # fmt: skip
 
     def _ordered(self, node: exp.Expr) -> exp.Expr:
         target = node.this

@@ -40,6 +40,8 @@ from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.join_groups import one_after_the_other
 from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.nodes import conjunct_nodes
+from discreet.sql.syntax.once import once, shared
+from discreet.sql.syntax.parse import parse
 from discreet.sql.syntax.qualified import drop_schemas
 from discreet.sql.syntax.refusal import refuse
 from discreet.sql.syntax.weeks import count_mondays
@@ -50,6 +52,15 @@ if TYPE_CHECKING:
 
 READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
 """The parts of a source in FROM that are read; any other behind private rows is refused, so that none is missed."""
+
+
+@once
+def _post_processing(rest: exp.Query) -> exp.Query:
+    """The statement that is left, as DuckDB is to run it; the same tree for the same rest."""
+    post = rest.copy()
+    _make_limits_total(post)
+    count_mondays(post)
+    return post
 
 
 def _make_limits_total(post: exp.Query) -> None:
@@ -81,21 +92,22 @@ class Splitter:
     def split(self, statement: exp.Query) -> exp.Query:
         """Cut the releases out of a statement and return the post-processing that is left.
 
+        Args:
+            statement: parsed; it is changed.
+
         Raises:
             QueryRefused: some part of it cannot be answered with a guarantee.
         """
-        whole = statement.copy()
-        drop_schemas(whole, {*self.catalog.private, *self.catalog.public}, self.refuse)
-        scope = self.query(whole, {})
+        drop_schemas(statement, {*self.catalog.private, *self.catalog.public}, self.refuse)
+        scope = self.query(statement, {})
         if isinstance(scope, Rows):
-            better = rewrites.without_units(statement, self.unit_names())
-            raise self.refuse(statement, "This query returns rows of a private table.",
+            whole = parse(self.text)
+            better = rewrites.without_units(whole, self.unit_names())
+            raise self.refuse(whole, "This query returns rows of a private table.",
                               f"Leave the unit out of the groups: {better}" if better else
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
         assert isinstance(scope.node, exp.Query)
-        _make_limits_total(scope.node)
-        count_mondays(scope.node)
-        return scope.node
+        return _post_processing(shared(scope.node))
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
         """The refusal that points at a part of this statement."""

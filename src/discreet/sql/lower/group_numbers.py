@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
-from discreet import arrow
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.expressions.dialect import Dialect, quote
+from discreet.sql.lower.key_lists import key_list
 from discreet.sql.plan.plan import ScopePlan
 
 if TYPE_CHECKING:
@@ -87,8 +85,6 @@ def filters(release: ScopePlan, numbered: Axes) -> list[str]:
 
 def numbering(release: ScopePlan, numbered: Axes) -> tuple[dict[str, pa.Table], str, list[str], list[str]]:
     """How a group gets its number: key tables, the expression, joins, and conditions on groups."""
-    import pyarrow as pa
-
     tables: dict[str, pa.Table] = {}
     terms: list[str] = []
     joins: list[str] = []
@@ -104,8 +100,7 @@ def numbering(release: ScopePlan, numbered: Axes) -> tuple[dict[str, pa.Table], 
             ranges.append(f"g.{key_name(at)} BETWEEN {first} AND {first + count - 1}")
             continue
         name = f"__keys_{at}"
-        columns = {f"key{one}": release.keys[one].arrow() for one in axis}
-        tables[name] = pa.table({**columns, "at": arrow.column(np.arange(len(key.values)))})
+        tables[name] = key_list(tuple((one, release.keys[one]) for one in axis))
         if axis in numbered:
             terms.append(f"g.{key_name(at)} * {inner}")
             continue

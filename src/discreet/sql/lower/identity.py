@@ -13,17 +13,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.sql.algebra import keys as ks
 from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
+from discreet.sql.lower.key_lists import digest_of
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SALT = 0
 """In the place of the secret of the data set, which decides no identity."""
@@ -67,17 +65,7 @@ def _query(compiled: Compiled) -> Iterator[bytes]:
     yield compiled.sql.encode()
     for name, table in sorted(compiled.tables.items()):
         yield name.encode()
-        yield _content(table)
-
-
-def _content(table: pa.Table) -> bytes:
-    """A hash of a small table, such as a list of keys."""
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-    return hashlib.sha256(sink.getvalue()).digest()
+        yield digest_of(table)
 
 
 def _text(value: object, dialect: Dialect) -> bytes:
