@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.engines.engine import Engine
     from discreet.release.answer import Release
     from discreet.release.draw import Draw
+    from discreet.session.queries import Queries
     from discreet.sql.algebra.catalog import Catalog
     from discreet.sql.lower.run import NoisyIntegers
     from discreet.sql.plan.plan import QueryPlan
@@ -44,3 +45,13 @@ def answer_of(
 ) -> Release:
     """The answer that noisy integers are."""
     return session._queries.finish(plan, list(noisy), confidence)
+
+
+def identity_of(session: dp.Session, plan: QueryPlan) -> str:
+    """The name of a question in its ledger."""
+    return session._queries.identity(plan)
+
+
+def queries_of(session: dp.Session) -> Queries:
+    """The part that plans, runs and answers its questions, for faults that are planted there."""
+    return session._queries

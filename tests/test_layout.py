@@ -6,6 +6,7 @@ The list of modules without a file of their own only shortens: a new module come
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,21 @@ def test_the_tests_of_a_module_are_where_its_name_says(room: str) -> None:
 def test_a_file_with_another_name_and_a_module_without_tests_are_found() -> None:
     assert strangers({"turn", "turn_again", "return"}, {"turn", "head"}, "ledger") == {"return"}
     assert untested({"turn_again", "return"}, {"turn", "head"}) == {"head"}
+
+
+def peeks(source: str) -> list[int]:
+    """The lines that read a private attribute of a session."""
+    return [at for at, line in enumerate(source.splitlines(), 1) if re.search(r"\bsession\._[a-z]+\b", line)]
+
+
+def test_private_attributes_of_a_session_are_read_in_one_place() -> None:
+    found = {
+        path.relative_to(TESTS).as_posix(): peeks(path.read_text("utf-8")) for path in TESTS.rglob("*.py")
+    }
+    assert {path for path, lines in found.items() if lines} - {"test_layout.py"} == {"inside.py"}, (
+        "see inside.py"
+    )
+
+
+def test_a_private_attribute_that_is_read_is_found() -> None:
+    assert peeks("plan = inside.plan_of(session, sql)\nplan = session._queries.plan(sql)\n") == [2]

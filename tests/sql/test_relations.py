@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
@@ -75,11 +76,12 @@ def plain() -> duckdb.DuckDBPyConnection:
 
 def without_noise(session: dp.Session, sql: str, limits: Limits = NO_LIMITS) -> list[tuple[Any, ...]]:
     """The answer of a session as it would be if the noise were zero."""
-    planned = plan(sql, session._catalog, Fraction(1), limits)
+    planned = plan(sql, inside.catalog_of(session), Fraction(1), limits)
     noisy = [
-        NoisyIntegers(release, exact_integers(release, session._engine, 7)) for release in planned.releases
+        NoisyIntegers(release, exact_integers(release, inside.engine_of(session), 7))
+        for release in planned.releases
     ]
-    tables = {one.plan.name: one.table() for one in noisy} | dict(session._catalog.public)
+    tables = {one.plan.name: one.table() for one in noisy} | dict(inside.catalog_of(session).public)
     with Sandbox(tables) as sandbox:
         return rows_of(sandbox.run(planned.post.sql("duckdb")))
 
@@ -183,7 +185,7 @@ REFUSED = {
 @pytest.mark.parametrize("sql", REFUSED)
 def test_what_would_mix_units_is_refused(sql: str, session: dp.Session) -> None:
     with pytest.raises(dp.errors.QueryRefused) as refused:
-        plan(sql, session._catalog, Fraction(1))
+        plan(sql, inside.catalog_of(session), Fraction(1))
     assert REFUSED[sql] in str(refused.value)
     assert refused.value.fix
 
@@ -197,7 +199,7 @@ def test_a_public_table_that_multiplies_rows_multiplies_the_noise_where_each_row
     policy = dp.Policy(**declared)
     session = dp.protect({"visits": VISITS, "many": many}, policy=policy)
     sql = "SELECT COUNT(*) AS n FROM visits JOIN many USING (county)"
-    (release,) = plan(sql, session._catalog, Fraction(1)).releases
+    (release,) = plan(sql, inside.catalog_of(session), Fraction(1)).releases
     assert release.sensitivity(release.measures[0]) == 2  # a row of county A counts twice
     counties = VISITS["county"].to_pylist()
     assert without_noise(session, sql) == [(2 * counties.count("A") + counties.count("B"),)]
@@ -206,7 +208,7 @@ def test_a_public_table_that_multiplies_rows_multiplies_the_noise_where_each_row
 def test_limits_of_a_question_change_sensitivity_and_answer(session: dp.Session) -> None:
     sql = "SELECT county, COUNT(*) AS n, COUNT(DISTINCT patient) AS p FROM visits GROUP BY county"
     for rows, groups in ((1, 1), (2, 1), (3, 4)):
-        planned = plan(sql, session._catalog, Fraction(1), Limits(rows, groups))
+        planned = plan(sql, inside.catalog_of(session), Fraction(1), Limits(rows, groups))
         (release,) = planned.releases
         assert [release.sensitivity(m) for m in release.measures] == [groups, rows] or [
             release.sensitivity(m) for m in release.measures

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import duckdb
 import pytest
+from tests import inside
 from tests.sql.test_relations import DECLARED, TABLES, without_noise
 
 import discreet as dp
@@ -107,8 +108,8 @@ def test_what_has_no_meaning_is_refused_with_a_fix_that_runs(
 
 
 def test_names_that_are_there_twice_are_numbered(session: dp.Session) -> None:
-    planned = session._queries.plan(
-        "SELECT county, COUNT(*) AS n, AVG(age) AS n FROM visits GROUP BY county", Fraction(1)
+    planned = inside.plan_of(
+        session, "SELECT county, COUNT(*) AS n, AVG(age) AS n FROM visits GROUP BY county", Fraction(1)
     )
     assert [item.alias_or_name for item in planned.post.selects] == ["county", "n", "n_1"]
 

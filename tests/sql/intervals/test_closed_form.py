@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
@@ -37,8 +38,8 @@ def released(rows: int, sql: str, epsilon: Fraction) -> tuple[ScopePlan, np.ndar
     })  # fmt: skip
     bounds = {"i": (-5, 20), "x": (0, 150), "n": (0, 6)}
     with dp.protect(table, privacy_unit="row", bounds=bounds, budget=10**6) as session:
-        (release,) = session._queries.plan(sql, epsilon).releases
-        return release, exact_integers(release, session._engine, 7)
+        (release,) = inside.plan_of(session, sql, epsilon).releases
+        return release, exact_integers(release, inside.engine_of(session), 7)
 
 
 def coverage(rows: int, sql: str, epsilon: Fraction, confidence: float, draws: int) -> dict[str, float]:
