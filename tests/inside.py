@@ -9,6 +9,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from discreet.engines.sandbox import Sandbox
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
+from discreet.sql.plan.planner import NO_LIMITS, Limits
+from discreet.sql.plan.planner import plan as planned_of
+
 if TYPE_CHECKING:
     import discreet as dp
     from discreet.engines.engine import Engine
@@ -16,7 +23,6 @@ if TYPE_CHECKING:
     from discreet.release.draw import Draw
     from discreet.session.queries import Queries
     from discreet.sql.algebra.catalog import Catalog
-    from discreet.sql.lower.run import NoisyIntegers
     from discreet.sql.plan.plan import QueryPlan
 
 
@@ -38,6 +44,24 @@ def catalog_of(session: dp.Session) -> Catalog:
 def noisy_of(session: dp.Session, plan: QueryPlan, draw: Draw) -> list[NoisyIntegers]:
     """The noisy integers of a plan, uncharged."""
     return session._queries.run(plan, draw)
+
+
+def exact_of(session: dp.Session, plan: QueryPlan, salt: int = 7) -> list[NoisyIntegers]:
+    """The integers of a plan, uncharged, without noise in them."""
+    return [NoisyIntegers(one, exact_integers(one, session._engine, salt)) for one in plan.releases]
+
+
+def without_noise(session: dp.Session, sql: str, limits: Limits = NO_LIMITS) -> list[tuple[Any, ...]]:
+    """The rows of the answer to a question as they would be if the noise were zero."""
+    planned = planned_of(sql, session._catalog, Fraction(1), limits)
+    tables = {one.plan.name: one.table() for one in exact_of(session, planned)}
+    with Sandbox(tables | dict(session._catalog.public)) as sandbox:
+        return rows_of(sandbox.run(planned.post.sql("duckdb")))
+
+
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    """A table as its rows."""
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def answer_of(

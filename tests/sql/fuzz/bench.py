@@ -19,7 +19,6 @@ from tests import inside
 
 import discreet as dp
 from discreet.sql.finish.postprocess import Answered, finish
-from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
 
 EPSILON = Fraction(100)
@@ -95,9 +94,7 @@ def answered(sql: str, limits: Limits = NO_LIMITS, epsilon: Fraction = EPSILON) 
     """The answer to a question as it would be if the noise were zero, with intervals for the noise of `epsilon`."""
     session = bench().session
     planned = plan(sql, inside.catalog_of(session), epsilon, limits)
-    noisy = [
-        NoisyIntegers(one, exact_integers(one, inside.engine_of(session), SALT)) for one in planned.releases
-    ]
+    noisy = inside.exact_of(session, planned, SALT)
     return finish(planned, noisy, inside.catalog_of(session).public, 0.95)
 
 

@@ -12,7 +12,6 @@ from tests import inside
 
 import discreet as dp
 from discreet.sql.finish.postprocess import finish
-from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import plan
 
 DAYS = [dt.date(2024, 5, at) for at in (1, 2, 3)]
@@ -41,9 +40,7 @@ def test_they_are_compared(where: str, rows: int) -> None:
     policy = dp.Policy(**declared)
     session = dp.protect({"rides": RIDES, "weather": WEATHER}, policy=policy)
     planned = plan(f"SELECT COUNT(*) AS n FROM rides WHERE {where}", inside.catalog_of(session), Fraction(1))
-    noisy = [
-        NoisyIntegers(one, exact_integers(one, inside.engine_of(session), 3)) for one in planned.releases
-    ]
+    noisy = inside.exact_of(session, planned)
     assert finish(planned, noisy, dict(inside.catalog_of(session).public), 0.95).values.column(
         "n"
     ).to_pylist() == [rows]

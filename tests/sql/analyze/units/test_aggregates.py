@@ -11,7 +11,6 @@ from tests import inside
 
 import discreet as dp
 from discreet.sql.finish.postprocess import finish
-from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import plan
 
 T = pa.table(
@@ -29,9 +28,7 @@ def test_nothing_is_null_where_duckdb_says_so(inner: str) -> None:
     sql = f"SELECT COUNT(*) AS n, COUNT(c) AS k, AVG(clamp(c, 0, 2)) AS a FROM ({inner}) AS q"
     session = dp.protect({"t": T}, privacy_unit="who", max_rows=2, budget=1)
     planned = plan(sql, inside.catalog_of(session), Fraction(1))
-    noisy = [
-        NoisyIntegers(one, exact_integers(one, inside.engine_of(session), 3)) for one in planned.releases
-    ]
+    noisy = inside.exact_of(session, planned)
     plain = duckdb.connect()
     plain.register("t", T)
     plain.execute("CREATE MACRO clamp(x, lo, hi) AS greatest(least(x, hi), lo)")
