@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting.events import LaplaceNoise
@@ -24,10 +24,11 @@ def rows_after(account: Account, *losses: Loss) -> MemoryStore:
     return store
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 40), max_size=6), st.integers(0, 40))
 def test_a_charge_is_admitted_exactly_when_it_fits(tenths: list[int], cost: int) -> None:
     account = Account("a", Loss(10))
-    before = []
+    before: list[int] = []
     for one in tenths:
         if sum(before) + one <= 100:
             before.append(one)

@@ -83,5 +83,5 @@ def test_one_argument(a: tuple[Span, Fraction]) -> None:
 def test_a_span_that_is_too_narrow_is_found() -> None:
     """The planted fault: a product whose ends are those of the lower corner alone."""
     wide = sp.multiply(Span(Fraction(-2), Fraction(3)), Span(Fraction(-5), Fraction(4)))
-    assert (wide.lo, wide.hi) == (-15, 12)
+    assert (wide.lo, wide.hi) == (Fraction(-15), Fraction(12))
     assert outside(Span(Fraction(-2) * -5, wide.hi), Fraction(3) * -5)

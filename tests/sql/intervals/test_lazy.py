@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import pytest
 
@@ -11,7 +12,12 @@ from discreet.sql.intervals.lazy import LazyMapping
 
 def test_a_value_is_made_on_the_first_look_and_once() -> None:
     made: list[str] = []
-    lazy = LazyMapping({name: lambda name=name: made.append(name) or len(made) for name in "ab"})  # type: ignore[misc]
+
+    def make(name: str) -> int:
+        made.append(name)
+        return len(made)
+
+    lazy = LazyMapping({name: partial(make, name) for name in "ab"})
     assert list(lazy) == ["a", "b"]
     assert "a" in lazy
     assert "c" not in lazy
