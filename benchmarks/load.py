@@ -22,7 +22,7 @@ import pyarrow as pa
 
 import discreet as dp
 from benchmarks.line import Line
-from discreet.ledger.sqlite import group
+from discreet.ledger.sqlite import group_commit
 
 LIMIT = 6e-3
 """What a question over small data may cost beside its data."""
@@ -81,7 +81,7 @@ def load(
         durable: whether the ledger is on the disk.
         again: whether the text is always the same, and epsilon another one each time.
     """
-    most = group.MOST
+    most = group_commit.MOST
     with tempfile.TemporaryDirectory(dir=os.environ.get("DISCREET_LEDGERS")) as folder:
         ledger = f"{folder}/ledger.db" if durable else None
         with dp.protect(
@@ -94,11 +94,11 @@ def load(
                 session.sql(QUERY.format(literal), epsilon=epsilon)
 
             ask(questions + 1)
-            group.MOST = most if shared else 1
+            group_commit.MOST = most if shared else 1
             try:
                 return _cost(ask, threads, questions)
             finally:
-                group.MOST = most
+                group_commit.MOST = most
 
 
 def bare(questions: int = QUESTIONS // 4) -> Cost:

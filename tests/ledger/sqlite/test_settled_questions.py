@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.ledger import Account, Ledger, Loss, open_ledger
-from discreet.ledger.sqlite import settled
+from discreet.ledger.sqlite import settled_questions
 from discreet.ledger.sqlite.store import SqliteStore
 
 VISITS = Account("data set visits", Loss(1000))
@@ -80,7 +80,9 @@ def test_a_stale_memory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_settlement_that_nobody_noted_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: entries are followed by their number alone."""
     monkeypatch.setattr(
-        settled.Settled, "follow", lambda self, number, last: setattr(self, "_number", number)
+        settled_questions.SettledQuestions,
+        "follow",
+        lambda self, number, last: setattr(self, "_number", number),
     )
     with pytest.raises(AssertionError):
         test_a_new_question_needs_no_transaction(tmp_path, monkeypatch)
