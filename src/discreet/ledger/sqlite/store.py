@@ -1,7 +1,8 @@
 """The store in a SQLite file, with a rollback journal, full sync, and a head in a second place.
 
 A rollback journal, not a write-ahead log: after a commit all that was written is in the file itself, so a side file
-that is lost, damaged or not copied along takes no charge with it. A commit costs more syncs, which `group_commit` shares out.
+that is lost, damaged or not copied along takes no charge with it. A commit costs more syncs, which `group_commit`
+shares out.
 """
 
 from __future__ import annotations
