@@ -83,7 +83,11 @@ class Group:
         try:
             with self._mutex:
                 alone = self._waiting[0].alone
-                size = 1 if alone else next((at for at, one in enumerate(self._waiting) if one.alone), MOST)
+                size = (
+                    1
+                    if alone
+                    else next((index for index, one in enumerate(self._waiting) if one.alone), MOST)
+                )
                 batch = self._waiting[: min(size, MOST)]
                 del self._waiting[: len(batch)]
             self._run(batch)
