@@ -22,7 +22,7 @@ import pyarrow as pa
 
 import discreet as dp
 from benchmarks.line import Line
-from discreet.ledger.sqlite import group
+from discreet.ledger.sqlite import group_commit
 
 LIMIT = 6e-3
 """What a question over small data may cost beside its data."""
@@ -91,7 +91,7 @@ def load(
         again: whether the text is always the same, and epsilon another one each time.
         literal: the form of the literal that is another one each time.
     """
-    most = group.MOST
+    most = group_commit.MOST
     with tempfile.TemporaryDirectory(dir=os.environ.get("DISCREET_LEDGERS")) as folder:
         ledger = f"{folder}/ledger.db" if durable else None
         with dp.protect(
@@ -104,11 +104,11 @@ def load(
                 session.sql(QUERY.format(literal.format(value)), epsilon=epsilon)
 
             ask(questions + 1)
-            group.MOST = most if shared else 1
+            group_commit.MOST = most if shared else 1
             try:
                 return _cost(ask, threads, questions)
             finally:
-                group.MOST = most
+                group_commit.MOST = most
 
 
 def bare(questions: int = QUESTIONS // 4) -> Cost:

@@ -120,7 +120,7 @@ def print_table(
         back: the numbers of the columns that stand back.
     """
     header, *body = ([escaping.name(cell) for cell in line] for line in [header, *body])
-    widths = [max(len(line[at]) for line in [header, *body]) for at in range(len(header))]
+    widths = [max(len(line[index]) for line in [header, *body]) for index in range(len(header))]
 
     def aligned(line: list[str]) -> list[str]:
         padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)]
@@ -139,7 +139,7 @@ def print_table(
     console.print(Text("  ".join(aligned(header)), "bold"))
     console.print(Text(rule, "dim"))
     for line in body:
-        shown = [Text(cell, "dim" if at in back else "") for at, cell in enumerate(aligned(line))]
+        shown = [Text(cell, "dim" if index in back else "") for index, cell in enumerate(aligned(line))]
         for cell in shown:
             cell.highlight_regex(_INTERVAL, "dim")
         console.print(Text("  ").join(shown))

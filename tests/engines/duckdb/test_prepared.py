@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.duckdb import DuckDBEngine, beside, prepared, shape
+from discreet.engines.duckdb import DuckDBEngine, prepared, shape, side_tables
 from discreet.errors import EngineError
 
 DATA = pa.table({"age": [at % 90 for at in range(300)], "ward": ["abc"[at % 3] for at in range(300)]})
@@ -49,13 +49,13 @@ def test_keys_that_change_change_the_answer(engine: DuckDBEngine) -> None:
 def test_a_stale_key_list_is_found(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a table that is registered already is taken for the one that is wanted."""
 
-    def take(self: beside.Beside, tables: dict[str, pa.Table]) -> None:
+    def take(self: side_tables.SideTables, tables: dict[str, pa.Table]) -> None:
         for name, table in tables.items():
             if name not in self._kept:
                 self._connection.register(name, table)
                 self._kept[name] = table
 
-    monkeypatch.setattr(beside.Beside, "take", take)
+    monkeypatch.setattr(side_tables.SideTables, "take", take)
     with pytest.raises(AssertionError):
         test_keys_that_change_change_the_answer(engine)
 
@@ -85,7 +85,7 @@ def test_pieces_and_the_probe_leave_no_list_behind(engine: DuckDBEngine) -> None
 
 
 def test_large_lists_and_long_queries_are_not_kept(engine: DuckDBEngine) -> None:
-    large = keys("a", *(f"w{at}" for at in range(beside.MOST_ROWS)))
+    large = keys("a", *(f"w{at}" for at in range(side_tables.MOST_ROWS)))
     long = f"{ASKED} /* {'x' * shape.LONGEST} */"
     for _ in range(3):
         assert counted(engine, large) == counted(engine, keys("a"))
@@ -161,7 +161,7 @@ def test_a_list_that_is_kept_is_seen_by_its_own_query_only(engine: DuckDBEngine)
 
 def test_a_list_that_stays_visible_is_found(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: what is kept is seen by every query."""
-    monkeypatch.setattr(beside.Beside, "_only", lambda *_: None)
+    monkeypatch.setattr(side_tables.SideTables, "_only", lambda *_: None)
     with pytest.raises(pytest.fail.Exception):
         test_a_list_that_is_kept_is_seen_by_its_own_query_only(engine)
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import duckdb
 import pytest
-from tests.sql.test_relations import DECLARED, TABLES, without_noise
+from tests import inside
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -14,19 +14,6 @@ from discreet.sql.analyze import cohorts
 
 OLD = "SELECT patient FROM visits WHERE age > 90"
 WOMEN = "SELECT id FROM people WHERE sex = 'f'"
-
-
-@pytest.fixture(scope="module")
-def session() -> dp.Session:
-    return dp.protect(TABLES, policy=dp.Policy(**DECLARED))
-
-
-@pytest.fixture(scope="module")
-def plain() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    for name, table in TABLES.items():
-        connection.register(name, table)
-    return connection
 
 
 def ordered(rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
@@ -79,7 +66,7 @@ def ordered(rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
 def test_it_means_what_it_means_in_duckdb(
     session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str
 ) -> None:
-    got, expected = ordered(without_noise(session, sql)), ordered(plain.execute(sql).fetchall())
+    got, expected = ordered(inside.without_noise(session, sql)), ordered(plain.execute(sql).fetchall())
     assert len(got) == len(expected)
     for mine, theirs in zip(got, expected, strict=True):
         assert [pytest.approx(v, abs=1e-2) if isinstance(v, float) else v for v in theirs] == list(mine)
@@ -101,14 +88,14 @@ def test_what_has_no_meaning_is_refused_with_a_fix_that_runs(
     session: dp.Session, sql: str, instead: str
 ) -> None:
     with pytest.raises(QueryRefused):
-        without_noise(session, sql)
+        inside.without_noise(session, sql)
     if instead:
-        without_noise(session, instead)
+        inside.without_noise(session, instead)
 
 
 def test_names_that_are_there_twice_are_numbered(session: dp.Session) -> None:
-    planned = session._queries.plan(
-        "SELECT county, COUNT(*) AS n, AVG(age) AS n FROM visits GROUP BY county", Fraction(1)
+    planned = inside.plan_of(
+        session, "SELECT county, COUNT(*) AS n, AVG(age) AS n FROM visits GROUP BY county", Fraction(1)
     )
     assert [item.alias_or_name for item in planned.post.selects] == ["county", "n", "n_1"]
 

@@ -15,10 +15,10 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+from tests import inside
 
 import discreet as dp
 from discreet.sql.finish.postprocess import Answered, finish
-from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
 
 EPSILON = Fraction(100)
@@ -93,9 +93,9 @@ def bench() -> Bench:
 def answered(sql: str, limits: Limits = NO_LIMITS, epsilon: Fraction = EPSILON) -> Answered:
     """The answer to a question as it would be if the noise were zero, with intervals for the noise of `epsilon`."""
     session = bench().session
-    planned = plan(sql, session._catalog, epsilon, limits)
-    noisy = [NoisyIntegers(one, exact_integers(one, session._engine, SALT)) for one in planned.releases]
-    return finish(planned, noisy, session._catalog.public, 0.95)
+    planned = plan(sql, inside.catalog_of(session), epsilon, limits)
+    noisy = inside.exact_of(session, planned, SALT)
+    return finish(planned, noisy, inside.catalog_of(session).public, 0.95)
 
 
 def plain(sql: str) -> pa.Table:

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
-from tests import servers
+from tests import inside, servers
 
 import discreet as dp
 from discreet.engines.clickhouse import ClickHouseEngine
@@ -285,7 +285,7 @@ def asked(
         "bounds": {"x": (0, 2)},
     }
     with dp.protect({"t": table}, keys={"m": months}, **options) as session:
-        (release,) = session._queries.plan(question, Fraction(1)).releases
+        (release,) = inside.plan_of(session, question, Fraction(1)).releases
         engine = DuckDBEngine.open({"t": table})
         engine.__dict__["slices"] = slices
         totals = exact_integers(release, engine, SALT, portable=portable).sum(axis=1)
@@ -331,7 +331,7 @@ def found_groups() -> dict[int, int]:
     table = people(WEIGHTS)
     with dp.protect({"t": table}, **options) as session:
         question = "SELECT m, COUNT(*) AS n FROM t GROUP BY m"
-        (release,) = session._queries.plan(question, Fraction(1), delta=Fraction(1, 1000)).releases
+        (release,) = inside.plan_of(session, question, Fraction(1), delta=Fraction(1, 1000)).releases
         compiled = compile_discovery(release, "duckdb", SALT)
         assert "unnest(range" not in compiled.sql  # rows per unit and group are never alike
         assert "unnest(range" in compile_part(release, 0, "duckdb", SALT).sql

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests import depth
+from tests import depth, inside
 from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 
 import discreet as dp
@@ -127,9 +127,9 @@ def test_without_noise_they_are_what_duckdb_says_within_a_leaf(kind: str) -> Non
         for q in ASKED.values()
     ]
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, hi), "k": (0, 2)}, budget=1) as session:
-        (release,) = session._queries.plan(sql, Fraction(1)).releases
+        (release,) = inside.plan_of(session, sql, Fraction(1)).releases
         assert len(release.measures) == 1
-        noisy = NoisyIntegers(release, exact_integers(release, session._engine, 7))
+        noisy = NoisyIntegers(release, exact_integers(release, inside.engine_of(session), 7))
     for at, name in enumerate(ASKED):
         aggregate = release.aggregates[at]
         found = noisy.values(aggregate)
@@ -148,7 +148,7 @@ def test_filters_have_trees_of_their_own_and_other_columns_other_parts() -> None
     table = pa.table({"x": [1, 2], "y": [0.5, 1.5]})
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, 9), "y": (0, 2)}, budget=1) as session:
         sql = "SELECT MEDIAN(x), MAX(x), MEDIAN(x) FILTER (WHERE y > 1), AVG(y), SUM(y), COUNT(*), MIN(y) FROM data"
-        (release,) = session._queries.plan(sql, Fraction(1)).releases
+        (release,) = inside.plan_of(session, sql, Fraction(1)).releases
     trees = [m for m in release.measures if isinstance(m, QuantileTree)]
     assert len(release.measures) == 4
     assert len({m.part for m in trees}) == 3

@@ -82,7 +82,7 @@ class Prepared:
 
         Args:
             sql: the query.
-            changes: how often a table beside a query was registered or let go, `Beside.changes`.
+            changes: how often a table beside a query was registered or let go, `SideTables.changes`.
         """
         if not self._usable or len(sql) > LONGEST:
             return None

@@ -11,15 +11,14 @@ from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.expression import EVERYWHERE, Call, Expression, Literal, is_null_literal
 from discreet.sql.expressions.span import Span
-from discreet.sql.functions import casts, dates, logic, numbers, shifts, texts
-from discreet.sql.functions.table import INT64, TABLE, VARIADIC, B, D, F, Function, I, S, T, truth
+from discreet.sql.functions import dates, numbers, shifts
+from discreet.sql.functions.every_line import TABLE, VARIADIC
+from discreet.sql.functions.table import INT64, B, D, F, Function, I, S, T, truth
 
 CALM = 10**300
 """Beyond this a product of two doubles may be infinite, and their difference NaN."""
 MOST_PIECES = 20
 """The most texts that are joined by one call."""
-FILLED = (casts, dates, logic, numbers, shifts, texts)
-"""The modules that write the lines of the table."""
 
 
 def call(name: str, *args: Expression) -> Call | None:

@@ -14,7 +14,10 @@ from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions import calendar as cal
-from discreet.sql.functions.table import Bounds, D, F, I, S, T, define, whole_between
+from discreet.sql.functions.table import Bounds, D, F, I, Lines, S, T, whole_between
+
+LINES = Lines()
+define = LINES.define
 
 FIRST = {D: Fraction(cal.FIRST), S: Fraction(cal.FIRST * cal.DAY)}
 """The first day, and the first moment, of the year 1."""

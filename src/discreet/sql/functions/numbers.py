@@ -13,13 +13,16 @@ from discreet.sql.functions.table import (
     Bounds,
     F,
     I,
+    Lines,
     Rule,
     constant_bounds,
-    define,
     null,
     unknown,
     whole_between,
 )
+
+LINES = Lines()
+define = LINES.define
 
 OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs", "integer_divide"})
 """Operators that can lead out of 64 bits; they are then computed in floating point."""

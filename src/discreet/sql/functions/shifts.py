@@ -10,7 +10,10 @@ from functools import lru_cache
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.span import Span, Value
 from discreet.sql.functions import calendar as cal
-from discreet.sql.functions.table import D, Rule, S, T, define, text_up_to, whole_between
+from discreet.sql.functions.table import D, Lines, Rule, S, T, text_up_to, whole_between
+
+LINES = Lines()
+define = LINES.define
 
 FOUR_THOUSAND_YEARS = 1_460_970
 """In days: so far a moment may be moved, since no further back than 4713 BC do all engines reach."""

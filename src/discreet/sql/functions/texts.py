@@ -9,14 +9,17 @@ from discreet.sql.functions.patterns import PATTERN
 from discreet.sql.functions.table import (
     B,
     I,
+    Lines,
     T,
     constant_bounds,
-    define,
     text_up_to,
     truth,
     unknown,
     whole_between,
 )
+
+LINES = Lines()
+define = LINES.define
 
 LONGEST = 4096
 """A function that makes longer texts of its arguments reads so many characters of each."""

@@ -66,8 +66,8 @@ def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> I
         item.unalias().sql(): item.alias_or_name for item in plan.post.selects if not item.unalias().is_star
     }
     for release in plan.releases:
-        for at, aggregate in enumerate(release.aggregates):
-            name = names.get(f"{release.name}.{aggregate_name(at)}", "")
+        for index, aggregate in enumerate(release.aggregates):
+            name = names.get(f"{release.name}.{aggregate_name(index)}", "")
             error = errors.get(name)
             if error is None:
                 continue

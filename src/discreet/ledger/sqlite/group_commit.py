@@ -14,7 +14,7 @@ MOST = 64
 """How many are taken along at once."""
 
 
-class Request:
+class QueuedWork:
     """One piece of work in the queue, and its outcome."""
 
     def __init__(self, work: Callable[[Any], Any], writes: bool) -> None:
@@ -46,10 +46,10 @@ class Group:
             leaves the requests that are not done to be tried again.
     """
 
-    def __init__(self, run: Callable[[Sequence[Request]], None]) -> None:
+    def __init__(self, run: Callable[[Sequence[QueuedWork]], None]) -> None:
         self._run = run
         self._mutex = threading.Lock()
-        self._waiting: list[Request] = []
+        self._waiting: list[QueuedWork] = []
         self._busy = False
 
     def forget(self) -> None:
@@ -58,7 +58,7 @@ class Group:
         self._waiting = []
         self._busy = False
 
-    def submit(self, request: Request, timeout: float) -> bool:
+    def submit(self, request: QueuedWork, timeout: float) -> bool:
         """Have a request done, by this thread or another. False when it was not begun in time."""
         with self._mutex:
             self._waiting.append(request)
@@ -78,12 +78,16 @@ class Group:
             raise
         return True
 
-    def _lead(self, request: Request) -> None:
-        batch: list[Request] = []
+    def _lead(self, request: QueuedWork) -> None:
+        batch: list[QueuedWork] = []
         try:
             with self._mutex:
                 alone = self._waiting[0].alone
-                size = 1 if alone else next((at for at, one in enumerate(self._waiting) if one.alone), MOST)
+                size = (
+                    1
+                    if alone
+                    else next((index for index, one in enumerate(self._waiting) if one.alone), MOST)
+                )
                 batch = self._waiting[: min(size, MOST)]
                 del self._waiting[: len(batch)]
             self._run(batch)
@@ -100,7 +104,7 @@ class Group:
                     one._woken = True
                     one._wake.release()
 
-    def _pass_on(self, request: Request) -> None:
+    def _pass_on(self, request: QueuedWork) -> None:
         request._leads = False
         if self._waiting:
             self._waiting[0]._leads = True
@@ -108,7 +112,7 @@ class Group:
         else:
             self._busy = False
 
-    def _give_up(self, request: Request) -> None:
+    def _give_up(self, request: QueuedWork) -> None:
         """Take a request back whose thread was interrupted."""
         with self._mutex:
             request._left = True

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.ledger import Account, Ledger, Loss, open_ledger
-from discreet.ledger.sqlite import settled
+from discreet.ledger.sqlite import settled_questions
 from discreet.ledger.sqlite.store import SqliteStore
 
 VISITS = Account("data set visits", Loss(1000))
@@ -72,7 +72,7 @@ def test_what_another_process_settled_is_seen(tmp_path: Path) -> None:
 
 def test_a_stale_memory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: nobody looks at how far the ledger reaches now."""
-    monkeypatch.setattr(settled, "read_number", lambda path: 0)
+    monkeypatch.setattr(settled_questions, "read_number", lambda path: 0)
     with pytest.raises(AssertionError):
         test_what_another_process_settled_is_seen(tmp_path)
 
@@ -80,14 +80,16 @@ def test_a_stale_memory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_settlement_that_nobody_noted_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: entries are followed by their number alone."""
     monkeypatch.setattr(
-        settled.Settled, "follow", lambda self, number, last: setattr(self, "_number", number)
+        settled_questions.SettledQuestions,
+        "follow",
+        lambda self, number, last: setattr(self, "_number", number),
     )
     with pytest.raises(AssertionError):
         test_a_new_question_needs_no_transaction(tmp_path, monkeypatch)
 
 
 def test_many_settlements_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settled, "MOST", 3)
+    monkeypatch.setattr(settled_questions, "MOST", 3)
     with open_ledger(tmp_path / "l.db") as ledger:
         for at in range(9):
             answered(ledger, f"{at}")

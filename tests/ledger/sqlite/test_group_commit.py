@@ -14,7 +14,7 @@ import pytest
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.ledger.sqlite import head
-from discreet.ledger.sqlite.group import Group, Request
+from discreet.ledger.sqlite.group_commit import Group, QueuedWork
 from discreet.ledger.sqlite.store import SqliteStore
 
 VISITS = Account("data set visits", Loss(1))
@@ -39,7 +39,7 @@ class Gathered:
         self.batches: list[int] = []
         run = self.store._group._run
 
-        def watched(requests: Sequence[Request]) -> None:
+        def watched(requests: Sequence[QueuedWork]) -> None:
             self.batches.append(len(requests))
             run(requests)
 
@@ -142,7 +142,7 @@ def test_an_interrupted_leader_leaves_the_others_their_turn() -> None:
     done: list[str] = []
     interrupt = [True]
 
-    def run(requests: Sequence[Request]) -> None:
+    def run(requests: Sequence[QueuedWork]) -> None:
         if interrupt.pop() if interrupt else False:
             gate.wait()
             while len(group._waiting) < 2:
@@ -156,7 +156,7 @@ def test_an_interrupted_leader_leaves_the_others_their_turn() -> None:
 
     def ask(name: str) -> object:
         try:
-            return group.submit(Request(lambda _: name, True), 5)
+            return group.submit(QueuedWork(lambda _: name, True), 5)
         except KeyboardInterrupt:
             return "interrupted"
 
@@ -173,7 +173,7 @@ def test_an_interrupted_leader_leaves_the_others_their_turn() -> None:
 def test_who_waits_too_long_leaves_the_queue_in_order() -> None:
     gate, entered = threading.Event(), threading.Event()
 
-    def run(requests: Sequence[Request]) -> None:
+    def run(requests: Sequence[QueuedWork]) -> None:
         entered.set()
         gate.wait()
         for request in requests:
@@ -181,12 +181,12 @@ def test_who_waits_too_long_leaves_the_queue_in_order() -> None:
 
     group = Group(run)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(group.submit, Request(lambda _: None, True), 5)
+        first = pool.submit(group.submit, QueuedWork(lambda _: None, True), 5)
         entered.wait()
-        assert not group.submit(Request(lambda _: None, True), 0.01)
+        assert not group.submit(QueuedWork(lambda _: None, True), 0.01)
         gate.set()
         assert first.result()
-    assert group.submit(Request(lambda _: None, True), 5)
+    assert group.submit(QueuedWork(lambda _: None, True), 5)
     assert not group._waiting
     assert not group._busy
 
@@ -210,7 +210,7 @@ def early(finish: Any) -> bool:
     """Whether a reader goes on while the leader of its batch is still at work."""
     free, gone, went = threading.Event(), threading.Event(), []
 
-    def run(batch: Sequence[Request]) -> None:
+    def run(batch: Sequence[QueuedWork]) -> None:
         free.wait(10)
         for one in batch:
             if not one.writes:
@@ -220,10 +220,10 @@ def early(finish: Any) -> bool:
             one.done = True
 
     group = Group(run)
-    requests = [Request(lambda rows: None, writes) for writes in (True, True, False)]
+    requests = [QueuedWork(lambda rows: None, writes) for writes in (True, True, False)]
     threads = []
 
-    def submit(one: Request) -> None:
+    def submit(one: QueuedWork) -> None:
         group.submit(one, 10)
         if not one.writes:
             gone.set()
@@ -244,7 +244,7 @@ def early(finish: Any) -> bool:
 
 
 def test_a_reader_goes_on_before_the_commit() -> None:
-    assert early(Request.finish)
+    assert early(QueuedWork.finish)
 
 
 def test_a_reader_that_waits_for_the_commit_is_found() -> None:

@@ -19,7 +19,7 @@ MOST = 64
 """How many are kept."""
 
 
-class Beside:
+class SideTables:
     """The tables that are registered with one connection. Whoever calls holds the connection's lock.
 
     Attributes:

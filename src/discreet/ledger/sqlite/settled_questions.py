@@ -16,7 +16,7 @@ MOST = 200_000
 """How many settlements are kept; with more of them each question is looked up."""
 
 
-class Settled:
+class SettledQuestions:
     """The keys of all settled questions up to some entry of a ledger.
 
     Args:
