@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from tests import inside
 from tests.sql.test_sensitivity_written import broken
 
 import discreet as dp
@@ -47,7 +48,7 @@ def planned(sql: str, max_rows: int) -> ScopePlan:
         "keys": {"c": ["z", "y", "x"]},
     }
     with dp.protect({"t": TABLE}, privacy_unit="u", max_rows=max_rows, budget=9, **policy) as session:
-        (release,) = session._queries.plan(sql, Fraction(1)).releases
+        (release,) = inside.plan_of(session, sql, Fraction(1)).releases
         return release
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests import inside
 from tests.depth import examples
 from tests.sql import harness
 from tests.sql.fuzz import bench, statements
@@ -95,7 +96,7 @@ def same_plan(text: str, catalog: Catalog, unknown: bool, patch: pytest.MonkeyPa
 
 
 def of_the_fuzzer(seeds: range, patch: pytest.MonkeyPatch) -> int:
-    catalog, used = bench.bench().session._catalog, 0
+    catalog, used = inside.catalog_of(bench.bench().session), 0
     for seed in seeds:
         rng = random.Random(seed)
         pair = (statements.per_unit if seed % 4 == 0 else statements.statement)(seed)
@@ -202,7 +203,7 @@ def test_the_literals_that_a_shape_leaves_out(condition: str, literals: list[str
 
 
 def test_a_refusal_points_into_the_text_that_was_asked() -> None:
-    catalog = bench.bench().session._catalog
+    catalog = inside.catalog_of(bench.bench().session)
     for least in (1, 22, 333, 4444):
         text = f"SELECT COUNT(*) AS n FROM t WHERE educ < {least} AND nothing > 2"
         with pytest.raises(QueryRefused) as caught:
