@@ -289,3 +289,26 @@ def test_draws_of_one_quantile_are_those_of_itself() -> None:
     assert np.array_equal(one, same)
     assert np.array_equal(one, np.rint(one))
     assert quantile_of("min") == Fraction(1, 100)
+
+
+@pytest.mark.parametrize("kind", [Type.INTEGER, Type.FLOAT])
+@pytest.mark.parametrize("rows", [100, 3000, 100_000])
+def test_a_factor_does_not_depend_on_how_far_it_is_looked_for(kind: Type, rows: int) -> None:
+    """Where no noise reaches, boundaries are counted at once: the factors are those of all boundaries one by one."""
+    made = tree(kind, 0, 300)
+    rng = np.random.default_rng(rows)
+    leaves = np.zeros(math.prod(made.shape))
+    np.add.at(leaves, (rng.beta(1, 2, rows) * made.grid.levels).astype(int), 1)
+    (noise, reach), scale = ct.noise_below(made.shape, 400), 5.0
+    missed = 0
+    for q in (0.01, 0.3, 0.5, 0.9):
+        deviation, _ = ct.rank_noise(made.shape, q)
+        width, below = 5 * 2 * deviation, ct.below(leaves)
+
+        def factors(far: Any, q: float = q, width: Any = width, below: Any = below) -> Any:
+            return np.clip(made._needed(q, below, noise, scale, width, far), -1, 1)
+
+        assert (factors(scale * reach) == factors(np.full(len(width), np.inf))).all()
+        # The planted fault: noise is taken to reach nowhere.
+        missed += int((factors(scale * reach) != factors(-width)).any())
+    assert missed
