@@ -13,6 +13,9 @@ import pytest
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "discreet"
 ROOMS = {
+    "client": "",
+    "server": "app bodies dataset history problems rate tokens",
+    "server/api": "steward",
     "accounting": "atoms events homogeneous pricing rounding sampling tally zcdp",
     "ledger": "store",
     "ledger/chain": "book entry verify",

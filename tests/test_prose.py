@@ -32,6 +32,8 @@ ROOMS = (
     "sql/algebra",
     "sql/analyze",
     "cli",
+    "client",
+    "server",
     "session",
     "sql/conformance",
     "sql/finish",

@@ -11,7 +11,7 @@ import pytest
 import discreet
 
 SOURCE = Path(discreet.__file__).parent
-ROOMS = ("release", "session", "cli", "mechanisms", "local", "sql/plan")
+ROOMS = ("release", "session", "cli", "client", "server", "mechanisms", "local", "sql/plan")
 FILES, LINES, CODE = 17, 400, 50
 """Modules of a folder, its `__init__` among them; lines of a file; lines of a function without its docstring."""
 

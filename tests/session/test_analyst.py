@@ -104,9 +104,12 @@ def test_again_shows_what_was_paid_for_and_charges_nothing() -> None:
     ana.sql(COUNT, epsilon=0.5)
     with pytest.raises(QueryRefused, match="never given to you"):
         ben.again(COUNT, epsilon=0.5)
-    key = ana.key(COUNT, epsilon=0.5)
-    assert key == next(entry.question for entry in session.ledger.entries())
-    assert ana.key("SHOW TABLES") == ""
+    look = ana.look(COUNT, epsilon=0.5)
+    assert look.key == next(entry.question for entry in session.ledger.entries())
+    assert (look.groups, str(look.loss)) == (1, "epsilon 0.5")
+    assert ana.look("SHOW TABLES").key == ana.look(f"EXPLAIN {COUNT}").key == ""
+    with pytest.raises(InvalidParameter, match="epsilon is missing"):
+        ana.look(COUNT)
     assert len(ana.again("SHOW TABLES")) == 1
     assert session.budget.spent == ana.budget.spent == Fraction(1, 2)
     assert ben.budget.spent == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Account, Loss
@@ -16,9 +16,11 @@ from discreet.release.guarantee import Guarantee
 from discreet.session.base import OpenSession
 from discreet.session.budget import DATA_SET, BudgetState
 from discreet.session.one_process import asked
+from discreet.session.queries import see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.session import Session
 from discreet.session.text_only import answer_about, read_price
+from discreet.sql.syntax.priced import looked_at
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*", re.ASCII)
 LONGEST = 60
@@ -73,6 +75,20 @@ class AnalystBudget(BudgetState):
         return f"{super().__repr__()}; of the data set {show(whole.left)} of {show(whole.epsilon)} left"
 
 
+class Look(NamedTuple):
+    """The plan of a question, in short.
+
+    Attributes:
+        key: the name under which the ledger keeps the answer; empty for one that costs nothing.
+        groups: how many groups are measured.
+        loss: the price.
+    """
+
+    key: str
+    groups: int
+    loss: Loss
+
+
 class AnalystSession(Session):
     """A session whose questions are charged to the data set and to one analyst, in one transaction.
 
@@ -125,8 +141,8 @@ class AnalystSession(Session):
 
     @asked
     @read_price
-    def key(self, /, query: str, epsilon: Number | None = None, **options: Any) -> str:
-        """The name under which the ledger keeps the answer to a question; empty for one that costs nothing.
+    def look(self, /, query: str, epsilon: Number | None = None, **options: Any) -> Look:
+        """The name, the size and the price of an answer, from the plan of its question; nothing is read or charged.
 
         Args:
             query: as for `sql`.
@@ -137,9 +153,15 @@ class AnalystSession(Session):
             InvalidParameter: as for `sql`.
             QueryRefused: as for `sql`.
         """
+        if looked_at(query) is not None:
+            return Look("", 0, Loss(0))
         question = Question.read(query, ONE if epsilon is None else epsilon, **options)
         plan = self._queries.planned(question)
-        return self._queries.identity(plan) if plan.releases else ""
+        if not plan.releases:
+            return Look("", 0, Loss(0))
+        see_cost(epsilon, plan)
+        groups = max(release.cells for release in plan.releases)
+        return Look(self._queries.identity(plan), groups, Loss(plan.epsilon, plan.delta))
 
     @asked
     @answer_about
