@@ -14,8 +14,9 @@ TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "discreet"
 ROOMS = {
     "client": "",
-    "server": "app bodies dataset history problems rate tokens",
-    "server/api": "steward",
+    "server": "",
+    "server/api": "",
+    "server/pages": "site",
     "accounting": "atoms events homogeneous pricing rounding sampling tally zcdp",
     "ledger": "admission store",
     "ledger/chain": "book entry verify",

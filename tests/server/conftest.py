@@ -17,6 +17,7 @@ import pytest
 from pyarrow import parquet
 
 from discreet.server.desk import Caps
+from discreet.server.rate import Rate
 from discreet.server.service import Service, Settings
 from discreet.server.start import Listening, bound, open_service, process
 
@@ -116,6 +117,7 @@ class Running:
 def run(folder: Path, settings: Settings = FAST) -> Iterator[Running]:
     """Serve until the generator ends."""
     service = open_service([make_hospital(folder / "hospital")], settings)
+    service.strangers = Rate(10_000, 10_000)
     listener = bound(Listening(port=0))
     server = process(service)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)

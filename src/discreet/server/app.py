@@ -10,13 +10,16 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from discreet import __version__
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.server import problems
 from discreet.server.api import analyst, steward
 from discreet.server.guard import Guard
+from discreet.server.pages import analyst as pages_analyst
+from discreet.server.pages import steward as pages_steward
+from discreet.server.pages.site import failed, page
 from discreet.server.service import Service
 
 ABOUT = """Private answers to questions about people. Every answer is noisy by a known amount, and every question is
@@ -45,7 +48,13 @@ def make_api(service: Service) -> FastAPI:
     )  # fmt: skip
     app.state.service = service
     # One flat list, which the test of authorisation can read whole.
-    app.router.routes.extend([*analyst.router.routes, *steward.router.routes])
+    for part in (analyst.router, steward.router, pages_analyst.router, pages_steward.router):
+        app.router.routes.extend(part.routes)
+
+    @app.get("/api", include_in_schema=False)
+    async def described(request: Request, visitor: pages_analyst.Anybody) -> Response:
+        """The addresses for programs, for people."""
+        return page(request, "api.html", visitor, about=app.openapi())
 
     @app.get("/api/v1/health", tags=["for everybody"], summary="Whether the service is up")
     async def health() -> dict[str, Any]:
@@ -53,22 +62,24 @@ def make_api(service: Service) -> FastAPI:
         return {"status": "ok"}
 
     @app.exception_handler(DiscreetError)
-    async def refused(_: Request, error: DiscreetError) -> JSONResponse:
-        return said(problems.told(error))
+    async def refused(request: Request, error: DiscreetError) -> Response:
+        return answered(request, problems.told(error))
 
     @app.exception_handler(RequestValidationError)
-    async def unreadable(_: Request, error: RequestValidationError) -> JSONResponse:
-        return said(invalid(error))
+    async def unreadable(request: Request, error: RequestValidationError) -> Response:
+        return answered(request, invalid(error))
 
     @app.exception_handler(HTTPException)
-    async def nothing(_: Request, error: HTTPException) -> JSONResponse:
-        return said(not_served(error))
+    async def nothing(request: Request, error: HTTPException) -> Response:
+        return answered(request, not_served(error))
 
     return app
 
 
-def said(error: DiscreetError) -> JSONResponse:
-    """An error as an answer."""
+def answered(request: Request, error: DiscreetError) -> Response:
+    """An error as an answer: JSON for programs, a page for people."""
+    if not request.url.path.startswith("/api/"):
+        return failed(request, error)
     return JSONResponse(problems.body(error), problems.status(error))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -68,7 +67,6 @@ class Service:
         self.looks = Desk(FREE, "looks")
         self.rate = Rate(self.settings.rate, self.settings.burst)
         self.strangers = Rate(2, 30)
-        self.secret = secrets.token_bytes(32)
 
     def close(self) -> None:
         """Wait for questions that are at work, and let go of everything."""
