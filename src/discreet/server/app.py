@@ -65,6 +65,10 @@ def make_api(service: Service) -> FastAPI:
     async def refused(request: Request, error: DiscreetError) -> Response:
         return answered(request, problems.told(error))
 
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        return answered(request, problems.told(error))
+
     @app.exception_handler(RequestValidationError)
     async def unreadable(request: Request, error: RequestValidationError) -> Response:
         return answered(request, invalid(error))

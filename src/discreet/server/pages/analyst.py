@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -245,7 +246,10 @@ def _answer(
     request: Request, visitor: Visitor, name: str, release: Release, given: dict[str, Any], key: str,
     invented: bool = False,
 ) -> Response:  # fmt: skip
-    drawn = False
+    drawn, paid = (
+        False,
+        replace(release, replayed=False),
+    )  # the page has the price, and says that looking is free
     if key and len(release) <= MOST_GROUPS:
         with contextlib.suppress(DiscreetError):  # nothing to draw, or nothing to draw it with
             release.plot()
@@ -253,6 +257,6 @@ def _answer(
     return page(
         request, "answer.html", visitor, name=name, release=release, given=given, key=key, invented=invented,
         drawn=drawn, header=shown.header(release), rows=shown.rows(release, ROWS), most=ROWS,
-        right=shown.to_the_right(release), footer=shown.footer(release), card=str(release.card()), forms=FORMS,
+        right=shown.to_the_right(release), footer=shown.footer(paid), card=str(release.card()), forms=FORMS,
         literal=repr(given["query"]), url=str(request.base_url).rstrip("/"),
     )  # fmt: skip

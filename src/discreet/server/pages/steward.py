@@ -1,4 +1,4 @@
-"""The pages of stewards: what is spent and by whom, the log, people, tokens and budgets, and the audit log."""
+"""The pages of stewards: losses spent and by whom, the log, people, tokens and budgets, and the audit log."""
 
 from __future__ import annotations
 
