@@ -2,51 +2,54 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from discreet.server import service
-from discreet.server.desk import Caps
 from discreet.session.queries import Queries
-from tests.server.conftest import COUNT, FAST, Running, run
+from tests.server.conftest import COUNT, Running
 
 HOSPITAL = "/api/v1/datasets/hospital"
 
 
-@pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    yield from run(tmp_path_factory.mktemp("hasty"), replace(FAST, caps=Caps(timeout=0.5, slot=0)))
-
-
 def test_a_time_out_stays_charged_and_its_answer_comes_for_nothing(
-    hasty: Running, monkeypatch: pytest.MonkeyPatch
+    running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go, plain = threading.Event(), Queries.run
+    reached, go, plain = threading.Event(), threading.Event(), Queries.run
 
     def waits(*args: object) -> object:
-        go.wait(20)
+        reached.set()
+        go.wait(60)
         return plain(*args)  # type: ignore[arg-type]
+
+    async def out_of_time(
+        waiters: list[asyncio.Future[object]], timeout: float
+    ) -> tuple[set[object], set[object]]:
+        while not reached.is_set():  # the time is up once the question is charged and at work
+            await asyncio.sleep(0.01)
+        return set(), set(waiters)
 
     monkeypatch.setattr(Queries, "run", waits)
     question = {"query": COUNT, "epsilon": "0.5"}
-    answer = hasty.call("POST", f"{HOSPITAL}/query", "ana", question)
+    with monkeypatch.context() as hurried:
+        hurried.setattr("discreet.server.desk.asyncio.wait", out_of_time)
+        answer = running.call("POST", f"{HOSPITAL}/query", "ana", question)
     assert (answer.status, answer.json["error"]) == (504, "TimedOut")
     assert answer.json["charged"] == {"epsilon": "0.5", "delta": "0"}
-    assert hasty.call("GET", f"{HOSPITAL}/budget", "ana").json["spent"] == "0.5"
+    assert running.call("GET", f"{HOSPITAL}/budget", "ana").json["spent"] == "0.5"
     go.set()
-    for _ in range(200):
-        (newest,) = hasty.call("GET", f"{HOSPITAL}/releases", "ana").json["releases"]
+    for _ in range(2000):
+        (newest,) = running.call("GET", f"{HOSPITAL}/releases", "ana").json["releases"]
         if newest["answered"]:
             break
         time.sleep(0.02)
-    again = hasty.call("GET", f"{HOSPITAL}/releases/{newest['key']}", "ana")
+    again = running.call("GET", f"{HOSPITAL}/releases/{newest['key']}", "ana")
     assert len(again.json["rows"]) == 3
-    assert hasty.call("POST", f"{HOSPITAL}/query", "ana", question).json["rows"] == again.json["rows"]
-    assert hasty.call("GET", f"{HOSPITAL}/budget", "ana").json["spent"] == "0.5"
+    assert running.call("POST", f"{HOSPITAL}/query", "ana", question).json["rows"] == again.json["rows"]
+    assert running.call("GET", f"{HOSPITAL}/budget", "ana").json["spent"] == "0.5"
 
 
 def test_very_many_groups_are_refused_before_the_charge(
@@ -54,10 +57,10 @@ def test_very_many_groups_are_refused_before_the_charge(
 ) -> None:
     monkeypatch.setattr(service, "MOST_GROUPS", 2)
     for what in ("query", "mock"):
-        answer = running.call("POST", f"{HOSPITAL}/{what}", "ana", {"query": COUNT, "epsilon": "0.5"})
+        answer = running.call("POST", f"{HOSPITAL}/{what}", "ben", {"query": COUNT, "epsilon": "0.5"})
         assert (answer.status, answer.json["error"]) == (422, "QueryRefused")
         assert "3 groups" in answer.json["cause"]
-    assert running.call("GET", f"{HOSPITAL}/budget", "ana").json["spent"] == "0"
+    assert running.call("GET", f"{HOSPITAL}/budget", "ben").json["spent"] == "0"
 
 
 def test_a_data_set_that_was_taken_away_is_gone_and_its_losses_stay(running: Running) -> None:
