@@ -14,6 +14,10 @@ import pytest
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "discreet"
 ROOMS = {
+    "client": "",
+    "server": "",
+    "server/api": "",
+    "server/pages": "site",
     "accounting": "atoms events homogeneous pricing sampling zcdp",
     "ledger": "store",
     "ledger/chain": "verify",

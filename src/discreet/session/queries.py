@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import hashlib
 import json
@@ -96,6 +97,12 @@ class Queries:
         self._invented = invented
         self._rehearsed: set[str] = set()
         self._known: dict[tuple[str, bool], Reading] = {}
+
+    def paid_by(self, account: DataAccount) -> Queries:
+        """The same, charged to another account, with everything that is remembered of statements shared."""
+        other = copy.copy(self)
+        other.account = account
+        return other
 
     def planned(self, question: Question) -> QueryPlan:
         """Plan a question; see `plan`."""
