@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
 from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
-from discreet.release.noisy_schema import key_name, table_name
+from discreet.release.noisy_schema import aggregate_name, key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates.aggregate import read_aggregate
+from discreet.sql.analyze.aggregates.aggregate import Request, read_aggregate
 from discreet.sql.analyze.aggregates.implied_bounds import clamped
 from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
-from discreet.sql.analyze.from_clause import Frame
-from discreet.sql.analyze.splitting import Draft, Env, Splitting
+from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
@@ -22,27 +24,52 @@ from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
 
 
-class ReleaseScope:
-    """Reads one SELECT that aggregates private rows."""
+@dataclass
+class Draft:
+    """A release before its measures are chosen and its epsilon is shared out."""
 
-    def __init__(
-        self, splitter: Splitting, node: exp.Select, env: Env, frame: Frame, group_nodes: list[exp.Expr]
-    ) -> None:
-        self.splitter = splitter
-        self.node = node
-        self.env = env
-        self.frame = frame
-        self.refuse = splitter.refuse
+    name: str
+    rows: Rows
+    keys: tuple[Key, ...]
+    place: exp.Expr
+    requests: list[Request] = field(default_factory=list)
+
+    @property
+    def unknown(self) -> bool:
+        """Whether its groups must be found."""
+        return not all(key.public for key in self.keys)
+
+    def column(self, request: Request) -> exp.Column:
+        """The column of the noisy table that answers a request."""
+        if request not in self.requests:
+            self.requests.append(request)
+        return exp.column(aggregate_name(self.requests.index(request)), table=self.name)
+
+
+class Release:
+    """Makes a draft and a SELECT over its noisy table of a release scope.
+
+    Args:
+        scope: the scope.
+        number: of the draft in the statement.
+        unknown_keys: whether groups may be found whose keys are not public.
+        refuse: makes refusals.
+    """
+
+    def __init__(self, scope: ReleaseScope, number: int, unknown_keys: bool, refuse: Refuse) -> None:
+        self.scope = scope
+        self.unknown_keys = unknown_keys
+        self.node = node = scope.select
+        self.frame = frame = scope.frame
+        self.refuse = refuse
         self.binder = frame.binder()
         self.within = frame.binder(clamped(frame.rows, frame.column))
-        keys = self._keys(group_nodes)
+        keys = self._keys(scope.groups)
         count = cells(tuple(key for key in keys if key.public))
         if count > MAX_CELLS:
-            raise self.refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
-                              "answered.", "Group by fewer or coarser keys.")  # fmt: skip
-        place = node.args.get("group") or node
-        self.draft = Draft(table_name(len(splitter.drafts) + 1), frame.rows, keys, place)
-        splitter.drafts.append(self.draft)
+            raise refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
+                         "answered.", "Group by fewer or coarser keys.")  # fmt: skip
+        self.draft = Draft(table_name(number), frame.rows, keys, node.args.get("group") or node)
         self.unmatched = UnmatchedRows(frame.rows.relation, [key.expression for key in keys])
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
 
@@ -56,8 +83,13 @@ class ReleaseScope:
              if column.name in self.frame.held), "x",
         )  # fmt: skip
 
-    def post(self) -> exp.Select:
-        """The SELECT over the noisy table that takes the place of this one."""
+    def post(self, left: Callable[[Scope], exp.Expr]) -> exp.Select:
+        """The SELECT over the noisy table that takes the place of this one.
+
+        Args:
+            left: tells what is left of a scope inside this one.
+        """
+        self.left = left
         out = exp.Select()
         for item in self.node.expressions:
             if item.is_star:
@@ -76,14 +108,17 @@ class ReleaseScope:
         order = self.node.args.get("order")
         if order is not None:
             out.set("order", exp.Order(expressions=[self._ordered(o) for o in order.expressions]))
-        for part in ("limit", "offset", "distinct", "with_"):
+        for part in ("limit", "offset", "distinct"):
             value = self.node.args.get(part)
             if value is not None:
-                self.splitter.split_inner(value, self.env)
+                for inner in list(value.walk(prune=_marked)):
+                    if _marked(inner):
+                        inner.replace(left(self.scope.subquery(inner)))
                 out.set(part, value)
+        out.set("with_", self.scope.node.args.get("with_"))
         return out
 
-    def _keys(self, nodes: list[exp.Expr]) -> tuple[Key, ...]:
+    def _keys(self, nodes: Sequence[exp.Expr]) -> tuple[Key, ...]:
         """The keys of GROUP BY, with the groups that WHERE and public tables leave."""
         bound = [self._bound_key(node) for node in nodes]
         found: dict[int, Key] = {}
@@ -106,7 +141,7 @@ class ReleaseScope:
     def _key(self, at: int, node: exp.Expr, bound: Expression, found: dict[int, Key]) -> Key:
         key = found.get(at)
         what = node.sql("duckdb")
-        if key is None and self.splitter.unknown_keys:
+        if key is None and self.unknown_keys:
             see_spelling(bound, what, lambda cause, fix: self.refuse(node, cause, fix))
             return Key(bound, (), public=False)
         if key is None:
@@ -142,12 +177,7 @@ class ReleaseScope:
                 request, self.draft.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )
         if isinstance(node, exp.Query):
-            scope = self.splitter.query(node.copy(), self.env)
-            if isinstance(scope, Rows):
-                raise self.refuse(
-                    node, "This sub-query returns rows of a private table.", "Aggregate them in it."
-                )
-            return scope.node
+            return self.left(self.scope.subquery(node)).copy()
         key = self._as_key(node)
         if key is not None:
             return exp.column(key_name(key), table=self.draft.name)
@@ -190,3 +220,8 @@ class ReleaseScope:
         except QueryRefused:
             return None
         return next((at for at, key in enumerate(self.draft.keys) if key.expression == bound), None)
+
+
+def _marked(node: exp.Expr) -> bool:
+    """Whether a node is a sub-query of a release."""
+    return isinstance(node, exp.Query) and NUMBER in node.meta

@@ -1,85 +1,111 @@
-"""The needs of one scope from the statement around it: the scopes inside it are split by the same rules."""
+"""Cuts the releases out of a statement: each becomes a draft, and a noisy table in its place.
+
+The tree of scopes says which they are. The rest of the statement is ordinary SQL over noisy and public tables.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
-from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.algebra.keys import Key
-from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates.aggregate import Request
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-@dataclass(frozen=True)
-class Public:
-    """A scope without private rows: the node that is left in the statement."""
-
-    node: exp.Expr
-    definition: exp.Expr | None = None
+from discreet.sql.analyze.classify import scope_tree
+from discreet.sql.analyze.release_scope import Draft, Release
+from discreet.sql.analyze.scope_tree import PrivateScope, ReleaseScope, Scope
+from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.refusal import refuse
+from discreet.sql.syntax.weeks import count_mondays
 
 
-Scope: TypeAlias = Rows | Public
-Env: TypeAlias = Mapping[str, Scope]
-"""The tables of WITH that can be named here."""
+class Splitter:
+    """Splits one statement.
 
-
-@dataclass
-class Draft:
-    """A release before its measures are chosen and its epsilon is shared out."""
-
-    name: str
-    rows: Rows
-    keys: tuple[Key, ...]
-    place: exp.Expr
-    requests: list[Request] = field(default_factory=list)
-
-    @property
-    def unknown(self) -> bool:
-        """Whether its groups must be found."""
-        return not all(key.public for key in self.keys)
-
-    def column(self, request: Request) -> exp.Column:
-        """The column of the noisy table that answers a request."""
-        if request not in self.requests:
-            self.requests.append(request)
-        return exp.column(aggregate_name(self.requests.index(request)), table=self.name)
-
-
-class Splitting(Protocol):
-    """The statement that is split.
-
-    Attributes:
+    Args:
         text: of the statement.
         catalog: the tables.
         unknown_keys: whether groups may be found whose keys are not public, which takes a delta.
+
+    Attributes:
         drafts: the releases that were cut out, in the order in which they were found.
     """
 
-    text: str
-    catalog: Catalog
-    unknown_keys: bool
-    drafts: list[Draft]
+    def __init__(self, text: str, catalog: Catalog, unknown_keys: bool = False) -> None:
+        self.text = text
+        self.catalog = catalog
+        self.unknown_keys = unknown_keys
+        self.drafts: list[Draft] = []
+        self._left: dict[int, exp.Expr] = {}
+
+    def split(self, statement: exp.Query) -> exp.Query:
+        """Cut the releases out of a statement and return the post-processing that is left.
+
+        Raises:
+            QueryRefused: some part of it cannot be answered with a guarantee.
+        """
+        scope = scope_tree(self.text, statement, self.catalog)
+        if isinstance(scope, PrivateScope):
+            better = rewrites.without_units(statement, _unit_names(self.catalog))
+            raise self.refuse(statement, "This query returns rows of a private table.",
+                              f"Leave the unit out of the groups: {better}" if better else
+                              "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
+        post = self.left(scope)
+        assert isinstance(post, exp.Query)
+        _make_limits_total(post)
+        count_mondays(post)
+        return post
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
         """The refusal that points at a part of this statement."""
+        return refuse(node, self.text, cause, fix)
 
-    def query(self, node: exp.Expr, outer: Env) -> Scope:
-        """Split a query; its public parts are rewritten in place."""
+    def left(self, scope: Scope) -> exp.Expr:
+        """What is left of a scope in the statement when the releases in it are cut out, each once."""
+        found = self._left.get(id(scope))
+        if found is None:
+            self._tables(scope)
+            found = self._left[id(scope)] = self._cut(scope)
+        return found
 
-    def source(self, node: exp.Expr, env: Env) -> Scope:
-        """Split a source of FROM."""
+    def _cut(self, scope: Scope) -> exp.Expr:
+        if isinstance(scope, ReleaseScope):
+            draft = Release(scope, len(self.drafts) + 1, self.unknown_keys, self.refuse)
+            self.drafts.append(draft.draft)
+            return draft.post(self.left)
+        for inner in scope.inside:
+            left = self.left(inner)
+            if left is not inner.node:
+                inner.node.replace(left)
+        return scope.node
 
-    def split_inner(self, node: exp.Expr, env: Env, skip: Set[str] = frozenset()) -> None:
-        """Split the sub-queries inside the expressions of a public scope."""
+    def _tables(self, scope: Scope) -> None:
+        """Cut the tables of WITH; of those with private rows nothing is left."""
+        for table in scope.tables:
+            if isinstance(table, PrivateScope):
+                definition = table.node.parent
+                assert definition is not None
+                definition.pop()
+            else:
+                left = self.left(table)
+                if left is not table.node:
+                    table.node.replace(left)
+        clause = scope.node.args.get("with_")
+        if clause is not None and not clause.expressions:
+            scope.node.set("with_", None)
 
-    def evaluate(self, node: exp.Expr, env: Env) -> pa.Table:
-        """The rows of a public sub-query, which must not wait for a release."""
+
+def _unit_names(catalog: Catalog) -> list[str]:
+    """The columns that name units, or keys on the way to them, in lower case."""
+    tables = catalog.private.values()
+    keys = [column for table in tables for link in table.links for column in link.columns]
+    return [table.own_unit for table in tables if table.own_unit] + keys
+
+
+def _make_limits_total(post: exp.Query) -> None:
+    """Let a LIMIT that is computed be no less than zero: noise may make it so, and DuckDB would then fail."""
+    for part in list(post.find_all(exp.Limit, exp.Offset)):
+        given = part.expression
+        if isinstance(given, exp.Expr) and any(isinstance(n, exp.Query) for n in given.walk()):
+            whole = exp.TryCast(this=given.copy(), to=exp.DataType.build("BIGINT"))
+            zero = exp.Literal.number(0)
+            known = exp.Coalesce(this=whole, expressions=[zero.copy()])
+            part.set("expression", exp.Greatest(this=known, expressions=[zero], ignore_nulls=True))
