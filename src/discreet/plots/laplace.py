@@ -220,30 +220,29 @@ def neighbours(
     ]
     spot = int(np.argmin(np.abs(at - output)))
     seen = [float(first[spot]), float(second[spot])]
-    ratio = max(seen) / min(seen)
     text = f"at {output:g}: ratio {seen[1] / seen[0]:.3f}"
     top = float(first.max())
     outwards = ("right", "left") if answers[0] < answers[1] else ("left", "right")
 
-    def _beside(side: int) -> Picture:
+    def beside(side: int) -> Picture:
         """The name of an answer, outwards of it, and beyond the rule where that would cross the name."""
         sign = 1 if outwards[side] == "left" else -1
         crossed = 0 <= sign * (output - answers[side]) < 2 * b
-        place = output if crossed else answers[side]
-        return words([(place, 1.05 * top, names[side], COLOURS[side])], x, y, align=outwards[side],
-                     dx=6 * sign if crossed else 0, size=fit.font, bold=True)  # fmt: skip
+        named = [(output if crossed else answers[side], 1.05 * top, names[side], COLOURS[side])]
+        dx = 6 * sign if crossed else 0
+        return words(named, x, y, align=outwards[side], dx=dx, size=fit.font, bold=True)
 
     chart = (
         band
         + lines(rows, x, y, names)
         + rule(output, x, y)
         + dots([(output, each) for each in seen], x, y)
-        + _beside(0) + _beside(1)
+        + beside(0) + beside(1)
         + words([(high, 0.9 * top, text)], x, y, align="right", dx=0, size=fit.font, bold=True)
         + words([(high, 0.9 * top, f"bound: exp(ε) = {math.exp(loss):.3f}")], x, y, align="right", dx=0,
                 dy=int(1.4 * fit.font), size=fit.font)
     )  # fmt: skip
-    assert ratio <= math.exp(loss) * 1.001
+    assert max(seen) / min(seen) <= math.exp(loss) * 1.001
     return finish(
         chart.properties(width=fit.width, height=fit.height),
         f"Two neighbouring data sets, ε = {loss:g}",

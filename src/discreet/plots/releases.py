@@ -10,22 +10,19 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import InvalidParameter
 from discreet.escaping import picture
 from discreet.far import values as values_of
+from discreet.plots.grids import grid
+from discreet.plots.marks import CROSS, EXPLAINED, NONE, explained, number_format, ordered, text
 from discreet.plots.theme import BAND, COLOURS, INK, RULE, Picture, Size, altair, axis, data, finish, size_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_BARS, MOST_PANELS, MOST_CELLS, MOST_POINTS = 40, 4, 10_000, 2000
-GROUND: Final = "#9a9a9a"
-PALE: Final = "#dedcd8"
-CROSS: Final = "\N{MULTIPLICATION SIGN}"
-EXPLAINED: Final = "the noise alone could have made it"
-_NONE: Final = f"{CROSS} no answer"
 
 
 class Shown(Protocol):
@@ -109,7 +106,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     if getattr(shown, "simultaneous", False):
         percent += " for all numbers together"
     if kind == "grid":
-        chart, marks = _grid(rows, keys, wanted[0], fit, _reach(shown))
+        chart, marks = grid(rows, keys, wanted[0], fit, _reach(shown))
         error = max(
             (row[f"h {wanted[0]}"] - row[f"l {wanted[0]}"] for row in rows if _told(row, wanted[0])),
             default=0,
@@ -128,9 +125,9 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     shape = "the band" if banded else "lines"
     verb = "is the interval" if banded else "are the intervals"
     lost = any(row[f"v {name}"] is None for row in rows for name in wanted)
-    if kind == "points" and any(_explained(row, name) for row in rows for name in wanted):
+    if kind == "points" and any(explained(row, name) for row in rows for name in wanted):
         cut += f"; hollow: {EXPLAINED}"
-    says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
+    says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {NONE}' if lost else ''}"
     return finish(chart, title or _title(wanted, keys, means), fit, says)
 
 
@@ -179,7 +176,7 @@ def _kind(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
         return "grid" if cells <= MOST_CELLS else "bars"
     if len(keys) == 1 and len(rows) > 10:
         values = [row[f"k {keys[0]}"] for row in rows]
-        if all(map(_ordered, values)) and (len(rows) > MOST_BARS or _steps(values)):
+        if all(map(ordered, values)) and (len(rows) > MOST_BARS or _steps(values)):
             return "points"
     return "bars"
 
@@ -196,10 +193,6 @@ def _steps(values: Sequence[Any]) -> bool:
     return not gaps or max(gaps) <= 1.001 * min(gaps)
 
 
-def _ordered(value: Any) -> bool:
-    return isinstance(value, int | float | dt.date) and not isinstance(value, bool)
-
-
 def _panel(fit: Size, panels: int, rows: int, kind: str) -> Size:
     if kind == "bars":
         step = int(1.9 * fit.font)
@@ -208,11 +201,7 @@ def _panel(fit: Size, panels: int, rows: int, kind: str) -> Size:
 
 
 def _label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    return " · ".join(_text(row[f"k {key}"]) for key in keys) or "all"
-
-
-def _text(value: Any) -> str:
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else picture(str(value))
+    return " · ".join(text(row[f"k {key}"]) for key in keys) or "all"
 
 
 def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, part: Size, first: bool) -> Any:
@@ -238,9 +227,9 @@ def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, par
     x = axis("v", picture(name), zero=True, tickCount=4)
     ends = _ends(table)
     x["scale"] = alt.Scale(domain=_domain([0.0, *ends]), nice=True)
-    x["axis"] = alt.Axis(tickCount=4, format=_format(ends))
+    x["axis"] = alt.Axis(tickCount=4, format=number_format(ends))
     given = [row for row in table if row["v"] is not None]
-    lost = [{"key": row["key"], "v": 0.0, "words": _NONE} for row in table if row["v"] is None]
+    lost = [{"key": row["key"], "v": 0.0, "words": NONE} for row in table if row["v"] is None]
     bars = (
         alt.Chart(data(given))
         .mark_bar(color=COLOURS[2], stroke=COLOURS[0], strokeWidth=1, height={"band": 0.62})
@@ -258,11 +247,6 @@ def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, par
             y=y, x=alt.X(**x), text="words:N"
         )  # fmt: skip
     return chart.properties(width=part.width, height=part.height)
-
-
-def _format(ends: Sequence[float]) -> str:
-    """How numbers are written on an axis: whole while that is short."""
-    return "~s" if max(map(abs, ends), default=0.0) >= 100_000 else ",~f"
 
 
 def _ends(table: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -286,7 +270,7 @@ def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, p
             "v": row[f"v {name}"],
             "l": row[f"l {name}"],
             "h": row[f"h {name}"],
-            "sure": not _explained(row, name),
+            "sure": not explained(row, name),
         }
         for row in ordered
     ]
@@ -304,7 +288,7 @@ def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, p
     ends = _ends(table)
     y = axis("v", picture(name))
     y["scale"] = alt.Scale(domain=_domain(ends or [0.0]), nice=True)
-    y["axis"] = alt.Axis(tickCount=5, format=_format(ends))
+    y["axis"] = alt.Axis(tickCount=5, format=number_format(ends))
     low = min(ends, default=0.0)
     given = [row for row in table if row["v"] is not None]
     lost = [{**row, "v": low} for row in table if row["v"] is None]
@@ -334,64 +318,6 @@ def _instant(when: dt.date) -> str:
     return when.isoformat() + zone
 
 
-def _grid(
-    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit: Size, reach: float
-) -> tuple[Picture, list[str]]:
-    """The grid, and the meaning of the marks on it."""
-    alt = altair()
-    across, down = (_sorted({row[f"k {key}"] for row in rows}) for key in keys)
-    cells = {(row[f"k {keys[0]}"], row[f"k {keys[1]}"]): row for row in rows}
-    table: list[dict[str, Any]] = []
-    for one in across:
-        for other in down:
-            row = cells.get((one, other), {})
-            value = row.get(f"v {name}")
-            mark = CROSS if value is None else "○" if _explained(row, name, reach) else ""
-            table.append({"x": _text(one), "y": _text(other), "v": value, "mark": mark})
-    side = min(fit.width / len(across), 1.25 * fit.height / len(down), 64)
-    upwards = all(_ordered(value) for value in down)
-    names = [_text(value) for value in (reversed(down) if upwards else down)]
-    thin = alt.Axis(labelAngle=0, labelOverlap=True, ticks=False, domain=False)
-    x = alt.X("x:N", sort=[_text(value) for value in across], title=picture(keys[0]), axis=thin)
-    y = alt.Y("y:N", sort=names, title=picture(keys[1]), axis=thin)
-    given = [row for row in table if row["v"] is not None]
-    most, least = max((row["v"] for row in given), default=1.0), min((row["v"] for row in given), default=0.0)
-    legend = alt.Legend(format=_format([most]), gradientLength=int(0.6 * fit.height))
-    colour = alt.Color("v:Q", title=picture(name), legend=legend).scale(
-        range=["#f4f8fc", "#9fc3e0", "#3d7fb5", "#12355b"], domain=[min(0.0, least), max(most, least + 1e-9)],
-        interpolate="lab",
-    )  # fmt: skip
-    wide = side > 7
-    coloured = given if wide else [row for row in given if not row["mark"]]
-    tiles = alt.Chart(data(coloured)).mark_rect(stroke="white", strokeWidth=1 if wide else 0.3).encode(
-        x=x, y=y, color=colour
-    )  # fmt: skip
-    if len(coloured) < len(given):
-        grey = [row for row in given if row["mark"]]
-        tiles += alt.Chart(data(grey)).mark_rect(color=PALE, stroke="white", strokeWidth=0.3).encode(x=x, y=y)
-    nothing = [row for row in table if row["v"] is None]
-    chart = tiles
-    if nothing:
-        chart += (
-            alt.Chart(data(nothing))
-            .mark_rect(color="#ffffff", stroke=GROUND, strokeWidth=0.6)
-            .encode(x=x, y=y)
-        )
-    marked = [row for row in table if row["mark"]]
-    if marked and wide:
-        chart += alt.Chart(data(marked)).mark_text(color=RULE, fontSize=min(fit.font, int(0.6 * side))).encode(
-            x=x, y=y, text="mark:N"
-        )  # fmt: skip
-    seen = {row["mark"] for row in marked}
-    means = (
-        {CROSS: _NONE, "○": f"○ {EXPLAINED}"}
-        if wide
-        else {CROSS: "white: no answer", "○": f"grey: {EXPLAINED}"}
-    )
-    drawn = chart.properties(width=int(side * len(across)), height=int(side * len(down)))
-    return drawn, [words for mark, words in means.items() if mark in seen]
-
-
 def _reach(shown: Shown) -> float:
     """By which factor intervals of one number each are too short for all cells of a map together.
 
@@ -402,18 +328,3 @@ def _reach(shown: Shown) -> float:
         return 1.0
     chance = 1 - shown.confidence
     return 1 + math.log(max(1, len(shown.values))) / -math.log(chance)
-
-
-def _explained(row: Mapping[str, Any], name: str, reach: float = 1.0) -> bool:
-    """Whether the noise alone could have made a number of a map: zero lies within its reach."""
-    value, low, high = (row.get(f"{field} {name}") for field in "vlh")
-    if value is None or low is None or high is None:
-        return False
-    return bool(value - reach * (value - low) <= 0 <= value + reach * (high - value))
-
-
-def _sorted(values: set[Any]) -> list[Any]:
-    try:
-        return sorted(values)
-    except TypeError:  # NULL beside texts, say
-        return sorted(values, key=lambda value: (value is not None, str(value)))
