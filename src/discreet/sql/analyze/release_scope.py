@@ -83,13 +83,13 @@ class Release:
              if column.name in self.frame.held), "x",
         )  # fmt: skip
 
-    def post(self, left: Callable[[Scope], exp.Expr]) -> exp.Select:
+    def post(self, rest: Callable[[Scope], exp.Expr]) -> exp.Select:
         """The SELECT over the noisy table that takes the place of this one.
 
         Args:
-            left: tells what is left of a scope inside this one.
+            rest: gives the rest of a scope inside this one.
         """
-        self.left = left
+        self.rest = rest
         out = exp.Select()
         for item in self.node.expressions:
             if item.is_star:
@@ -113,7 +113,7 @@ class Release:
             if value is not None:
                 for inner in list(value.walk(prune=_marked)):
                     if _marked(inner):
-                        inner.replace(left(self.scope.subquery(inner)))
+                        rest(self.scope.subquery(inner))
                 out.set(part, value)
         out.set("with_", self.scope.node.args.get("with_"))
         return out
@@ -177,7 +177,7 @@ class Release:
                 request, self.draft.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )
         if isinstance(node, exp.Query):
-            return self.left(self.scope.subquery(node)).copy()
+            return self.rest(self.scope.subquery(node)).copy()
         key = self._as_key(node)
         if key is not None:
             return exp.column(key_name(key), table=self.draft.name)

@@ -34,7 +34,7 @@ class Splitter:
         self.catalog = catalog
         self.unknown_keys = unknown_keys
         self.drafts: list[Draft] = []
-        self._left: dict[int, exp.Expr] = {}
+        self._rests: dict[int, exp.Expr] = {}
 
     def split(self, statement: exp.Query) -> exp.Query:
         """Cut the releases out of a statement and return the post-processing that is left.
@@ -48,7 +48,7 @@ class Splitter:
             raise self.refuse(statement, "This query returns rows of a private table.",
                               f"Leave the unit out of the groups: {better}" if better else
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
-        post = self.left(scope)
+        post = self.rest(scope)
         assert isinstance(post, exp.Query)
         _make_limits_total(post)
         count_mondays(post)
@@ -58,23 +58,23 @@ class Splitter:
         """The refusal that points at a part of this statement."""
         return refuse(node, self.text, cause, fix)
 
-    def left(self, scope: Scope) -> exp.Expr:
-        """What is left of a scope in the statement when the releases in it are cut out, each once."""
-        found = self._left.get(id(scope))
+    def rest(self, scope: Scope) -> exp.Expr:
+        """The rest of a scope, in its place in the statement, when the releases in it are cut out, each once."""
+        found = self._rests.get(id(scope))
         if found is None:
             self._tables(scope)
-            found = self._left[id(scope)] = self._cut(scope)
+            found = self._rests[id(scope)] = self._cut(scope)
+            if found is not scope.node:
+                scope.node.replace(found)
         return found
 
     def _cut(self, scope: Scope) -> exp.Expr:
         if isinstance(scope, ReleaseScope):
-            draft = Release(scope, len(self.drafts) + 1, self.unknown_keys, self.refuse)
-            self.drafts.append(draft.draft)
-            return draft.post(self.left)
+            release = Release(scope, len(self.drafts) + 1, self.unknown_keys, self.refuse)
+            self.drafts.append(release.draft)
+            return release.post(self.rest)
         for inner in scope.inside:
-            left = self.left(inner)
-            if left is not inner.node:
-                inner.node.replace(left)
+            self.rest(inner)
         return scope.node
 
     def _tables(self, scope: Scope) -> None:
@@ -85,9 +85,7 @@ class Splitter:
                 assert definition is not None
                 definition.pop()
             else:
-                left = self.left(table)
-                if left is not table.node:
-                    table.node.replace(left)
+                self.rest(table)
         clause = scope.node.args.get("with_")
         if clause is not None and not clause.expressions:
             scope.node.set("with_", None)
