@@ -16,9 +16,11 @@ from discreet.sql.analyze.binder import Binder
 from discreet.sql.analyze.cohorts import distinct
 from discreet.sql.analyze.correlated import BEYOND, Inside, looked_up
 from discreet.sql.analyze.from_clause import Frame, all_of
+from discreet.sql.analyze.inner_queries import InnerQueries
 from discreet.sql.analyze.matching import in_by_key
 from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.analyze.release_scope import ReleaseScope
+from discreet.sql.analyze.released_tables import standing_alone, waits
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.analyze.splitting import Env, Public, Scope, Splitting
 from discreet.sql.analyze.units.scope import UnitScope
@@ -48,6 +50,8 @@ class PrivateSelect:
         self.frame = frame
         self.conditions = conditions
         self.refuse = splitter.refuse
+        self.inner = InnerQueries(splitter, env, frame)
+        self.kept: list[exp.Expr] = []
 
     @property
     def binder(self) -> Binder:
@@ -66,13 +70,18 @@ class PrivateSelect:
             if self.node.args.get(part):
                 raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
         self._filter()
-        for key in ("expressions", "group", "having", "order", "qualify"):
-            value = self.node.args.get(key)
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, exp.Expr):
-                    self._with_public_values(child)
+        for child in self._clauses():
+            self._with_public_values(child)
         if self.node.args.get("group") is None and not any(map(has_aggregate, self.node.expressions)):
             self._as_groups()
+        nodes = self._group_nodes() if self.node.args.get("group") is not None else []
+        groups = {node.sql() for node in nodes}
+        aggregated = nodes or self.node.args.get("having") is not None or self._aggregates()
+        for child in self._clauses():
+            if aggregated:
+                self._with_columns_of_rows(child, groups)
+            else:
+                self._with_columns(child)
         clauses = [*self.node.expressions, *(self.node.args.get(k) for k in ("having", "order", "qualify"))]
         group, having = self.node.args.get("group"), self.node.args.get("having")
         if (
@@ -84,8 +93,30 @@ class PrivateSelect:
             nodes = [node for node in nodes if not constant(node)]
             if any(self._is_unit(n) for n in nodes) or self._by_key(nodes):
                 return UnitScope(self.refuse, self.node, self.frame, self.binder, nodes).rows()
-            return Public(ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes).post())
+            return Public(ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes, self.kept).post())
         return self._rows()
+
+    def _clauses(self) -> list[exp.Expr]:
+        """The clauses behind WHERE."""
+        values = [self.node.args.get(key) for key in ("expressions", "group", "having", "order", "qualify")]
+        listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
+        return [one for one in listed if isinstance(one, exp.Expr)]
+
+    def _aggregates(self) -> bool:
+        clauses = [*self.node.expressions, *(self.node.args.get(k) for k in ("order", "qualify"))]
+        return any(clause is not None and has_aggregate(clause) for clause in clauses)
+
+    def _with_columns(self, node: exp.Expr) -> exp.Expr:
+        """Read sub-queries over private rows and released numbers as columns beside the rows."""
+        self.inner.frame = self.frame
+        read = self.inner.read(node)
+        self.frame = self.inner.frame
+        return read
+
+    def _with_columns_of_rows(self, node: exp.Expr, groups: set[str]) -> None:
+        self.inner.frame = self.frame
+        self.inner.read_rows(node, groups)
+        self.frame = self.inner.frame
 
     def _as_groups(self) -> None:
         """Read SELECT DISTINCT of anything but units as groups that have rows."""
@@ -117,9 +148,13 @@ class PrivateSelect:
                 raise self.refuse(
                     node, "WHERE is read before the window functions.", "Put them into QUALIFY."
                 )
+            before = list(self.splitter.drafts)
             if not self._matches(node):
+                self.splitter.drafts[:] = before  # of a look-up that it is not
                 self._with_public_values(node)
-                plain.append(self.binder.condition(node))
+                read = self._with_columns(node)
+                self.kept.append(read)
+                plain.append(self.binder.condition(read))
         where = all_of(plain)
         if where is not None:
             self.frame = self.frame.filtered(where)
@@ -200,6 +235,8 @@ class PrivateSelect:
     def _with_public_values(self, node: exp.Expr) -> None:
         """Replace public sub-queries by their values: they cost nothing and do not wait for a release."""
         for inner in with_queries(node):
+            if isinstance(inner, exp.In | exp.Subquery) and self._waits(inner):
+                continue  # it is released, or read beside the rows, or refused where it is read
             if isinstance(inner, exp.In) and inner.args.get("query"):
                 table = self._public(inner.args["query"])
                 self._see_dates(inner, table)
@@ -210,11 +247,8 @@ class PrivateSelect:
                 inner.set("query", None)
                 inner.set("expressions", [exp.convert(v) for v in values])
             elif isinstance(inner, exp.Subquery):
-                private = self.splitter.catalog.private
-                if isinstance(inner.parent, exp.In | exp.Exists) or any(
-                    t.name.lower() in private for t in inner.find_all(exp.Table)
-                ):
-                    continue  # a release, or refused where it is read
+                if isinstance(inner.parent, exp.In | exp.Exists):
+                    continue
                 table = self._public(inner)
                 if len(table) > 1 or table.num_columns != 1:
                     raise self.refuse(
@@ -222,6 +256,17 @@ class PrivateSelect:
                     )
                 self._see_dates(inner, table)
                 inner.replace(exp.convert(table.column(0)[0].as_py()) if len(table) else exp.null())
+
+    def _waits(self, node: exp.Expr) -> bool:
+        """Whether a part of the statement reads private rows, or numbers that are released from them."""
+        for table in node.find_all(exp.Table):
+            name = table.name.lower()
+            known = self.env.get(name)
+            if isinstance(known, Rows) or (known is None and name in self.splitter.catalog.private):
+                return True
+            if isinstance(known, Public) and waits(standing_alone(table, self.env)):
+                return True
+        return False
 
     def _see_dates(self, node: exp.Expr, table: pa.Table) -> None:
         if any(far.is_far(column) for column in table.itercolumns()):

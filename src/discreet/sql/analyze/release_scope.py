@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from discreet.engines.schema import Type
@@ -13,6 +15,7 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import read_aggregate
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.implied_bounds import clamped
+from discreet.sql.analyze.inner_queries import over_groups, reads_given
 from discreet.sql.analyze.splitting import Draft, Env, Splitting
 from discreet.sql.analyze.unmatched_rows import UnmatchedRows
 from discreet.sql.expressions.canonical import distinct, see_spelling
@@ -26,8 +29,15 @@ class ReleaseScope:
     """Reads one SELECT that aggregates private rows."""
 
     def __init__(
-        self, splitter: Splitting, node: exp.Select, env: Env, frame: Frame, group_nodes: list[exp.Expr]
+        self,
+        splitter: Splitting,
+        node: exp.Select,
+        env: Env,
+        frame: Frame,
+        group_nodes: list[exp.Expr],
+        conditions: Sequence[exp.Expr] = (),
     ) -> None:
+        self.conditions = conditions
         self.splitter = splitter
         self.node = node
         self.env = env
@@ -68,8 +78,10 @@ class ReleaseScope:
             out.append("expressions", exp.alias_(self.lift(unaliased(item)), name))
         out.set("from_", exp.From(this=exp.to_table(self.draft.name)))
         having = self.node.args.get("having")
-        if having is not None:
-            out.set("where", exp.Where(this=self.lift(self._named(having.this))))
+        tests = [] if having is None else [self.lift(self._named(having.this))]
+        tests += self._of_groups()
+        if tests:
+            out.set("where", exp.Where(this=exp.and_(*tests)))
         qualify = self.node.args.get("qualify")
         if qualify is not None:
             out.set("qualify", exp.Qualify(this=self.lift(self._named(qualify.this))))
@@ -82,6 +94,16 @@ class ReleaseScope:
                 self.splitter.split_inner(value, self.env)
                 out.set(part, value)
         return out
+
+    def _of_groups(self) -> list[exp.Expr]:
+        """The conditions of WHERE on keys and released numbers alone: these take groups away, once they are drawn."""
+        given = [one for one in self.conditions if any(reads_given(node) for node in one.walk())]
+        found = [over_groups(one, self._key_column) for one in given]
+        return [one for one in found if one is not None]
+
+    def _key_column(self, node: exp.Expr) -> exp.Expr | None:
+        key = self._as_key(node)
+        return None if key is None else exp.column(key_name(key), table=self.draft.name)
 
     def _keys(self, nodes: list[exp.Expr]) -> tuple[Key, ...]:
         """The keys of GROUP BY, with the groups that WHERE and public tables leave."""

@@ -20,7 +20,6 @@ from sqlglot import exp
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.policy.naming import twins
-from discreet.release.noisy_schema import is_table
 from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
@@ -31,8 +30,9 @@ from discreet.sql.analyze.from_clause import Frame, prefixed, single
 from discreet.sql.analyze.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.outer_joins import keeping, public_first
 from discreet.sql.analyze.private_select import PrivateSelect
+from discreet.sql.analyze.released_tables import given, standing_alone, waits
 from discreet.sql.analyze.same_units import see_same_units
-from discreet.sql.analyze.splitting import Draft, Env, Public, Scope
+from discreet.sql.analyze.splitting import Draft, Env, Given, Public, Scope
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
 from discreet.sql.syntax import rewrites
@@ -77,6 +77,8 @@ class Splitter:
         self.catalog = catalog
         self.drafts: list[Draft] = []
         self.public_joins = 0
+        self.given_tables = 0
+        self.inner_queries = 0
 
     def split(self, statement: exp.Query) -> exp.Query:
         """Cut the releases out of a statement and return the post-processing that is left.
@@ -382,31 +384,38 @@ class Splitter:
             known = self.catalog.public.get(node.name.lower())
             if known is not None and node.name.lower() not in env:
                 return known
-            inner: exp.Query = exp.select("*").from_(exp.to_table(node.name))
-        elif isinstance(node, exp.Subquery):
-            inner = node.this.copy()
-        elif isinstance(node, exp.Query):
-            inner = node.copy()
-        else:
-            inner = exp.select("*").from_(node.copy())
-        defined = [
-            s.definition.copy() for s in env.values() if isinstance(s, Public) and s.definition is not None
-        ]
-        if defined:
-            own = inner.args.get("with_")
-            listed = [*defined, *(own.expressions if own is not None else [])]
-            inner.set("with_", exp.With(expressions=listed, recursive=True))
-        names = {table.name.lower() for table in inner.find_all(exp.Table)}
-        if any(is_table(name) for name in names):
-            raise self.refuse(node, "Private rows cannot be compared with a released number in the same statement.",
-                              "Ask for that number first, and write its value into the query.")  # fmt: skip
+        alone = standing_alone(node, env)
+        if waits(alone):
+            raise self.refuse(node, "How many rows of this a private row would find is decided by noise.",
+                              "Join it on all the columns that it is grouped by; or take one number of it, with LIMIT 1 "
+                              "or an aggregate.")  # fmt: skip
+        names = {table.name.lower() for table in alone.find_all(exp.Table)}
         tables = {name: table for name, table in self.catalog.public.items() if name in names}
-        count_mondays(inner)
         try:
             with Sandbox(tables) as sandbox:
-                return sandbox.run(inner.sql("duckdb"))
+                return sandbox.run(alone.sql("duckdb"))
         except PostProcessingError as error:
             raise self.refuse(node, error.cause, error.fix) from None
+
+    def given(self, node: exp.Expr, env: Env) -> Given | None:
+        """The table of released numbers that a public sub-query will be; None where it waits for no release.
+
+        Raises:
+            QueryRefused: it may have several rows that one private row would find, or DuckDB refuses it.
+        """
+        alone = standing_alone(node, env)
+        if not waits(alone):
+            return None
+        self.given_tables += 1
+        try:
+            found = given(alone, self.drafts, self.catalog.public, self.given_tables, node.sql("duckdb"))
+        except PostProcessingError as error:
+            raise self.refuse(node, error.cause, error.fix) from None
+        if found is None:
+            raise self.refuse(node, "This sub-query may have more than one row.",
+                              "Take one of them, with LIMIT 1 or an aggregate such as MAX; or look it up by all the "
+                              "columns that it is grouped by.")  # fmt: skip
+        return found
 
     def unit_names(self) -> list[str]:
         """The columns that name units, or keys on the way to them, in lower case."""
@@ -433,7 +442,7 @@ class Splitter:
                 if isinstance(child, exp.Expr):
                     self._inner(child, env)
 
-    def _names_of(self, source: exp.Expr, env: Env) -> Collection[str] | None:
+    def columns_of(self, source: exp.Expr, env: Env) -> Collection[str] | None:
         """The columns of a table in FROM, in lower case; None of anything else, or where it is not known."""
         name = source.name.lower() if isinstance(source, exp.Table) else ""
         scope = env.get(name)
@@ -449,7 +458,7 @@ class Splitter:
             if isinstance(node.parent, exp.Join | exp.From):
                 return  # a source, which was split already
             asked = node.unnest()
-            each = by_keys(asked, lambda source: self._names_of(source, env))
+            each = by_keys(asked, lambda source: self.columns_of(source, env))
             if each is not None:
                 asked.replace(each)
                 node = each if asked is node else node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -13,10 +13,25 @@ from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.analyze.aggregates import Request
+from discreet.sql.expressions.expression import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Given:
+    """A table of released numbers as the rows around it see it.
+
+    Attributes:
+        table: the table.
+        columns: its columns by the names that the question has for them.
+    """
+
+    table: ReleasedTable
+    columns: Mapping[str, Column]
 
 
 @dataclass(frozen=True)
@@ -62,12 +77,14 @@ class Splitting(Protocol):
         catalog: the tables.
         unknown_keys: whether groups may be found whose keys are not public, which takes a delta.
         drafts: the releases that were cut out, in the order in which they were found.
+        inner_queries: how many sub-queries of the rows of a unit were joined so far.
     """
 
     text: str
     catalog: Catalog
     unknown_keys: bool
     drafts: list[Draft]
+    inner_queries: int
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
         """The refusal that points at a part of this statement."""
@@ -83,3 +100,9 @@ class Splitting(Protocol):
 
     def evaluate(self, node: exp.Expr, env: Env) -> pa.Table:
         """The rows of a public sub-query, which must not wait for a release."""
+
+    def given(self, node: exp.Expr, env: Env) -> Given | None:
+        """The table of released numbers that a public sub-query will be; None where it waits for no release."""
+
+    def columns_of(self, source: exp.Expr, env: Env) -> Collection[str] | None:
+        """The columns of a table in FROM, in lower case; None of anything else, or where it is not known."""
