@@ -19,7 +19,7 @@ from tests.sql import harness
 
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra.relation import UNIT
-from discreet.sql.analyze import join_multiplicity
+from discreet.sql.analyze.joins import multiplicity as join_multiplicity
 from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.expressions.expression import spell
 from discreet.sql.lower import compile as compiling

@@ -243,9 +243,7 @@ class Queries:
         from discreet.sql.lower.sequence import run_all
 
         salt = self.ledger.salt(DATA_SET)
-        return interruptibly(
-            self.engine, lambda: run_all(plan, self.engine, salt, draw, self.catalog.public)
-        )
+        return interruptibly(self.engine, lambda: run_all(plan, self.engine, salt, draw, self.catalog.public))
 
     def finish(
         self, plan: QueryPlan, noisy: list[Noisy], confidence: float, together: bool = False

@@ -12,12 +12,12 @@ from discreet.release.noisy_schema import key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates import read_aggregate
+from discreet.sql.analyze.aggregates.aggregate import read_aggregate
+from discreet.sql.analyze.aggregates.implied_bounds import clamped
+from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
 from discreet.sql.analyze.from_clause import Frame
-from discreet.sql.analyze.implied_bounds import clamped
-from discreet.sql.analyze.inner_queries import over_groups, reads_given
 from discreet.sql.analyze.splitting import Draft, Env, Splitting
-from discreet.sql.analyze.unmatched_rows import UnmatchedRows
+from discreet.sql.analyze.subqueries.inner_queries import over_groups, reads_given
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased

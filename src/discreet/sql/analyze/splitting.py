@@ -14,7 +14,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.algebra.released import ReleasedTable
-from discreet.sql.analyze.aggregates import Request
+from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.expressions.expression import Column
 
 if TYPE_CHECKING:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet import arrow, far
 from discreet.engines.engine import NO_TABLES, Engine
+from discreet.engines.schema import Type
 from discreet.release.draw import Draw
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.released import filled
@@ -62,5 +63,12 @@ def discover(
         # decide, not the order of the engine, in which groups that are not shown have a part.
         largest = np.sort(np.argsort(-noisy, kind="stable")[:most])
         table, noisy = table.take(arrow.column(largest)), noisy[largest]
-    columns = (tuple(far.values(column)) for column in table.itercolumns())
-    return dataclasses.replace(release, keys=ks.found(release.keys, columns)), noisy
+    return dataclasses.replace(release, keys=ks.found(release.keys, found_values(release, table))), noisy
+
+
+def found_values(release: ScopePlan, table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """The values of each key that was found, in the type of the plan: ClickHouse returns dates as numbers of days."""
+    unlisted = [key for key in release.keys if not key.public]
+    for column, key in zip(table.itercolumns(), unlisted, strict=True):
+        moment = key.expression.type in (Type.DATE, Type.TIMESTAMP)
+        yield tuple(far.values(column.cast(ks.arrow_type(key.expression.type)) if moment else column))

@@ -59,7 +59,9 @@ def _pieces(release: ScopePlan, dialect: Dialect) -> Iterator[bytes]:
         yield _text((part.cap, part.rows.per_unit), dialect)
     yield _text((dialect.name, shape.cells, release.unit_factor, release.shares), dialect)
     for name, table in sorted(given_to(release).items()):
-        yield _text((name, table.query.sql("duckdb", comments=False)), dialect)  # the same noise, put to another use
+        yield _text(
+            (name, table.query.sql("duckdb", comments=False)), dialect
+        )  # the same noise, put to another use
     yield _text(tuple((key.public, key.expression.type) for key in release.keys), dialect)
     yield _text(release.measures, dialect)
 

@@ -16,7 +16,7 @@ from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates import Request
+from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.analyze.scopes import Splitter
 from discreet.sql.analyze.splitting import Draft
 from discreet.sql.expressions.expression import Column, Expression

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
-from discreet.sql.analyze.aggregates import Request
+from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of
 from discreet.sql.measures.measure import Measure, grid_of
