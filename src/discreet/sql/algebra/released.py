@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.errors import EngineError
+from discreet.sql.algebra.lineage import below
 from discreet.sql.algebra.relation import PublicJoin, PublicTable, Relation, parts
 
 if TYPE_CHECKING:
@@ -62,6 +63,20 @@ def released_tables(relations: Iterable[Relation]) -> dict[str, ReleasedTable]:
             out[relation.table.name] = relation.table
         out.update(released_tables(parts(relation)))
     return out
+
+
+def reads_released(relation: Relation, needed: set[str]) -> bool:
+    """Whether released numbers decide which rows there are, or what stands in some of their columns.
+
+    Args:
+        relation: private rows.
+        needed: the columns that are looked at.
+    """
+    if isinstance(relation, PublicJoin) and isinstance(relation.table, ReleasedTable):
+        keeps_all = relation.on is None or relation.outer
+        if not keeps_all or needed & set(relation.table.data.column_names):
+            return True
+    return any(reads_released(part, used) for part, used in below(relation, needed))
 
 
 def filled(

@@ -20,13 +20,13 @@ from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.analyze.release_scope import ReleaseScope
 from discreet.sql.analyze.splitting import Env, Public, Scope, Splitting
 from discreet.sql.analyze.subqueries.correlated import BEYOND, Inside, looked_up
-from discreet.sql.analyze.subqueries.inner_queries import InnerQueries
+from discreet.sql.analyze.subqueries.inner_queries import InnerQueries, over_groups, reads_given
 from discreet.sql.analyze.subqueries.matching import in_by_key
 from discreet.sql.analyze.subqueries.released_tables import standing_alone, waits
 from discreet.sql.analyze.units.scope import UnitScope
 from discreet.sql.analyze.units.windows import windowed
 from discreet.sql.expressions.expression import Column, Expression
-from discreet.sql.syntax.nodes import has_aggregate, has_window, unaliased, with_queries
+from discreet.sql.syntax.nodes import has_aggregate, has_window, reads_rows, unaliased, with_queries
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import as_groups, constant
 
@@ -51,7 +51,7 @@ class PrivateSelect:
         self.conditions = conditions
         self.refuse = splitter.refuse
         self.inner = InnerQueries(splitter, env, frame)
-        self.kept: list[exp.Expr] = []
+        self.waiting: list[exp.Expr] = []
 
     @property
     def binder(self) -> Binder:
@@ -74,29 +74,22 @@ class PrivateSelect:
             self._with_public_values(child)
         if self.node.args.get("group") is None and not any(map(has_aggregate, self.node.expressions)):
             self._as_groups()
-        nodes = self._group_nodes() if self.node.args.get("group") is not None else []
-        groups = {node.sql() for node in nodes}
-        aggregated = nodes or self.node.args.get("having") is not None or self._aggregates()
+        if not self._aggregates():
+            self._keep_all(self.waiting)
+            for child in self._clauses():
+                self._beside(child)
+            return self._rows()
+        groups = {node.sql() for node in self._group_nodes()}
         for child in self._clauses():
-            if aggregated:
-                self._with_columns_of_rows(child, groups)
-            else:
-                self._with_columns(child)
-        clauses = [*self.node.expressions, *(self.node.args.get(k) for k in ("having", "order", "qualify"))]
-        group, having = self.node.args.get("group"), self.node.args.get("having")
-        if (
-            group is not None
-            or having is not None
-            or any(c is not None and has_aggregate(c) for c in clauses)
-        ):
-            nodes = self._group_nodes()
-            nodes = [node for node in nodes if not constant(node)]
-            if any(self._is_unit(n) for n in nodes) or self._by_key(nodes):
-                return UnitScope(self.refuse, self.node, self.frame, self.binder, nodes).rows()
-            return Public(
-                ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes, self.kept).post()
-            )
-        return self._rows()
+            self.inner.frame = self.frame
+            self.inner.read_rows(child, groups)
+            self.frame = self.inner.frame
+        nodes = [node for node in self._group_nodes() if not constant(node)]
+        if any(self._is_unit(n) for n in nodes) or self._by_key(nodes):
+            self._keep_all(self.waiting)
+            return UnitScope(self.splitter, self.node, self.env, self.frame, nodes).rows()
+        conditions = self._of_groups(nodes)
+        return Public(ReleaseScope(self.splitter, self.node, self.env, self.frame, nodes, conditions).post())
 
     def _clauses(self) -> list[exp.Expr]:
         """The clauses behind WHERE."""
@@ -105,20 +98,52 @@ class PrivateSelect:
         return [one for one in listed if isinstance(one, exp.Expr)]
 
     def _aggregates(self) -> bool:
-        clauses = [*self.node.expressions, *(self.node.args.get(k) for k in ("order", "qualify"))]
+        """Whether the rows are aggregated."""
+        if any(self.node.args.get(part) is not None for part in ("group", "having")):
+            return True
+        clauses = [*self.node.expressions, *(self.node.args.get(part) for part in ("order", "qualify"))]
         return any(clause is not None and has_aggregate(clause) for clause in clauses)
 
-    def _with_columns(self, node: exp.Expr) -> exp.Expr:
-        """Read sub-queries over private rows and released numbers as columns beside the rows."""
+    def _beside(self, node: exp.Expr) -> exp.Expr:
+        """Read the sub-queries of an expression as columns beside the rows."""
         self.inner.frame = self.frame
         read = self.inner.read(node)
         self.frame = self.inner.frame
         return read
 
-    def _with_columns_of_rows(self, node: exp.Expr, groups: set[str]) -> None:
-        self.inner.frame = self.frame
-        self.inner.read_rows(node, groups)
-        self.frame = self.inner.frame
+    def _keep_all(self, conditions: list[exp.Expr]) -> None:
+        """Keep the rows that satisfy conditions with sub-queries beside the rows."""
+        for node in conditions:
+            read = self._beside(node)
+            self.frame = self.frame.filtered(self.binder.condition(read))
+
+    def _of_groups(self, nodes: list[exp.Expr]) -> list[exp.Expr]:
+        """The conditions that keys and released numbers decide alone, which take whole groups; rows by the others.
+
+        They say of every row of a group the same, so that the rows need not wait for the number.
+        """
+        keys = [self.binder.bind(node) for node in nodes if not has_aggregate(node)]
+
+        def key_of(node: exp.Expr) -> exp.Expr | None:
+            return node if reads_rows(node) and self._bound(node) in keys else None
+
+        out: list[exp.Expr] = []
+        for node in self.waiting:
+            frame, known = self.frame, self.inner.known()
+            read = self._beside(node.copy())
+            if over_groups(read, key_of) is not None:
+                out.append(read)
+                self.frame = frame
+                self.inner.forget(known)
+            else:
+                self.frame = self.frame.filtered(self.binder.condition(read))
+        return out
+
+    def _bound(self, node: exp.Expr) -> Expression | None:
+        try:
+            return self.binder.bind(node)
+        except QueryRefused:
+            return None
 
     def _as_groups(self) -> None:
         """Read SELECT DISTINCT of anything but units as groups that have rows."""
@@ -150,13 +175,16 @@ class PrivateSelect:
                 raise self.refuse(
                     node, "WHERE is read before the window functions.", "Put them into QUALIFY."
                 )
-            before = list(self.splitter.drafts)
-            if not self._matches(node):
-                self.splitter.drafts[:] = before  # of a look-up that it is not
+            place = self.splitter.place()
+            if reads_given(node):
+                self.waiting.append(node)
+            elif not self._matches(node):
+                self.splitter.back_to(place)  # of a look-up that it is not
                 self._with_public_values(node)
-                read = self._with_columns(node)
-                self.kept.append(read)
-                plain.append(self.binder.condition(read))
+                if any(isinstance(one, exp.Query) for one in with_queries(node)):
+                    self.waiting.append(node)
+                else:
+                    plain.append(self.binder.condition(node))
         where = all_of(plain)
         if where is not None:
             self.frame = self.frame.filtered(where)
@@ -191,11 +219,11 @@ class PrivateSelect:
             or not any(bound.name in one.columns for one in keys)
         ):
             return False
-        before = list(self.splitter.drafts)
+        place = self.splitter.place()
         try:
             scope = self.splitter.query(query.copy(), self.env)
         except QueryRefused:
-            self.splitter.drafts[:] = before
+            self.splitter.back_to(place)
             return False  # it reads columns of the rows around it
         found = in_by_key(self.frame, bound, scope) if isinstance(scope, Rows) else None
         if found is not None:

@@ -17,7 +17,7 @@ from discreet.sql.analyze.aggregates.implied_bounds import clamped
 from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.splitting import Draft, Env, Splitting
-from discreet.sql.analyze.subqueries.inner_queries import over_groups, reads_given
+from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
@@ -91,14 +91,14 @@ class ReleaseScope:
         for part in ("limit", "offset", "distinct", "with_"):
             value = self.node.args.get(part)
             if value is not None:
-                self.splitter.split_inner(value, self.env)
+                if part != "with_":  # which was split before
+                    self.splitter.split_inner(value, self.env)
                 out.set(part, value)
         return out
 
     def _of_groups(self) -> list[exp.Expr]:
         """The conditions of WHERE on keys and released numbers alone: these take groups away, once they are drawn."""
-        given = [one for one in self.conditions if any(reads_given(node) for node in one.walk())]
-        found = [over_groups(one, self._key_column) for one in given]
+        found = [over_groups(one, self._key_column) for one in self.conditions]
         return [one for one in found if one is not None]
 
     def _key_column(self, node: exp.Expr) -> exp.Expr | None:

@@ -28,6 +28,7 @@ from discreet.sql.analyze.cohorts import cohort
 from discreet.sql.analyze.from_clause import Frame, prefixed, single
 from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.joins.outer_joins import keeping, public_first
+from discreet.sql.analyze.joins.released import join_released
 from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.splitting import Draft, Env, Given, Public, Scope
@@ -77,7 +78,8 @@ class Splitter:
         self.catalog = catalog
         self.drafts: list[Draft] = []
         self.public_joins = 0
-        self.given_tables = 0
+        self._given: dict[str, Given] = {}
+        self._split: list[tuple[Env, str, Scope]] = []
         self.inner_queries = 0
 
     def split(self, statement: exp.Query) -> exp.Query:
@@ -333,6 +335,10 @@ class Splitter:
                     continue
                 conditions[:], stuck = tried, {-1}
                 continue
+            released = self.given(scope.node, env)
+            if released is not None:
+                frame = join_released(frame, names[at], released, clause, conditions, scope.node)
+                continue
             data = self.evaluate(scope.node, env)
             self.public_joins += 1
             frame = join_public(frame, names[at], data, self.public_joins, clause, conditions)
@@ -387,8 +393,8 @@ class Splitter:
         alone = standing_alone(node, env)
         if waits(alone):
             raise self.refuse(node, "How many rows of this a private row would find is decided by noise.",
-                              "Join it on all the columns that it is grouped by; or take one number of it, with LIMIT 1 "
-                              "or an aggregate.")  # fmt: skip
+                              "Join it on all the columns that it is grouped by; or take one number of it, with "
+                              "LIMIT 1 or an aggregate.")  # fmt: skip
         names = {table.name.lower() for table in alone.find_all(exp.Table)}
         tables = {name: table for name, table in self.catalog.public.items() if name in names}
         try:
@@ -396,6 +402,23 @@ class Splitter:
                 return sandbox.run(alone.sql("duckdb"))
         except PostProcessingError as error:
             raise self.refuse(node, error.cause, error.fix) from None
+
+    def once(self, query: exp.Query, env: Env) -> Scope:
+        """Split a sub-query of an expression; the same one twice, such as in each of several groupings, is one."""
+        text = query.sql("duckdb", comments=False)
+        found = next((scope for one, known, scope in self._split if one is env and known == text), None)
+        if found is None:
+            found = self.query(query.copy(), env)
+            self._split.append((env, text, found))
+        return found
+
+    def place(self) -> tuple[int, int]:
+        """How far the statement was split, for `back_to`."""
+        return len(self.drafts), len(self._split)
+
+    def back_to(self, place: tuple[int, int]) -> None:
+        """Forget what was split since then."""
+        del self.drafts[place[0] :], self._split[place[1] :]
 
     def given(self, node: exp.Expr, env: Env) -> Given | None:
         """The table of released numbers that a public sub-query will be; None where it waits for no release.
@@ -406,15 +429,18 @@ class Splitter:
         alone = standing_alone(node, env)
         if not waits(alone):
             return None
-        self.given_tables += 1
+        text = alone.sql("duckdb", comments=False)
+        if text in self._given:
+            return self._given[text]
         try:
-            found = given(alone, self.drafts, self.catalog.public, self.given_tables, node.sql("duckdb"))
+            found = given(alone, self.drafts, self.catalog.public, len(self._given) + 1, node.sql("duckdb"))
         except PostProcessingError as error:
             raise self.refuse(node, error.cause, error.fix) from None
         if found is None:
             raise self.refuse(node, "This sub-query may have more than one row.",
                               "Take one of them, with LIMIT 1 or an aggregate such as MAX; or look it up by all the "
                               "columns that it is grouped by.")  # fmt: skip
+        self._given[text] = found
         return found
 
     def unit_names(self) -> list[str]:

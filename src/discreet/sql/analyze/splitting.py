@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+OVER_GROUPS = "over_groups"
+"""The note at a node that stands for a sub-query: the same over noisy tables, where it needs no private row."""
+
+
 @dataclass(frozen=True)
 class Given:
     """A table of released numbers as the rows around it see it.
@@ -100,6 +104,15 @@ class Splitting(Protocol):
 
     def evaluate(self, node: exp.Expr, env: Env) -> pa.Table:
         """The rows of a public sub-query, which must not wait for a release."""
+
+    def once(self, query: exp.Query, env: Env) -> Scope:
+        """Split a sub-query of an expression; the same one twice, such as in each of several groupings, is one."""
+
+    def place(self) -> tuple[int, int]:
+        """How far the statement was split, for `back_to`."""
+
+    def back_to(self, place: tuple[int, int]) -> None:
+        """Forget what was split since then."""
 
     def given(self, node: exp.Expr, env: Env) -> Given | None:
         """The table of released numbers that a public sub-query will be; None where it waits for no release."""

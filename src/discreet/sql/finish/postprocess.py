@@ -33,7 +33,7 @@ from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulation.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
 from discreet.sql.lower.run import EVERY, LARGEST, Noisy, Some, blocks
-from discreet.sql.lower.sequence import given_to, in_sequence
+from discreet.sql.lower.sequence import compared, in_sequence
 from discreet.sql.plan.plan import Aggregate, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
 from discreet.sql.syntax.parse import TWINS
@@ -212,7 +212,7 @@ def _everywhere(noisy: Noisy, aggregate: Aggregate, confidence: float) -> Interv
     Private rows that were compared with a released number are others than those compared with the true one, and how
     many others depends on the data: then it may lie anywhere.
     """
-    if given_to(noisy.plan):
+    if compared(noisy.plan, aggregate):
         anywhere = np.full(len(noisy.entries), np.inf)
         return -anywhere, anywhere
     return direct_ends(noisy, aggregate, EVERY, confidence)

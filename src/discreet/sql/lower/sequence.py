@@ -14,9 +14,10 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import EngineError
 from discreet.release.draw import REPORT, Draw
 from discreet.release.noisy_schema import is_table
-from discreet.sql.algebra.released import ReleasedTable, released_tables
+from discreet.sql.algebra.lineage import read
+from discreet.sql.algebra.released import ReleasedTable, reads_released, released_tables
 from discreet.sql.lower.run import Noisy, run_release
-from discreet.sql.plan.plan import QueryPlan, ScopePlan
+from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,14 @@ def given_to(release: ScopePlan) -> dict[str, ReleasedTable]:
     """The tables of released numbers that a release reads, by name."""
     parts = [*release.parts, *([] if release.discovery is None else [release.discovery.part])]
     return released_tables(part.rows.relation for part in parts)
+
+
+def compared(release: ScopePlan, aggregate: Aggregate) -> bool:
+    """Whether a released number decides which rows an aggregate is of, or what is aggregated."""
+    measure = release.measures[aggregate.measure]
+    part = release.parts[measure.part]
+    arguments = () if aggregate.what == "rows" else measure.arguments  # every row counts, whatever is in it
+    return reads_released(part.rows.relation, read([*part.keys, *arguments]))
 
 
 def in_sequence(plan: QueryPlan) -> bool:

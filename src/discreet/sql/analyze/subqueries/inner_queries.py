@@ -23,15 +23,13 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.cohorts import distinct
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.joins.joins import Clause, join_private
-from discreet.sql.analyze.splitting import Env, Given, Public, Splitting
+from discreet.sql.analyze.splitting import OVER_GROUPS, Env, Given, Public, Splitting
 from discreet.sql.analyze.subqueries.correlated_release import KEY, VALUE, Compared, compared, is_one_number
 from discreet.sql.expressions.expression import Column
 from discreet.sql.syntax.nodes import is_aggregate, with_queries
 
 NAME = "__inner_"
 """Before the number of a sub-query of the same unit."""
-OVER_GROUPS = "over_groups"
-"""The note at a node that stands for a sub-query: the same over noisy tables, where it needs no private row."""
 
 
 @dataclass
@@ -50,6 +48,14 @@ class InnerQueries:
 
     def __post_init__(self) -> None:
         self._known: dict[str, exp.Expr] = {}
+
+    def known(self) -> dict[str, exp.Expr]:
+        """The sub-queries that stand beside the rows, by their text, with what stands for them."""
+        return dict(self._known)
+
+    def forget(self, known: dict[str, exp.Expr]) -> None:
+        """Go back to those that stood beside the rows before."""
+        self._known = known
 
     def read(self, node: exp.Expr) -> exp.Expr:
         """Put columns in the place of the sub-queries of an expression, which is returned."""
@@ -70,7 +76,7 @@ class InnerQueries:
         return node
 
     def read_rows(self, node: exp.Expr, groups: set[str]) -> None:
-        """The same of those parts of a clause of a release that are computed row by row: in aggregates and in groups."""
+        """The same of those parts of a clause that are computed row by row: in aggregates and in groups."""
         if is_aggregate(node) or node.sql() in groups:
             self.read(node)
             return
@@ -88,11 +94,11 @@ class InnerQueries:
     # Numbers -----------------------------------------------------------------------------------------------
 
     def _number(self, node: exp.Expr) -> exp.Expr:
-        query = node.unnest()
+        query = _inside(node)
         asked = compared(query, self._names) if is_one_number(query) else None
         if asked is not None:
             return self._by_key(node, asked)
-        scope = self.splitter.query(query.copy(), self.env)
+        scope = self.splitter.once(query, self.env)
         if isinstance(scope, Rows):
             raise self.splitter.refuse(node, "This sub-query returns rows of a private table.",
                                        "Aggregate them in it.")  # fmt: skip
@@ -108,13 +114,13 @@ class InnerQueries:
         column = self._given(given, [])
         (name,) = given.columns
         found = exp.column(exp.to_identifier(name, quoted=True), table=column)
-        found.meta[OVER_GROUPS] = exp.Subquery(this=scope.node.unnest().copy())
+        found.meta[OVER_GROUPS] = exp.Subquery(this=_inside(scope.node).copy())
         return found
 
     def _by_key(self, node: exp.Expr, asked: Compared) -> exp.Expr:
         """A number of the rows that agree with a row in some columns."""
         item = asked.query.selects[0].unalias()
-        scope = self.splitter.query(asked.grouped({VALUE: item}), self.env)
+        scope = self.splitter.once(asked.grouped({VALUE: item}), self.env)
         others = [other for _, other in asked.pairs]
         if isinstance(scope, Rows):
             name = self._joined(scope, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
@@ -129,37 +135,42 @@ class InnerQueries:
     # Lists and rows of the same unit -----------------------------------------------------------------------
 
     def _listed(self, node: exp.Expr) -> exp.Expr:
-        query = node.args["query"].unnest()
+        query = _inside(node.args["query"])
         outer = node.this.unnest()
         asked = compared(query, self._names)
         if asked is None:
-            scope = self.splitter.query(query.copy(), self.env)
+            scope = self.splitter.once(query, self.env)
             if isinstance(scope, Public):
                 return self._in_released(node, scope)
             if len(scope.names) != 1:
                 raise self.splitter.refuse(
                     node, "IN takes a sub-query of one column.", "Select one column in it."
                 )
-            (name,) = scope.names
-            return self._met(distinct(self._of_units(node, scope)), [(name.lower(), outer)])
+            column = self._of_units(node, scope).columns[scope.names[0].lower()]
+            return self._met(distinct(rel.select(scope, [(f"{KEY}0", column)], None)), [(f"{KEY}0", outer)])
         if len(query.selects) != 1 or not isinstance(outer, exp.Column):
             raise self.splitter.refuse(
                 node, "This form of IN is not supported here.", "Write EXISTS (SELECT …)."
             )
         inner = query.selects[0].unalias()
+        if not isinstance(inner, exp.Column):
+            raise self.splitter.refuse(
+                inner, "This form of IN is not supported here.", "Select a column in it."
+            )
         asked = replace(asked, pairs=(*asked.pairs, (inner, outer)))
         return self._of_rows(node, asked)
 
     def _there(self, node: exp.Expr) -> exp.Expr:
         asked = compared(node.this.unnest(), self._names)
         if asked is None:
-            raise self.splitter.refuse(node, "EXISTS over private rows is understood here where its columns are set equal "
-                                       "to columns around it.", "Write AND before it, not OR; or compare with = "
-                                       "alone, the privacy units among them.")  # fmt: skip
+            raise self.splitter.refuse(node, "EXISTS over private rows must set its columns equal to columns around "
+                                       "it, where it is no condition of WHERE by itself.",
+                                       "Write it with AND, not OR; or compare with = alone, the privacy units among "
+                                       "them.")  # fmt: skip
         return self._of_rows(node, asked)
 
     def _of_rows(self, node: exp.Expr, asked: Compared) -> exp.Expr:
-        scope = self.splitter.query(asked.grouped({}), self.env)
+        scope = self.splitter.once(asked.grouped({}), self.env)
         if not isinstance(scope, Rows):
             raise self.splitter.refuse(node, "A sub-query over private rows must compare the privacy units.",
                                        "Add the equality of the units to its WHERE.")  # fmt: skip
@@ -180,10 +191,9 @@ class InnerQueries:
         return exp.paren(exp.Not(this=found))
 
     def _in_released(self, node: exp.Expr, scope: Public) -> exp.Expr:
-        source = exp.Subquery(
-            this=scope.node.unnest().copy(), alias=exp.TableAlias(this=exp.to_identifier("listed"))
-        )
-        names = scope.node.unnest().named_selects if isinstance(scope.node, exp.Query) else []
+        inside = _inside(scope.node)
+        source = exp.Subquery(this=inside.copy(), alias=exp.TableAlias(this=exp.to_identifier("listed")))
+        names = inside.named_selects
         if len(names) != 1:
             raise self.splitter.refuse(
                 node, "IN takes a sub-query of one column.", "Select one column in it."
@@ -199,7 +209,7 @@ class InnerQueries:
         known = exp.Not(this=exp.Is(this=exp.paren(outer.copy()), expression=exp.Null()))
         found = exp.Case(ifs=[exp.If(this=known, true=there)])
         found.meta[OVER_GROUPS] = exp.In(
-            this=outer.copy(), query=exp.Subquery(this=scope.node.unnest().copy())
+            this=outer.copy(), query=exp.Subquery(this=_inside(scope.node).copy())
         )
         return found
 
@@ -237,6 +247,13 @@ class InnerQueries:
         )
         self.frame = Frame(both.text, seen, both.tables, before.ambiguous, before.held)
         return name
+
+
+def _inside(node: exp.Expr) -> exp.Query:
+    """The query in sub-query parentheses."""
+    query = node.unnest()
+    assert isinstance(query, exp.Query)
+    return query
 
 
 def _of_nothing(item: exp.Expr) -> exp.Expr:

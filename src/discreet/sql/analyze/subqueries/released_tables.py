@@ -52,7 +52,7 @@ _CASTS = {
 def standing_alone(node: exp.Expr, env: Env) -> exp.Query:
     """A public part of a statement as a query by itself, with those tables of WITH that it reads."""
     if isinstance(node, exp.Subquery) and not node.alias_column_names:
-        inside = node.this.copy()
+        inside: exp.Query = node.this.copy()
     elif isinstance(node, exp.Query) and not isinstance(node, exp.Subquery):
         inside = node.copy()
     elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
