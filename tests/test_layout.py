@@ -14,7 +14,9 @@ TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "discreet"
 ROOMS = {
     "accounting": "atoms events homogeneous pricing rounding sampling tally zcdp",
-    "ledger": "book chain entry faults head making schema sql store",
+    "ledger": "store",
+    "ledger/chain": "book entry verify",
+    "ledger/sqlite": "faults head making schema store",
     "local": "messages remote",
     "noise": "lanes parameters staircase",
     "planning": "read",

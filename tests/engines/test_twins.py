@@ -15,7 +15,8 @@ from tests import inside
 from tests.sql import units
 
 import discreet as dp
-from discreet.engines.duckdb import DuckDBEngine, attach
+from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.duckdb.sources import attach
 from discreet.engines.sources import open_source
 from discreet.errors import PolicyError, QueryRefused, SourceError
 

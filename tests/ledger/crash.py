@@ -18,11 +18,11 @@ import sys
 import time
 from hashlib import sha256
 
-import discreet.ledger.sql  # noqa: F401  # load before the forks
+import discreet.ledger.sqlite.store  # noqa: F401  # load before the forks
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Account, Ledger, Loss, open_ledger
-from discreet.ledger.book import after
-from discreet.ledger.entry import digest_of, make_entry
+from discreet.ledger.chain.book import after
+from discreet.ledger.chain.entry import digest_of, make_entry
 from discreet.ledger.ledger import _admit
 from discreet.ledger.store import Rows
 

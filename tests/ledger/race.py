@@ -12,12 +12,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-import discreet.ledger.sql  # noqa: F401  # load before the forks, as a server would
+import discreet.ledger.sqlite.store  # noqa: F401  # load before the forks, as a server would
 from discreet.accounting.events import Event
 from discreet.errors import BudgetExceeded, LedgerCorrupt
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
-from discreet.ledger.book import after
-from discreet.ledger.entry import Entry, make_entry
+from discreet.ledger.chain.book import after
+from discreet.ledger.chain.entry import Entry, make_entry
 from discreet.ledger.ledger import _admit
 from discreet.ledger.store import Rows
 

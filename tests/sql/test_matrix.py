@@ -22,7 +22,7 @@ from tests.sql import matrix, matrix_reads, units
 from tests.sql.matrix import Case, Mode, Tally, faults
 from tests.sql.matrix_tables import CHOSEN, TYPES, kinds, wide
 
-from discreet.engines.duckdb.copies import Copies
+from discreet.engines.duckdb.sources.copies import Copies
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog

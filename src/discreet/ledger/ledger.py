@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 from discreet.accounting.loss import Loss, at_least, at_most
 from discreet.accounting.tally import OWN, Tally, admits, price
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError
-from discreet.ledger.book import after
-from discreet.ledger.chain import check, verify
-from discreet.ledger.entry import (
+from discreet.ledger.chain.book import after
+from discreet.ledger.chain.entry import (
     Account,
     Charge,
     Entry,
@@ -27,8 +26,9 @@ from discreet.ledger.entry import (
     make_entry,
     text,
 )
-from discreet.ledger.faults import DiskFullError
+from discreet.ledger.chain.verify import check, verify
 from discreet.ledger.room import Room, Rooms
+from discreet.ledger.sqlite.faults import DiskFullError
 from discreet.ledger.store import MemoryStore, Rows, Store, pieces
 from discreet.ledger.turn import WAIT, turn
 
@@ -390,11 +390,11 @@ def open_ledger(
     if name is None or name == ":memory:":
         return Ledger(MemoryStore())
     if may_read and "://" not in name:
-        from discreet.ledger.reading import ReadingStore, only_readable
+        from discreet.ledger.sqlite.reading import ReadingStore, only_readable
 
         if only_readable(name):
             return Ledger(ReadingStore(name, timeout))
-    from discreet.ledger.sql import open_sql  # SQLite and its fork handlers only where they are used
+    from discreet.ledger.sqlite.store import open_sql  # SQLite and its fork handlers only where they are used
 
     return Ledger(open_sql(text("The ledger's address", name), timeout))
 

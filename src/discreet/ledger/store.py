@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
 from discreet.errors import LedgerError
-from discreet.ledger.book import Book
-from discreet.ledger.entry import Entry, Head, Posting, genesis
+from discreet.ledger.chain.book import Book
+from discreet.ledger.chain.entry import Entry, Head, Posting, genesis
 
 Result = TypeVar("Result")
 PIECE = 1 << 20

@@ -240,13 +240,10 @@ class Queries:
 
     def run(self, plan: QueryPlan, draw: Draw) -> list[Noisy]:
         """Compute the integers of all releases, with noise; a signal stops the engine at once."""
-        from discreet.sql.lower.run import run_release
+        from discreet.sql.lower.sequence import run_all
 
         salt = self.ledger.salt(DATA_SET)
-        return interruptibly(
-            self.engine,
-            lambda: [run_release(release, self.engine, salt, draw) for release in plan.releases],
-        )
+        return interruptibly(self.engine, lambda: run_all(plan, self.engine, salt, draw, self.catalog.public))
 
     def finish(
         self, plan: QueryPlan, noisy: list[Noisy], confidence: float, together: bool = False

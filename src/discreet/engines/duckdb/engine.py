@@ -17,14 +17,14 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.capabilities import Physical
-from discreet.engines.duckdb.attach import Origin, attach, attach_guest, is_connection
 from discreet.engines.duckdb.beside import Beside
 from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import connect, for_few_rows, quote, seal
-from discreet.engines.duckdb.copies import Copies, unread
-from discreet.engines.duckdb.footers import misfit, readable
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.shape import Shape, shape_of
+from discreet.engines.duckdb.sources.attach import Origin, attach, attach_guest, is_connection
+from discreet.engines.duckdb.sources.copies import Copies, unread
+from discreet.engines.duckdb.sources.footers import misfit, readable
 from discreet.engines.duckdb.units import collations, identity_of
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.folders import Folder

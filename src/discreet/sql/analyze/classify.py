@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
@@ -23,7 +23,7 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.joins.sources import Sources
 from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.public_values import evaluated
-from discreet.sql.analyze.scope_tree import Env, Kind, PrivateScope, PublicScope, Scope, left_in_place
+from discreet.sql.analyze.scope_tree import Env, Given, Kind, PrivateScope, PublicScope, Scope, left_in_place
 from discreet.sql.analyze.set_operations import united
 from discreet.sql.analyze.subqueries.correlated_release import by_keys
 from discreet.sql.expressions.expression import Expression
@@ -42,23 +42,6 @@ READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
 """The parts of a source in FROM that are read; any other behind private rows is refused, so that none is missed."""
 
 
-def scope_tree(text: str, statement: exp.Query, catalog: Catalog) -> Scope:
-    """The scope of a whole statement, with those inside it.
-
-    Args:
-        text: of the statement, for pointing at places in it.
-        statement: the same, parsed; it stays unchanged.
-        catalog: the tables.
-
-    Raises:
-        QueryRefused: some part of it cannot be answered with a guarantee.
-    """
-    classifier = Classifier(text, catalog)
-    whole = statement.copy()
-    drop_schemas(whole, {*catalog.private, *catalog.public}, classifier.refuse)
-    return classifier.query(whole, {})
-
-
 def unknown_table(text: str, catalog: Catalog, node: exp.Table, env: Iterable[str] = ()) -> QueryRefused:
     """The refusal of a table that is not there."""
     tables = [name for name in catalog.public if name not in INFORMATION]
@@ -68,13 +51,46 @@ def unknown_table(text: str, catalog: Catalog, node: exp.Table, env: Iterable[st
     return refuse(node, text, f"There is no table {node.name}.", hint)
 
 
-class Classifier:
-    """Classifies the scopes of one statement; see `scope_tree.Scopes`."""
+class Releases(Protocol):
+    """The releases that were cut out of a statement.
 
-    def __init__(self, text: str, catalog: Catalog) -> None:
+    A number that private rows are compared with has to be cut out before these rows can be read: its column is one of
+    theirs.
+    """
+
+    def given(self, scope: Scope, env: Env) -> Given | None:
+        """The table of released numbers that a public scope will be; None where it waits for no release."""
+
+    def rest(self, scope: Scope) -> exp.Expr:
+        """The rest of a scope, when the releases in it are cut out."""
+
+
+class Classifier:
+    """Classifies the scopes of one statement; see `scope_tree.Scopes`.
+
+    Args:
+        text: of the statement, for pointing at places in it.
+        catalog: the tables.
+        releases: those that were cut out of it.
+    """
+
+    def __init__(self, text: str, catalog: Catalog, releases: Releases) -> None:
         self.text = text
         self.catalog = catalog
+        self.releases = releases
         self.public_numbers: Iterator[int] = count(1)
+        self.inner_numbers: Iterator[int] = count(1)
+        self._known: list[tuple[Env, str, Scope]] = []
+
+    def tree(self, statement: exp.Query) -> Scope:
+        """The scope of the whole statement, which stays unchanged, with those inside it.
+
+        Raises:
+            QueryRefused: some part of it cannot be answered with a guarantee.
+        """
+        whole = statement.copy()
+        drop_schemas(whole, {*self.catalog.private, *self.catalog.public}, self.refuse)
+        return self.query(whole, {})
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
         """The refusal that points at a part of this statement."""
@@ -90,12 +106,28 @@ class Classifier:
                 node.replace(expanded)
                 node = expanded
         tables = self._tables(node, outer)
-        env = {**outer, **self._named(node, tables)}
+        env = {**outer, **self._named(tables)} if tables else outer
         scope = self._without_with(node, env)
         if not tables or isinstance(scope, PrivateScope):
             return scope
         waits = scope.kind is Kind.PUBLIC and any(one.released for one in tables.values())
         return replace(scope, tables=tuple(tables.values()), kind=Kind.ABOVE if waits else scope.kind)
+
+    def once(self, query: exp.Expr, env: Env) -> Scope:
+        """The scope of a copy of a query; the same one twice, such as in each of several groupings, is one."""
+        text = query.sql("duckdb", comments=False)
+        found = next((scope for one, known, scope in self._known if one is env and known == text), None)
+        if found is None:
+            found = self.query(query.copy(), env)
+            self._known.append((env, text, found))
+        return found
+
+    def alone(self, query: exp.Expr, env: Env) -> Scope | None:
+        """The same of a query that may read columns of the rows around it; None where it does."""
+        try:
+            return self.once(query, env)
+        except QueryRefused:
+            return None
 
     def _without_with(self, node: exp.Expr, env: Env) -> Scope:
         if isinstance(node, exp.Subquery):
@@ -141,10 +173,10 @@ class Classifier:
             if isinstance(scope, PrivateScope):
                 scope = replace(scope, rows=self._renamed(scope.rows, cte.args.get("alias"), cte))
             found[cte.alias.lower()] = scope
-            env |= self._named(node, {cte.alias.lower(): scope})
+            env |= self._named({cte.alias.lower(): scope})
         return found
 
-    def _named(self, node: exp.Expr, tables: Mapping[str, Scope]) -> Env:
+    def _named(self, tables: Mapping[str, Scope]) -> Env:
         """The tables of WITH as those that name them see them."""
         return {
             name: scope if isinstance(scope, PrivateScope) else _defined(scope, scope.node.parent)
@@ -244,6 +276,14 @@ class Classifier:
         frame = Sources(self, holders, scopes, conditions, env).frame()
         return PrivateSelect(self, node, env, frame, conditions, named).scope()
 
+    def given(self, scope: Scope, env: Env) -> Given | None:
+        """The table of released numbers that a public scope will be; None where it waits for no release."""
+        return self.releases.given(scope, env)
+
+    def rest(self, scope: Scope) -> exp.Expr:
+        """The rest of a public scope, when the releases in it are cut out."""
+        return self.releases.rest(scope)
+
     def evaluate(self, scope: Scope, env: Env) -> pa.Table:
         """The rows of a public scope, which must not wait for a release.
 
@@ -275,7 +315,7 @@ class Classifier:
         if not isinstance(node, exp.Query):
             return [found for child in list(node.iter_expressions()) for found in self._inner(child, env)]
         asked = node.unnest()
-        each = by_keys(asked, lambda source: self._names_of(source, env))
+        each = by_keys(asked, lambda source: self.columns_of(source, env))
         if each is not None:
             asked.replace(each)
             node = each if asked is node else node
@@ -290,7 +330,7 @@ class Classifier:
             )
         return scope
 
-    def _names_of(self, source: exp.Expr, env: Env) -> Collection[str] | None:
+    def columns_of(self, source: exp.Expr, env: Env) -> Collection[str] | None:
         """The columns of a table in FROM, in lower case; None of anything else, or where it is not known."""
         name = source.name.lower() if isinstance(source, exp.Table) else ""
         scope = env.get(name)
@@ -305,4 +345,4 @@ class Classifier:
 def _defined(scope: Scope, definition: exp.Expr | None) -> PublicScope:
     """A table of WITH that stays in the statement, as those that name it see it."""
     kind = Kind.ABOVE if scope.released else Kind.PUBLIC
-    return PublicScope(kind=kind, node=scope.node, sources={"": scope}, definition=definition)
+    return PublicScope(kind=kind, node=scope.node, inside=(scope,), definition=definition)

@@ -6,15 +6,24 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from discreet.errors import QueryRefused
 from discreet.sql.algebra.key_paths import groups_by_key
 from discreet.sql.analyze.from_clause import Frame, all_of
 from discreet.sql.analyze.public_values import with_public_values
 from discreet.sql.analyze.row_scope import rows_of
 from discreet.sql.analyze.scope_tree import NUMBER, Env, Kind, PrivateScope, ReleaseScope, Scope, Scopes
+from discreet.sql.analyze.subqueries.inner_queries import InnerQueries, over_groups, reads_given
 from discreet.sql.analyze.subqueries.lookups import matched
 from discreet.sql.analyze.units.scope import UnitScope
 from discreet.sql.expressions.expression import Expression
-from discreet.sql.syntax.nodes import has_aggregate, has_window, is_aggregate, unaliased
+from discreet.sql.syntax.nodes import (
+    has_aggregate,
+    has_window,
+    is_aggregate,
+    reads_rows,
+    unaliased,
+    with_queries,
+)
 from discreet.sql.syntax.select_lists import as_groups, constant
 
 
@@ -46,6 +55,8 @@ class PrivateSelect:
         self.conditions = conditions
         self.sources = sources
         self.refuse = around.refuse
+        self.inner = InnerQueries(around, env, frame)
+        self.waiting: list[exp.Expr] = []
 
     def scope(self) -> Scope:
         """Decide which kind of scope this is."""
@@ -54,21 +65,31 @@ class PrivateSelect:
             if self.node.args.get(part):
                 raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
         self._filter()
-        for key in ("expressions", "group", "having", "order", "qualify"):
-            value = self.node.args.get(key)
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, exp.Expr):
-                    with_public_values(child, self.around, self.env)
+        for child in _clauses(self.node):
+            with_public_values(child, self.around, self.env)
         select = self._grouped()
         if select is None:
-            rows = rows_of(self.node, self.frame, self.refuse)
-            return PrivateScope(kind=Kind.ROWS, node=self.node, rows=rows, sources=self.sources)
+            return self._rows()
+        texts = {node.sql() for node in self._group_nodes(select)}
+        for child in _clauses(select):
+            self.inner.frame = self.frame
+            self.inner.read_rows(child, texts)
+            self.frame = self.inner.frame
         groups = [node for node in self._group_nodes(select) if not constant(node)]
         if any(self.frame.is_unit(n) for n in groups) or self._by_key(groups):
-            rows = UnitScope(self.refuse, select, self.frame, self.frame.binder(), groups).rows()
+            self._keep_all()
+            rows = UnitScope(self.around, select, self.env, self.frame, groups).rows()
             return PrivateScope(kind=Kind.PER_UNIT, node=self.node, rows=rows, sources=self.sources)
-        return ReleaseScope(kind=Kind.RELEASE, node=self.node, sources=self.sources, select=select,
-                            frame=self.frame, groups=groups, inside=self._inside(select))  # fmt: skip
+        conditions = self._of_groups(groups)
+        return ReleaseScope(kind=Kind.RELEASE, node=self.node, sources=self.sources, select=select, frame=self.frame,
+                            groups=groups, conditions=conditions, inside=self._inside(select))  # fmt: skip
+
+    def _rows(self) -> PrivateScope:
+        self._keep_all()
+        for child in _clauses(self.node):
+            self._beside(child)
+        rows = rows_of(self.node, self.frame, self.refuse)
+        return PrivateScope(kind=Kind.ROWS, node=self.node, rows=rows, sources=self.sources)
 
     def _grouped(self) -> exp.Select | None:
         """The SELECT as one over groups of rows; None where it is one over the rows.
@@ -103,15 +124,62 @@ class PrivateSelect:
                 raise self.refuse(
                     node, "WHERE is read before the window functions.", "Put them into QUALIFY."
                 )
+            if reads_given(node):
+                self.waiting.append(node)
+                continue
             found = matched(node, self.frame, self.around, self.env)
             if found is not None:
                 self.frame = found
                 continue
             with_public_values(node, self.around, self.env)
-            plain.append(self.frame.binder().condition(node))
+            if any(isinstance(one, exp.Query) for one in with_queries(node)):
+                self.waiting.append(node)
+            else:
+                plain.append(self.frame.binder().condition(node))
         where = all_of(plain)
         if where is not None:
             self.frame = self.frame.filtered(where)
+
+    def _beside(self, node: exp.Expr) -> exp.Expr:
+        """Read the sub-queries of an expression as columns beside the rows."""
+        self.inner.frame = self.frame
+        read = self.inner.read(node)
+        self.frame = self.inner.frame
+        return read
+
+    def _keep_all(self) -> None:
+        """Keep the rows that satisfy conditions with sub-queries beside the rows."""
+        for node in self.waiting:
+            read = self._beside(node)
+            self.frame = self.frame.filtered(self.frame.binder().condition(read))
+
+    def _of_groups(self, nodes: list[exp.Expr]) -> list[exp.Expr]:
+        """The conditions that keys and released numbers decide alone, which take whole groups; rows by the others.
+
+        They say of every row of a group the same, so that the rows need not wait for the number.
+        """
+        keys = [self.frame.binder().bind(node) for node in nodes if not has_aggregate(node)]
+
+        def key_of(node: exp.Expr) -> exp.Expr | None:
+            return node if reads_rows(node) and self._bound(node) in keys else None
+
+        out: list[exp.Expr] = []
+        for node in self.waiting:
+            frame, known = self.frame, self.inner.known()
+            read = self._beside(node.copy())
+            if over_groups(read, key_of) is not None:
+                out.append(read)
+                self.frame = frame
+                self.inner.forget(known)
+            else:
+                self.frame = self.frame.filtered(self.frame.binder().condition(read))
+        return out
+
+    def _bound(self, node: exp.Expr) -> Expression | None:
+        try:
+            return self.frame.binder().bind(node)
+        except QueryRefused:
+            return None
 
     def _inside(self, select: exp.Select) -> list[Scope]:
         """The scopes of the sub-queries of a release, which stand beside its groups."""
@@ -168,3 +236,10 @@ class PrivateSelect:
                 if item.alias.lower() == node.name.lower():
                     return unaliased(item)
         return node
+
+
+def _clauses(node: exp.Select) -> list[exp.Expr]:
+    """The clauses behind WHERE."""
+    values = [node.args.get(key) for key in ("expressions", "group", "having", "order", "qualify")]
+    listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return [one for one in listed if isinstance(one, exp.Expr)]

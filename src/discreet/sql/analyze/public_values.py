@@ -35,36 +35,61 @@ def evaluated(scope: Scope, env: Env, catalog: Catalog, refuse: Refuse) -> pa.Ta
     """
     node = scope.node
     if scope.kind is not Kind.PUBLIC:
-        raise refuse(node, "Private rows cannot be compared with a released number in the same statement.",
-                     "Ask for that number first, and write its value into the query.")  # fmt: skip
+        raise refuse(node, "How many rows of this a private row would find is decided by noise.",
+                     "Join it on all the columns that it is grouped by; or take one number of it, with LIMIT 1 or an "
+                     "aggregate.")  # fmt: skip
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         known = catalog.public.get(node.name.lower())
         if known is not None and node.name.lower() not in env:
             return known
-        inner: exp.Query = exp.select("*").from_(exp.to_table(node.name))
-    elif isinstance(node, exp.Subquery):
-        inner = node.this.copy()
-    elif isinstance(node, exp.Query):
-        inner = node.copy()
-    else:
-        inner = exp.select("*").from_(node.copy())
-    defined = [
-        one.definition.copy()
-        for one in env.values()
-        if isinstance(one, PublicScope) and one.kind is Kind.PUBLIC and one.definition is not None
-    ]
-    if defined:
-        own = inner.args.get("with_")
-        listed = [*defined, *(own.expressions if own is not None else [])]
-        inner.set("with_", exp.With(expressions=listed, recursive=True))
+    inner = standing_alone(node, env)
     names = {table.name.lower() for table in inner.find_all(exp.Table)}
     tables = {name: table for name, table in catalog.public.items() if name in names}
-    count_mondays(inner)
     try:
         with Sandbox(tables) as sandbox:
             return sandbox.run(inner.sql("duckdb"))
     except PostProcessingError as error:
         raise refuse(node, error.cause, error.fix) from None
+
+
+def standing_alone(node: exp.Expr, env: Env) -> exp.Query:
+    """A public part of a statement as a query by itself, with those tables of WITH that it reads."""
+    if isinstance(node, exp.Subquery) and not node.alias_column_names:
+        inside: exp.Query = node.this.copy()
+    elif isinstance(node, exp.Query) and not isinstance(node, exp.Subquery):
+        inside = node.copy()
+    elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+        inside = exp.select("*").from_(exp.to_table(node.name))
+    else:
+        inside = exp.select("*").from_(node.copy())
+    listed = _definitions(inside, env)
+    if listed:
+        own = inside.args.get("with_")
+        listed += own.expressions if own is not None else []
+        inside.set("with_", exp.With(expressions=listed, recursive=True))
+    count_mondays(inside)
+    return inside
+
+
+def _definitions(query: exp.Expr, env: Env) -> list[exp.Expr]:
+    """The definitions of the tables of WITH that a query reads, and of those that they read, in their order."""
+    public = {name: scope.definition for name, scope in env.items() if isinstance(scope, PublicScope)}
+    wanted: set[str] = set()
+    open_: list[exp.Expr] = [query]
+    while open_:
+        names = {table.name.lower() for table in open_.pop().find_all(exp.Table)}
+        new = [name for name in names - wanted if public.get(name) is not None]
+        wanted.update(new)
+        open_ += [one for name in new if (one := public[name]) is not None]
+    return [one.copy() for name, one in public.items() if name in wanted and one is not None]
+
+
+def waits(node: exp.Expr, around: Scopes, env: Env) -> bool:
+    """Whether a part of the statement reads private rows, or numbers that are released from them."""
+    named = {table.name.lower() for table in node.find_all(exp.Table)}
+    known = [env[name] for name in named if name in env]
+    private = (name in around.catalog.private for name in named if name not in env)
+    return any(scope.kind is not Kind.PUBLIC for scope in known) or any(private)
 
 
 def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
@@ -74,6 +99,8 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
         QueryRefused: by `around`, a value cannot be known before a release, or there are too many.
     """
     for inner in with_queries(node):
+        if isinstance(inner, exp.In | exp.Subquery) and waits(inner, around, env):
+            continue  # it is released, or read beside the rows, or refused where it is read
         if isinstance(inner, exp.In) and inner.args.get("query"):
             table = _rows(inner.args["query"], around, env)
             _see_dates(inner, table, around)
@@ -84,11 +111,8 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
             inner.set("query", None)
             inner.set("expressions", [exp.convert(v) for v in values])
         elif isinstance(inner, exp.Subquery):
-            private = around.catalog.private
-            if isinstance(inner.parent, exp.In | exp.Exists) or any(
-                t.name.lower() in private for t in inner.find_all(exp.Table)
-            ):
-                continue  # a release, or refused where it is read
+            if isinstance(inner.parent, exp.In | exp.Exists):
+                continue
             table = _rows(inner, around, env)
             if len(table) > 1 or table.num_columns != 1:
                 raise around.refuse(

@@ -17,6 +17,7 @@ from discreet.sql.analyze.aggregates.aggregate import Request, read_aggregate
 from discreet.sql.analyze.aggregates.implied_bounds import clamped
 from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
 from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
+from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
@@ -100,8 +101,10 @@ class Release:
             out.append("expressions", exp.alias_(self.lift(unaliased(item)), name))
         out.set("from_", exp.From(this=exp.to_table(self.draft.name)))
         having = self.node.args.get("having")
-        if having is not None:
-            out.set("where", exp.Where(this=self.lift(self._named(having.this))))
+        tests = [] if having is None else [self.lift(self._named(having.this))]
+        tests += self._of_groups()
+        if tests:
+            out.set("where", exp.Where(this=exp.and_(*tests)))
         qualify = self.node.args.get("qualify")
         if qualify is not None:
             out.set("qualify", exp.Qualify(this=self.lift(self._named(qualify.this))))
@@ -117,6 +120,15 @@ class Release:
                 out.set(part, value)
         out.set("with_", self.scope.node.args.get("with_"))
         return out
+
+    def _of_groups(self) -> list[exp.Expr]:
+        """The conditions of WHERE on keys and released numbers alone: these take groups away, once they are drawn."""
+        found = [over_groups(one, self._key_column) for one in self.scope.conditions]
+        return [one for one in found if one is not None]
+
+    def _key_column(self, node: exp.Expr) -> exp.Expr | None:
+        key = self._as_key(node)
+        return None if key is None else exp.column(key_name(key), table=self.draft.name)
 
     def _keys(self, nodes: Sequence[exp.Expr]) -> tuple[Key, ...]:
         """The keys of GROUP BY, with the groups that WHERE and public tables leave."""

@@ -9,7 +9,7 @@ release   aggregates private rows: `splitting` makes a draft of it, and puts a n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -19,11 +19,15 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.expressions.expression import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+OVER_GROUPS = "over_groups"
+"""The note at a node that stands for a sub-query: the same over noisy tables, where it needs no private row."""
 NUMBER = "scope"
 """The mark of a sub-query of a release, which its copies bear, too: its number among the scopes inside."""
 Refuse: TypeAlias = Callable[[exp.Expr | None, str, str], QueryRefused]
@@ -106,16 +110,33 @@ class ReleaseScope(Scope):
         select: the SELECT.
         frame: the rows of FROM that WHERE leaves.
         groups: the expressions of GROUP BY that divide the rows.
+        conditions: those of WHERE that keys and released numbers decide alone.
     """
 
     select: exp.Select
     frame: Frame
     groups: Sequence[exp.Expr]
+    conditions: Sequence[exp.Expr]
 
     def subquery(self, node: exp.Expr) -> Scope:
         """The scope of a sub-query of it, or of a copy of one."""
         number: int = node.meta[NUMBER]
         return self.inside[number]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A table of released numbers as the rows around it see it.
+
+    Attributes:
+        table: the table.
+        columns: its columns by the names that the question has for them.
+        query: the same numbers as a part of the post-processing.
+    """
+
+    table: ReleasedTable
+    columns: Mapping[str, Column]
+    query: exp.Expr
 
 
 Env: TypeAlias = Mapping[str, Scope]
@@ -138,17 +159,25 @@ class Scopes(Protocol):
         text: of the statement.
         catalog: the tables.
         public_numbers: of the joins with public tables.
+        inner_numbers: of the sub-queries that are joined with rows of the same unit.
     """
 
     text: str
     catalog: Catalog
     public_numbers: Iterator[int]
+    inner_numbers: Iterator[int]
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
         """The refusal that points at a part of this statement."""
 
     def query(self, node: exp.Expr, outer: Env) -> Scope:
         """The scope of a query."""
+
+    def once(self, query: exp.Expr, env: Env) -> Scope:
+        """The scope of a copy of a query; the same one twice, such as in each of several groupings, is one."""
+
+    def alone(self, query: exp.Expr, env: Env) -> Scope | None:
+        """The same of a query that may read columns of the rows around it; None where it does."""
 
     def source(self, node: exp.Expr, env: Env) -> Scope:
         """The scope of a source of FROM."""
@@ -161,3 +190,12 @@ class Scopes(Protocol):
 
     def evaluate(self, scope: Scope, env: Env) -> pa.Table:
         """The rows of a public scope, which must not wait for a release."""
+
+    def given(self, scope: Scope, env: Env) -> Given | None:
+        """The table of released numbers that a public scope will be; None where it waits for no release."""
+
+    def rest(self, scope: Scope) -> exp.Expr:
+        """The rest of a public scope, when the releases in it are cut out."""
+
+    def columns_of(self, source: exp.Expr, env: Env) -> Collection[str] | None:
+        """The columns of a table in FROM, in lower case; None of anything else, or where it is not known."""

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from discreet.errors import QueryRefused
+from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.analyze.classify import scope_tree
+from discreet.sql.algebra.released import released_tables
+from discreet.sql.analyze.classify import Classifier
+from discreet.sql.analyze.public_values import standing_alone
 from discreet.sql.analyze.release_scope import Draft, Release
-from discreet.sql.analyze.scope_tree import PrivateScope, ReleaseScope, Scope
+from discreet.sql.analyze.scope_tree import Env, Given, PrivateScope, PublicScope, ReleaseScope, Scope
+from discreet.sql.analyze.subqueries.released_tables import given
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.refusal import refuse
 from discreet.sql.syntax.weeks import count_mondays
@@ -35,6 +38,11 @@ class Splitter:
         self.unknown_keys = unknown_keys
         self.drafts: list[Draft] = []
         self._rests: dict[int, exp.Expr] = {}
+        self._given: dict[str, Given] = {}
+
+    def tree(self, statement: exp.Query) -> Scope:
+        """The tree of the scopes of a statement."""
+        return Classifier(self.text, self.catalog, self).tree(statement)
 
     def split(self, statement: exp.Query) -> exp.Query:
         """Cut the releases out of a statement and return the post-processing that is left.
@@ -42,7 +50,7 @@ class Splitter:
         Raises:
             QueryRefused: some part of it cannot be answered with a guarantee.
         """
-        scope = scope_tree(self.text, statement, self.catalog)
+        scope = self.tree(statement)
         if isinstance(scope, PrivateScope):
             better = rewrites.without_units(statement, _unit_names(self.catalog))
             raise self.refuse(statement, "This query returns rows of a private table.",
@@ -50,6 +58,7 @@ class Splitter:
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
         post = self.rest(scope)
         assert isinstance(post, exp.Query)
+        self.drafts = _read_by(post, self.drafts)
         _make_limits_total(post)
         count_mondays(post)
         return post
@@ -66,6 +75,33 @@ class Splitter:
             found = self._rests[id(scope)] = self._cut(scope)
             if found is not scope.node:
                 scope.node.replace(found)
+        return found
+
+    def given(self, scope: Scope, env: Env) -> Given | None:
+        """The table of released numbers that a public scope will be; None where it waits for no release.
+
+        Raises:
+            QueryRefused: it may have several rows that one private row would find, or DuckDB refuses it.
+        """
+        if not scope.released:
+            return None
+        for one in env.values():
+            if isinstance(one, PublicScope):
+                self.rest(one)
+        rest = self.rest(scope)
+        alone = standing_alone(rest, env)
+        text = alone.sql("duckdb", comments=False)
+        if text in self._given:
+            return self._given[text]
+        try:
+            found = given(alone, self.drafts, self.catalog.public, len(self._given) + 1, rest)
+        except PostProcessingError as error:
+            raise self.refuse(rest, error.cause, error.fix) from None
+        if found is None:
+            raise self.refuse(rest, "This sub-query may have more than one row.",
+                              "Take one of them, with LIMIT 1 or an aggregate such as MAX; or look it up by all the "
+                              "columns that it is grouped by.")  # fmt: skip
+        self._given[text] = found
         return found
 
     def _cut(self, scope: Scope) -> exp.Expr:
@@ -89,6 +125,22 @@ class Splitter:
         clause = scope.node.args.get("with_")
         if clause is not None and not clause.expressions:
             scope.node.set("with_", None)
+
+
+def _read_by(post: exp.Expr, drafts: list[Draft]) -> list[Draft]:
+    """The releases that the post-processing reads, or that others of these are compared with.
+
+    The rest are those of look-ups that turned out to be of another kind.
+    """
+    by_name = {draft.name: draft for draft in drafts}
+    read: set[str] = set()
+    open_ = [post]
+    while open_:
+        names = {table.name for table in open_.pop().find_all(exp.Table)} & by_name.keys() - read
+        read |= names
+        for name in names:
+            open_ += [one.query for one in released_tables([by_name[name].rows.relation]).values()]
+    return [draft for draft in drafts if draft.name in read]
 
 
 def _unit_names(catalog: Catalog) -> list[str]:

@@ -35,6 +35,7 @@ from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, w
 from discreet.sql.intervals.simulation.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
+from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import Tree
@@ -55,9 +56,10 @@ MOST_KEPT = 110_000_000
 
 
 def streams(plan: QueryPlan) -> bool:
-    """Whether an answer is made block by block: it has many groups, and all of them are known beforehand."""
+    """Whether an answer is made block by block: it has many groups, all known beforehand, and no release waits."""
     return (
         all(release.discovery is None for release in plan.releases)
+        and not in_sequence(plan)
         and sum(release.cells for release in plan.releases) > IN_MEMORY
     )
 

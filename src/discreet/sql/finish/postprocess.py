@@ -33,6 +33,7 @@ from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulation.simulated import Interval, drawn, plain, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
 from discreet.sql.lower.run import EVERY, LARGEST, Noisy, Some, blocks
+from discreet.sql.lower.sequence import compared, in_sequence
 from discreet.sql.plan.plan import Aggregate, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
 from discreet.sql.syntax.parse import TWINS
@@ -188,7 +189,9 @@ def _by_draws_or_bands(
         return {name: ends[place[name]] for name in wanted if place[name] in ends}
 
     found = banded_ends([name for name in asked if over.single(place[name])], level.confidence)
-    bent = [name for name in asked if name not in found and over.bent(place[name])]
+    # Where private rows were compared with a released number, nothing but bands may say how far a number errs.
+    waits = in_sequence(plan)
+    bent = [name for name in asked if name not in found and (waits or over.bent(place[name]))]
     rest = [name for name in asked if name not in found and name not in bent]
     only = None
     if cells is not None and not isinstance(cells, slice) and of_one_group(plan):
@@ -204,6 +207,14 @@ def _by_draws_or_bands(
 
 
 def _everywhere(noisy: Noisy, aggregate: Aggregate, confidence: float) -> Interval:
+    """The interval of an aggregate in every group.
+
+    Private rows that were compared with a released number are others than those compared with the true one, and how
+    many others depends on the data: then it may lie anywhere.
+    """
+    if compared(noisy.plan, aggregate):
+        anywhere = np.full(len(noisy.entries), np.inf)
+        return -anywhere, anywhere
     return direct_ends(noisy, aggregate, EVERY, confidence)
 
 

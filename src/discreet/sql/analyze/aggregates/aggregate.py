@@ -37,6 +37,14 @@ class Request:
     other: Expression | None = None
     whole: bool | None = None
 
+    @property
+    def always_whole(self) -> bool:
+        """Whether the answer is an integer by the quantity and its argument."""
+        if table.whole(self.what):
+            return True
+        listed = self.what in ("sum", "distinct_sum") or table.is_quantile(self.what)
+        return listed and self.argument is not None and self.argument.type is Type.INTEGER
+
 
 def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Binder) -> Request:
     """Read one aggregate function.

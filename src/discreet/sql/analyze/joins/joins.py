@@ -95,7 +95,7 @@ def join_frames(left: Frame, right: Frame, clause: Clause, elsewhere: list[exp.E
                      "rows: a pair would belong to two units.",
                      "Declare the column that names the unit in the policy.")  # fmt: skip
     see_same_units(clause.node.this, left.text, left.rows, rows)
-    both = _side_by_side(left, right, clause.using)
+    both = side_by_side(left, right, clause.using)
     rest = _beside_the_unit(left, right, both, clause, elsewhere)
     on = all_of(rest)
     if clause.kind:
@@ -106,7 +106,7 @@ def join_frames(left: Frame, right: Frame, clause: Clause, elsewhere: list[exp.E
     cap, fixed, partners = pairs_of(left, right, both, rest, clause.outer, elsewhere)
     relation = rel.Join(left.rows.relation, right.rows.relation, on, clause.outer, partners, partners > 1)
     held = left.held if clause.outer else left.held | right.held
-    return _joined(both, relation, cap, fixed, held, nullable=set(right.tables) if clause.outer else set())
+    return joined(both, relation, cap, fixed, held, nullable=set(right.tables) if clause.outer else set())
 
 
 def _beside_the_unit(
@@ -120,11 +120,11 @@ def _beside_the_unit(
             equal = True
         else:
             rest.append(binder.condition(node))
-    for a, b in _shared(left, right.rows.columns, clause):
+    for a, b in shared(left, right.rows.columns, clause):
         if a.name in left.held and b.name in right.held:
             equal = True
         else:
-            rest.append(_equal(clause.node, left, a, b))
+            rest.append(same_columns(clause.node, left, a, b))
     if not equal and not clause.outer and not clause.kind:
         for node in list(elsewhere):
             if _equates(node, both, left.held, right.held):
@@ -175,7 +175,7 @@ def _of_the_path(path: key_paths.KeyPath, both: Frame, elsewhere: list[exp.Expr]
     return found
 
 
-def _shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterator[tuple[Column, Column]]:
+def shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterator[tuple[Column, Column]]:
     """The columns of both sides that USING names."""
     for shared in clause.using:
         a, b = left.rows.columns.get(shared), right.get(shared)
@@ -226,12 +226,12 @@ def join_public_tables(
     if clause.natural:
         clause = replace(clause, using=tuple(c for c in left.rows.columns if c in readable))
     right_rows = Rows(left.rows.relation, readable, tuple(readable), True, 1)
-    both = _side_by_side(
+    both = side_by_side(
         left, Frame(left.text, right_rows, tables, frozenset(), frozenset()), clause.using, clause.keeps
     )
     binder = both.binder()
     conditions = [binder.condition(node) for node in clause.on]
-    conditions += [_equal(clause.node, left, a, b) for a, b in _shared(left, readable, clause)]
+    conditions += [same_columns(clause.node, left, a, b) for a, b in shared(left, readable, clause)]
     if not clause.outer and not clause.keeps and not conditions:
         # FROM a, b WHERE a.x = b.y: the equality decides how many partners a row has
         conditions = [
@@ -249,11 +249,11 @@ def join_public_tables(
         left.rows.relation, table, all_of(conditions), clause.outer, partners, not allowed, clause.keeps
     )
     cap = left.rows.max_rows * partners if allowed else left.rows.max_rows
-    return _joined(both, relation, cap, left.rows.fixed and allowed, left.held,
+    return joined(both, relation, cap, left.rows.fixed and allowed, left.held,
                    nullable=set(data) if clause.outer else set())  # fmt: skip
 
 
-def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first: bool = False) -> Frame:
+def side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first: bool = False) -> Frame:
     """Both frames beside each other; of the columns of USING those on the right are meant where these are kept."""
     for name in right.tables:
         if name in left.tables:
@@ -270,9 +270,10 @@ def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first
     return Frame(left.text, rows, tables, frozenset((left.ambiguous | shared) - set(using)), left.held)
 
 
-def _joined(
+def joined(
     both: Frame, relation: rel.Relation, cap: int, fixed: bool, held: frozenset[str], nullable: Set[str]
 ) -> Frame:
+    """The frame of a join: the columns of both sides, of which those of some tables may be NULL."""
     tables = {
         name: {
             key: Column(c.name, c.type, c.span.null()) if name in nullable else c
@@ -311,7 +312,8 @@ def _equates(node: exp.Expr, both: Frame, left: frozenset[str], right: frozenset
     return (a.name in left and b.name in right) or (b.name in left and a.name in right)
 
 
-def _equal(node: exp.Expr, left: Frame, a: Column, b: Column) -> Expression:
+def same_columns(node: exp.Expr, left: Frame, a: Column, b: Column) -> Expression:
+    """The condition of USING, that two columns are equal."""
     if a.type is Type.OTHER:
         raise refuse(node, left.text, *about_column(left.rows.relation, a, a.name.rpartition(".")[2]))
     result = call("eq", a, b)

@@ -12,6 +12,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.analyze.from_clause import Frame, prefixed, single
 from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.joins.outer_joins import keeping
+from discreet.sql.analyze.joins.released import join_released
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scope, Scopes, left_in_place
 
 if TYPE_CHECKING:
@@ -125,6 +126,10 @@ class Sources:
             at = waiting.pop(0)
             scope, clause = self.scopes[at], clauses[at]
             if not isinstance(scope, PrivateScope):
+                released = self.around.given(scope, self.env)
+                if released is not None:
+                    frame = join_released(frame, self.names[at], released, clause, self.conditions)
+                    continue
                 data = self.around.evaluate(scope, self.env)
                 number = next(self.around.public_numbers)
                 frame = join_public(frame, self.names[at], data, number, clause, self.conditions)

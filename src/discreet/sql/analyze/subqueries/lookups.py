@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.key_paths import links
 from discreet.sql.algebra.relation import Rows
@@ -59,7 +58,7 @@ def _by_unit(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Match | 
     inner, anti = _bare(node)
     if not (isinstance(inner, exp.In) and inner.args.get("query") is not None and frame.is_unit(inner.this)):
         return None
-    scope = around.query(inner.args["query"].copy(), env)
+    scope = around.once(inner.args["query"], env)
     if not isinstance(scope, PrivateScope):
         return None
     rows = scope.rows
@@ -80,10 +79,7 @@ def _by_key(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Match | N
         bound.name in one.columns for one in links(frame.rows.relation)
     ):
         return None
-    try:
-        scope = around.query(query.copy(), env)
-    except QueryRefused:
-        return None  # it reads columns of the rows around it
+    scope = around.alone(query, env)
     found = in_by_key(frame, bound, scope.rows) if isinstance(scope, PrivateScope) else None
     return None if found is None else (*found, anti, inner)
 

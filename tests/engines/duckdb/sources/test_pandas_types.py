@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.duckdb import attach, pandas_types
-from discreet.engines.duckdb.attach import to_arrow
 from discreet.engines.duckdb.connection import connect
-from discreet.engines.duckdb.pandas_types import to_table
+from discreet.engines.duckdb.sources import attach, pandas_types
+from discreet.engines.duckdb.sources.attach import to_arrow
+from discreet.engines.duckdb.sources.pandas_types import to_table
 from discreet.engines.schema import Type
 from discreet.engines.sources import open_source
 from discreet.errors import DiscreetError, SourceError

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO, TypeAlias, cast
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import RULES
 from discreet.errors import LedgerCorrupt
-from discreet.ledger.book import Book
-from discreet.ledger.chain import caught_up
-from discreet.ledger.entry import Entry, Head, Kind, Posting, corrupt, genesis
-from discreet.ledger.schema import ENTRY, POSTING
+from discreet.ledger.chain.book import Book
+from discreet.ledger.chain.entry import Entry, Head, Kind, Posting, corrupt, genesis
+from discreet.ledger.chain.verify import caught_up
+from discreet.ledger.sqlite.schema import ENTRY, POSTING
 from discreet.ledger.store import PIECE, Charged, pieces
 
 Row: TypeAlias = tuple[Any, ...]

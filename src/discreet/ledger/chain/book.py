@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from discreet.accounting.tally import Tally, admits
-from discreet.ledger.entry import Entry, Head, corrupt, digest_of, sealed
+from discreet.ledger.chain.entry import Entry, Head, corrupt, digest_of, sealed
 
 _SLACK = Fraction(1, 10**9)
 """Floats of another machine may differ in their last digits; a forged charge differs by more."""

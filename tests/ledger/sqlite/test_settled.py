@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from discreet.ledger import Account, Ledger, Loss, open_ledger, settled
-from discreet.ledger.sql import SqliteStore
+from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.sqlite import settled
+from discreet.ledger.sqlite.store import SqliteStore
 
 VISITS = Account("data set visits", Loss(1000))
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from discreet.ledger.entry import Entry
-from discreet.ledger.head import read_number
+from discreet.ledger.chain.entry import Entry
+from discreet.ledger.sqlite.head import read_number
 
 MOST = 200_000
 """How many settlements are kept; with more of them each question is looked up."""

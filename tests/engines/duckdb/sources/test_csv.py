@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.duckdb.connection import connect
-from discreet.engines.duckdb.csv import import_csv
+from discreet.engines.duckdb.sources.csv import import_csv
 from discreet.engines.schema import Type
 from discreet.engines.sources import open_source
 from discreet.errors import SourceError

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import discreet as dp
-import discreet.ledger.reading
-import discreet.ledger.sql
+import discreet.ledger.sqlite.reading
+import discreet.ledger.sqlite.store
 from discreet.errors import LedgerError
 
 

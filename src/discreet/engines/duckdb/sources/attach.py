@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import literal, make_total, quote
-from discreet.engines.duckdb.csv import import_csv
-from discreet.engines.duckdb.csv_text import header
-from discreet.engines.duckdb.footers import misfit
-from discreet.engines.duckdb.parquet_twins import of_parquet
-from discreet.engines.duckdb.total import total
+from discreet.engines.duckdb.sources.csv import import_csv
+from discreet.engines.duckdb.sources.csv_text import header
+from discreet.engines.duckdb.sources.footers import misfit
+from discreet.engines.duckdb.sources.parquet_twins import of_parquet
+from discreet.engines.duckdb.sources.total import total
 from discreet.engines.schema import Type
 from discreet.engines.twins import folded
 from discreet.errors import SourceError
@@ -375,7 +375,7 @@ def _typed(
     connection: duckdb.DuckDBPyConnection, name: str, frame: Any, types: Mapping[str, Type]
 ) -> tuple[pa.Table, frozenset[str]]:
     """A frame of pandas whose types no value decides, and the columns whose types are the policy's."""
-    from discreet.engines.duckdb.pandas_types import to_table
+    from discreet.engines.duckdb.sources.pandas_types import to_table
 
     _see_no_twins(name, frame)
     found = None

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerCorrupt, LedgerError
-from discreet.ledger import Account, Ledger, Loss, open_ledger, rows
-from discreet.ledger.adopt import adopt
-from discreet.ledger.head import SLOT, head_of
+from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.sqlite import rows
+from discreet.ledger.sqlite.adopt import adopt
+from discreet.ledger.sqlite.head import SLOT, head_of
 
 VISITS = Account("the data set", Loss(2))
 ANA = Account("analyst ana", Loss(1))

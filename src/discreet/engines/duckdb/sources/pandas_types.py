@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.engines.duckdb.connection import quote
-from discreet.engines.duckdb.csv import cast
+from discreet.engines.duckdb.sources.csv import cast
 from discreet.engines.schema import Type
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from discreet.errors import InvalidParameter, LedgerCorrupt, UnsupportedEvent
-from discreet.ledger.book import Book, follow
-from discreet.ledger.entry import Entry, Head, corrupt, digest_of, sealed
+from discreet.ledger.chain.book import Book, follow
+from discreet.ledger.chain.entry import Entry, Head, corrupt, digest_of, sealed
 from discreet.ledger.store import Rows, Store
 
 LOOK = 64

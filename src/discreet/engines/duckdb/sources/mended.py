@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.engines.duckdb.total import readable, within_microseconds
+from discreet.engines.duckdb.sources.total import readable, within_microseconds
 
 if TYPE_CHECKING:
     import pyarrow as pa

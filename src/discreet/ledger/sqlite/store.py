@@ -15,14 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt, LedgerError
-from discreet.ledger.book import Book
-from discreet.ledger.chain import LOOK
-from discreet.ledger.faults import busy, code_of, explain
-from discreet.ledger.group import Group, Request
-from discreet.ledger.head import HeadFile, Noted, head_of
-from discreet.ledger.making import opened
-from discreet.ledger.rows import SqlRows, key_of
-from discreet.ledger.settled import Settled
+from discreet.ledger.chain.book import Book
+from discreet.ledger.chain.verify import LOOK
+from discreet.ledger.sqlite.faults import busy, code_of, explain
+from discreet.ledger.sqlite.group import Group, Request
+from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
+from discreet.ledger.sqlite.making import opened
+from discreet.ledger.sqlite.rows import SqlRows, key_of
+from discreet.ledger.sqlite.settled import Settled
 from discreet.ledger.store import MemoryStore, Result, Rows, Store
 
 TAIL = 4

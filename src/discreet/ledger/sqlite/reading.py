@@ -9,11 +9,11 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from discreet.errors import DiscreetError, LedgerCorrupt, LedgerError
-from discreet.ledger.chain import LOOK
-from discreet.ledger.entry import FORMAT
-from discreet.ledger.faults import explain
-from discreet.ledger.head import HeadFile, head_of
-from discreet.ledger.rows import SqlRows
+from discreet.ledger.chain.entry import FORMAT
+from discreet.ledger.chain.verify import LOOK
+from discreet.ledger.sqlite.faults import explain
+from discreet.ledger.sqlite.head import HeadFile, head_of
+from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.store import Result, Rows
 
 

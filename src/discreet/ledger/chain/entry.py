@@ -103,7 +103,7 @@ class Entry:
         event: the event that was released, as `accounting.event_text` writes it; its price is the loss that was
             charged. Empty for a settlement, or when nothing was said.
         description: the question and its user, in words; empty for a settlement, or when nothing was said.
-        totals: SHA-256 of the totals of all accounts with it (`discreet.ledger.book`), hexadecimal.
+        totals: SHA-256 of the totals of all accounts with it (`discreet.ledger.chain.book`), hexadecimal.
         previous: hash of the entry before it.
         hash: SHA-256 over all of the above, hexadecimal.
     """

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.duckdb.copies import Copies
+from discreet.engines.duckdb.sources.copies import Copies
 from discreet.engines.engine import in_batches
 from discreet.errors import EngineError, SourceError
 

@@ -17,7 +17,7 @@ import pytest
 import discreet as dp
 from discreet.errors import LedgerError
 from discreet.ledger import Account, Ledger, Loss
-from discreet.ledger.reading import ReadingStore
+from discreet.ledger.sqlite.reading import ReadingStore
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 

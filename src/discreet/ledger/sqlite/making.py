@@ -9,11 +9,11 @@ import secrets
 import sqlite3
 
 from discreet.errors import LedgerError
-from discreet.ledger.book import Book
-from discreet.ledger.entry import FORMAT, Head, genesis
-from discreet.ledger.faults import busy
-from discreet.ledger.head import HeadFile, head_of, missing, sync_folder
-from discreet.ledger.schema import MAKE
+from discreet.ledger.chain.book import Book
+from discreet.ledger.chain.entry import FORMAT, Head, genesis
+from discreet.ledger.sqlite.faults import busy
+from discreet.ledger.sqlite.head import HeadFile, head_of, missing, sync_folder
+from discreet.ledger.sqlite.schema import MAKE
 
 
 def opened(where: str, timeout: float) -> tuple[sqlite3.Connection, HeadFile, str]:

@@ -20,8 +20,8 @@ from functools import lru_cache
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import Tally
 from discreet.errors import LedgerError
-from discreet.ledger.book import Book
-from discreet.ledger.entry import Head
+from discreet.ledger.chain.book import Book
+from discreet.ledger.chain.entry import Head
 
 if sys.platform == "win32":
     import msvcrt

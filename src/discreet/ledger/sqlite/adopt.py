@@ -16,13 +16,13 @@ from fractions import Fraction
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import Tally
 from discreet.errors import LedgerError
-from discreet.ledger.book import Book, after
-from discreet.ledger.chain import verify
-from discreet.ledger.entry import Head, Posting, genesis, make_entry
-from discreet.ledger.faults import busy, explain
-from discreet.ledger.head import HeadFile, Noted, head_of
-from discreet.ledger.making import connected, format_of
-from discreet.ledger.rows import SqlRows
+from discreet.ledger.chain.book import Book, after
+from discreet.ledger.chain.entry import Head, Posting, genesis, make_entry
+from discreet.ledger.chain.verify import verify
+from discreet.ledger.sqlite.faults import busy, explain
+from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
+from discreet.ledger.sqlite.making import connected, format_of
+from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.store import Result, Rows
 
 TIMEOUT = 30.0

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.engines.duckdb.connection import literal, quote
-from discreet.engines.duckdb.csv_text import Header, header, in_utf8
+from discreet.engines.duckdb.sources.csv_text import Header, header, in_utf8
 from discreet.engines.schema import Type
 from discreet.errors import SourceError
 

@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from discreet.engines.duckdb.attach import parquet_relation
-from discreet.engines.duckdb.mended import mended
+from discreet.engines.duckdb.sources.attach import parquet_relation
+from discreet.engines.duckdb.sources.mended import mended
 from discreet.engines.schema import TableSchema
 
 Make: TypeAlias = Callable[[str, str], TableSchema]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerCorrupt
-from discreet.ledger import Account, Loss, open_ledger, rows
+from discreet.ledger import Account, Loss, open_ledger
+from discreet.ledger.sqlite import rows
 
 LINE = ("data", 1, 0, "1/2", "0", "1/2", "0", "2", "0", "pure", "1/4", 1)
 

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.ledger import Account, Ledger, Loss, head, open_ledger
-from discreet.ledger.group import Group, Request
-from discreet.ledger.sql import SqliteStore
+from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.sqlite import head
+from discreet.ledger.sqlite.group import Group, Request
+from discreet.ledger.sqlite.store import SqliteStore
 
 VISITS = Account("data set visits", Loss(1))
 
