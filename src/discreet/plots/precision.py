@@ -10,10 +10,6 @@ import numpy as np
 from discreet.plots.theme import COLOURS, Picture, Size, altair, axis, dots, finish, lines, size_of, words
 from discreet.rational import Number, decimal, epsilon_of, positive
 
-_NAMES = ("95 %", "rms", "mean")
-_FACTORS = (math.log(20), math.sqrt(2), 1.0)
-"""The three errors of Laplace noise, as multiples of its scale."""
-
 
 def errors(epsilon: Number = 0.1, people: int = 1000, size: str | Size = "slide") -> Picture:
     """The error of a proportion: against epsilon, against the number of people, and of a count against sensitivity.
@@ -34,15 +30,43 @@ def errors(epsilon: Number = 0.1, people: int = 1000, size: str | Size = "slide"
     loss = float(epsilon_of(epsilon))
     upright = fit.width < 500
     part = Size(fit.width, 150, fit.font) if upright else Size(fit.part(3).width, fit.height - 40, fit.font)
+    names = ["95 %", "rms", "mean"]
+    factors = (math.log(20), math.sqrt(2), 1.0)
+
+    def panel(
+        title: str, of: str, ends: tuple[float, float], scale: Callable[[float], float],
+        span: tuple[float, float] | None = None,
+    ) -> Picture:  # fmt: skip
+        at = np.geomspace(*ends, 60)
+        least, most = span or (min(map(scale, ends)), max(map(scale, ends)))
+        worst, best = factors[0] * most, factors[2] * least
+        x = axis("x", of, log=True, domain=ends, tickCount=3, format="~s" if ends[1] > 1 else "~g")
+        y = axis("y", title, log=True, domain=(best / 1.5, worst * 1.5), tickCount=4,
+                 format="~s" if worst > 10 else "~g")  # fmt: skip
+        rows = [
+            {"x": px, "y": factor * scale(px), "at": px, "series": name}
+            for name, factor in zip(names, factors, strict=True)
+            for px in at
+        ]
+        middle = math.sqrt(ends[0] * ends[1])
+        chart = lines(rows, x, y, names)
+        rising = scale(ends[1]) > scale(ends[0])
+        for number, align, dx, dy in ((0, "left", 10, -8), (2, "right", -10, 10)):
+            place = (middle, factors[number] * scale(middle), names[number], COLOURS[number])
+            flipped = {"left": "right", "right": "left"}[align] if rising else align
+            chart += words([place], x, y, align=flipped, dx=-dx if rising else dx, dy=dy,
+                           size=fit.font, bold=True)  # fmt: skip
+        return chart.properties(width=part.width, height=part.height)
+
     join = alt.vconcat if upright else alt.hconcat
     # Both are errors of a proportion, and one scale lets them be compared.
     both = [1 / (people * e) for e in (0.001, 1)] + [1 / (n * loss) for n in (100, 100_000)]
     span = (min(both), max(both))
     chart = join(
-        _panel(part, "error of a proportion", f"ε, with n = {people:,}", (0.001, 1), lambda e: 1 / (people * e), span),
-        _panel(part, "error of a proportion", f"people n, with ε = {loss:g}", (100, 100_000), lambda n: 1 / (n * loss),
+        panel("error of a proportion", f"ε, with n = {people:,}", (0.001, 1), lambda e: 1 / (people * e), span),
+        panel("error of a proportion", f"people n, with ε = {loss:g}", (100, 100_000), lambda n: 1 / (n * loss),
               span),
-        _panel(part, "error of a count or sum", f"sensitivity, with ε = {loss:g}", (1, 1000), lambda s: s / loss),
+        panel("error of a count or sum", f"sensitivity, with ε = {loss:g}", (1, 1000), lambda s: s / loss),
         spacing=26,
     )  # fmt: skip
     return finish(
@@ -111,33 +135,3 @@ def randomized_response(error: Number = 0.01, size: str | Size = "slide") -> Pic
         fit,
         "Halving the error needs 2 times the people with Laplace noise, 4 times with randomised response.",
     )
-
-
-def _panel(
-    part: Size, title: str, of: str, ends: tuple[float, float], scale: Callable[[float], float],
-    span: tuple[float, float] | None = None,
-) -> Picture:  # fmt: skip
-    """The three errors against one quantity, which decides the scale."""
-    at = np.geomspace(*ends, 60)
-    least, most = span or (min(map(scale, ends)), max(map(scale, ends)))
-    worst, best = _FACTORS[0] * most, _FACTORS[2] * least
-    x = axis("x", of, log=True, domain=ends, tickCount=3, format="~s" if ends[1] > 1 else "~g")
-    y = axis("y", title, log=True, domain=(best / 1.5, worst * 1.5), tickCount=4,
-             format="~s" if worst > 10 else "~g")  # fmt: skip
-    rows = [
-        {"x": px, "y": factor * scale(px), "at": px, "series": name}
-        for name, factor in zip(_NAMES, _FACTORS, strict=True)
-        for px in at
-    ]
-    middle = math.sqrt(ends[0] * ends[1])
-    labels = [
-        (middle, _FACTORS[0] * scale(middle), _NAMES[0], COLOURS[0], "left", 10, -8),
-        (middle, _FACTORS[2] * scale(middle), _NAMES[2], COLOURS[2], "right", -10, 10),
-    ]
-    chart = lines(rows, x, y, _NAMES)
-    rising = scale(ends[1]) > scale(ends[0])
-    for px, py, name, colour, align, dx, dy in labels:
-        flipped = {"left": "right", "right": "left"}[align] if rising else align
-        chart += words([(px, py, name, colour)], x, y, align=flipped, dx=-dx if rising else dx, dy=dy,
-                       size=part.font, bold=True)  # fmt: skip
-    return chart.properties(width=part.width, height=part.height)

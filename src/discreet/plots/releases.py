@@ -1,62 +1,42 @@
 """A release as a picture, with its intervals: bars, points over an ordered key, or a grid.
 
-A release is taken by its shape, not by its class: `Shown` lists the attributes that it needs.
+A release is taken by its shape, not by its class: `release_rows.Shown` lists the attributes that it needs.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from discreet.errors import InvalidParameter
 from discreet.escaping import picture
-from discreet.far import values as values_of
-from discreet.plots.grids import grid
-from discreet.plots.marks import CROSS, EXPLAINED, NONE, explained, number_format, ordered, text
+from discreet.plots.release_rows import (
+    MOST_BARS,
+    Shown,
+    has_interval,
+    is_explained,
+    is_float,
+    kind_of,
+    label_of,
+    ordered,
+    reach_of,
+    rows_of,
+    sorted_values,
+    steps,
+    text_of,
+)
 from discreet.plots.theme import BAND, COLOURS, INK, RULE, Picture, Size, altair, axis, data, finish, size_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
-MOST_BARS, MOST_PANELS, MOST_CELLS, MOST_POINTS = 40, 4, 10_000, 2000
-
-
-class Shown(Protocol):
-    """The attributes that a release must have to be drawn; `discreet.Release` has them."""
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        ...
-
-    @property
-    def values(self) -> pa.Table:
-        """The answer."""
-        ...
-
-    @property
-    def low(self) -> Mapping[str, Any]:
-        """The lower ends of the intervals by column."""
-        ...
-
-    @property
-    def high(self) -> Mapping[str, Any]:
-        """The upper ends."""
-        ...
-
-    @property
-    def confidence(self) -> float:
-        """Of the intervals."""
-        ...
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The loss that it cost."""
-        ...
+MOST_PANELS, MOST_POINTS = 4, 2000
+GROUND: Final = "#9a9a9a"
+PALE: Final = "#dedcd8"
+CROSS: Final = "\N{MULTIPLICATION SIGN}"
+EXPLAINED: Final = "the noise alone could have made it"
+_NONE: Final = f"{CROSS} no answer"
 
 
 def release(shown: Shown, title: str = "", measure: str | None = None, size: str | Size = "slide") -> Picture:
@@ -86,7 +66,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     """
     fit = size_of(size)
     means: Mapping[str, str] = getattr(shown, "meanings", {})
-    keys = [name for name in shown.columns if name not in shown.low and not _is_float(shown, name)]
+    keys = [name for name in shown.columns if name not in shown.low and not is_float(shown, name)]
     measures = [name for name in shown.columns if name in shown.low]
     if measure is not None and measure not in measures:
         raise InvalidParameter(
@@ -97,8 +77,8 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
             "There is nothing to draw: no row, or no number with an interval.", "Ask for a count."
         )
     wanted = [measure] if measure is not None else measures[:MOST_PANELS]
-    rows = _rows(shown, keys, wanted)
-    kind = _kind(rows, keys)
+    rows = rows_of(shown, keys, wanted)
+    kind = kind_of(rows, keys)
     delta = float(getattr(shown, "delta", 0))
     # With a delta the groups were found, and those with too few people for that were not.
     noise = f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
@@ -106,9 +86,9 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     if getattr(shown, "simultaneous", False):
         percent += " for all numbers together"
     if kind == "grid":
-        chart, marks = grid(rows, keys, wanted[0], fit, _reach(shown))
+        chart, marks = _grid(rows, keys, wanted[0], fit, reach_of(shown))
         error = max(
-            (row[f"h {wanted[0]}"] - row[f"l {wanted[0]}"] for row in rows if _told(row, wanted[0])),
+            (row[f"h {wanted[0]}"] - row[f"l {wanted[0]}"] for row in rows if has_interval(row, wanted[0])),
             default=0,
         )
         says = f"{noise}the noise is within ± {_rounded(error / 2)} {percent}{''.join(f'; {mark}' for mark in marks)}"
@@ -121,13 +101,13 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     else:
         panels = [_points(rows, keys, name, part) for name in wanted]
     chart = panels[0] if len(panels) == 1 else altair().hconcat(*panels, spacing=20)
-    banded = kind == "points" and _steps([row[f"k {keys[0]}"] for row in rows])
+    banded = kind == "points" and steps([row[f"k {keys[0]}"] for row in rows])
     shape = "the band" if banded else "lines"
     verb = "is the interval" if banded else "are the intervals"
     lost = any(row[f"v {name}"] is None for row in rows for name in wanted)
-    if kind == "points" and any(explained(row, name) for row in rows for name in wanted):
+    if kind == "points" and any(is_explained(row, name) for row in rows for name in wanted):
         cut += f"; hollow: {EXPLAINED}"
-    says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {NONE}' if lost else ''}"
+    says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
     return finish(chart, title or _title(wanted, keys, means), fit, says)
 
 
@@ -141,58 +121,6 @@ def _rounded(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= value < 1e12 else f"{value:,.3g}"
 
 
-def _told(row: Mapping[str, Any], name: str) -> bool:
-    """Whether a number has an interval."""
-    return row[f"l {name}"] is not None and row[f"h {name}"] is not None
-
-
-def _rows(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[dict[str, Any]]:
-    """Plain rows: `k <key>`, and for each measure `v`, `l` and `h` with its name; None where there is no number."""
-    columns: dict[str, list[Any]] = {f"k {key}": values_of(shown.values.column(key)) for key in keys}
-    for name in measures:
-        columns[f"v {name}"] = [_number(value) for value in shown.values.column(name).to_pylist()]
-        columns[f"l {name}"] = [_number(value) for value in shown.low[name].to_pylist()]
-        columns[f"h {name}"] = [_number(value) for value in shown.high[name].to_pylist()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _is_float(shown: Shown, name: str) -> bool:
-    """Whether a column holds a computed number rather than a key: no group is named by a float."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_floating(shown.values.schema.field(name).type))
-
-
-def _number(value: Any) -> float | None:
-    if value is None or isinstance(value, bool | str | bytes | dt.date | dt.timedelta):
-        return None
-    number = float(value)
-    return number if math.isfinite(number) else None
-
-
-def _kind(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
-    if len(keys) == 2 and all(len({row[f"k {key}"] for row in rows}) > 2 for key in keys):
-        cells = math.prod(len({row[f"k {key}"] for row in rows}) for key in keys)
-        return "grid" if cells <= MOST_CELLS else "bars"
-    if len(keys) == 1 and len(rows) > 10:
-        values = [row[f"k {keys[0]}"] for row in rows]
-        if all(map(ordered, values)) and (len(rows) > MOST_BARS or _steps(values)):
-            return "points"
-    return "bars"
-
-
-def _steps(values: Sequence[Any]) -> bool:
-    """Whether keys are places on a line, which points may be joined along: dates, or numbers at even steps.
-
-    Whole numbers with gaps here and there are codes: nothing lies between 0401 and 0502.
-    """
-    if any(isinstance(value, dt.date) for value in values):
-        return True
-    ordered = sorted(set(map(float, values)))
-    gaps = [after - before for before, after in pairwise(ordered)]
-    return not gaps or max(gaps) <= 1.001 * min(gaps)
-
-
 def _panel(fit: Size, panels: int, rows: int, kind: str) -> Size:
     if kind == "bars":
         step = int(1.9 * fit.font)
@@ -200,16 +128,12 @@ def _panel(fit: Size, panels: int, rows: int, kind: str) -> Size:
     return Size(fit.part(panels).width, fit.height, fit.font)
 
 
-def _label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    return " · ".join(text(row[f"k {key}"]) for key in keys) or "all"
-
-
 def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, part: Size, first: bool) -> Any:
     alt = altair()
     table: list[dict[str, Any]] = []
     order: list[str] = []
     for row in rows[:MOST_BARS]:
-        label = _label(row, keys)
+        label = label_of(row, keys)
         while label in order:
             label += " "  # two groups of one name stay two
         order.append(label)
@@ -227,9 +151,9 @@ def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, par
     x = axis("v", picture(name), zero=True, tickCount=4)
     ends = _ends(table)
     x["scale"] = alt.Scale(domain=_domain([0.0, *ends]), nice=True)
-    x["axis"] = alt.Axis(tickCount=4, format=number_format(ends))
+    x["axis"] = alt.Axis(tickCount=4, format=_format(ends))
     given = [row for row in table if row["v"] is not None]
-    lost = [{"key": row["key"], "v": 0.0, "words": NONE} for row in table if row["v"] is None]
+    lost = [{"key": row["key"], "v": 0.0, "words": _NONE} for row in table if row["v"] is None]
     bars = (
         alt.Chart(data(given))
         .mark_bar(color=COLOURS[2], stroke=COLOURS[0], strokeWidth=1, height={"band": 0.62})
@@ -247,6 +171,11 @@ def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, par
             y=y, x=alt.X(**x), text="words:N"
         )  # fmt: skip
     return chart.properties(width=part.width, height=part.height)
+
+
+def _format(ends: Sequence[float]) -> str:
+    """How numbers are written on an axis: whole while that is short."""
+    return "~s" if max(map(abs, ends), default=0.0) >= 100_000 else ",~f"
 
 
 def _ends(table: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -270,7 +199,7 @@ def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, p
             "v": row[f"v {name}"],
             "l": row[f"l {name}"],
             "h": row[f"h {name}"],
-            "sure": not explained(row, name),
+            "sure": not is_explained(row, name),
         }
         for row in ordered
     ]
@@ -288,7 +217,7 @@ def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, p
     ends = _ends(table)
     y = axis("v", picture(name))
     y["scale"] = alt.Scale(domain=_domain(ends or [0.0]), nice=True)
-    y["axis"] = alt.Axis(tickCount=5, format=number_format(ends))
+    y["axis"] = alt.Axis(tickCount=5, format=_format(ends))
     low = min(ends, default=0.0)
     given = [row for row in table if row["v"] is not None]
     lost = [{**row, "v": low} for row in table if row["v"] is None]
@@ -298,7 +227,7 @@ def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, p
         x=x, y=alt.Y(**y), fill=alt.condition("datum.sure", alt.value(COLOURS[0]), alt.value("white"))
     )
     span = {"x": x, "y": alt.Y(**{**y, "shorthand": "l:Q"}), "y2": "h:Q"}
-    if _steps([row[f"k {key}"] for row in ordered]):
+    if steps([row[f"k {key}"] for row in ordered]):
         line = base.mark_line(color=COLOURS[0], strokeWidth=1.2 if thick > 5 else 0.8)
         chart = (
             base.mark_area(color=BAND, line=False).encode(**span) + line.encode(x=x, y=alt.Y(**y)) + points
@@ -318,13 +247,55 @@ def _instant(when: dt.date) -> str:
     return when.isoformat() + zone
 
 
-def _reach(shown: Shown) -> float:
-    """By which factor intervals of one number each are too short for all cells of a map together.
-
-    The tails of Laplace noise are exponential, and those of sums of it no heavier from there on: a chance of a/m
-    instead of a lies log(m/a)/log(1/a) times as far out, so that by the union bound all m cells hold together.
-    """
-    if getattr(shown, "simultaneous", False):
-        return 1.0
-    chance = 1 - shown.confidence
-    return 1 + math.log(max(1, len(shown.values))) / -math.log(chance)
+def _grid(
+    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit: Size, reach: float
+) -> tuple[Picture, list[str]]:
+    """The grid, and the meaning of the marks on it."""
+    alt = altair()
+    across, down = (sorted_values({row[f"k {key}"] for row in rows}) for key in keys)
+    cells = {(row[f"k {keys[0]}"], row[f"k {keys[1]}"]): row for row in rows}
+    table: list[dict[str, Any]] = []
+    for one in across:
+        for other in down:
+            row = cells.get((one, other), {})
+            value = row.get(f"v {name}")
+            mark = CROSS if value is None else "○" if is_explained(row, name, reach) else ""
+            table.append({"x": text_of(one), "y": text_of(other), "v": value, "mark": mark})
+    side = min(fit.width / len(across), 1.25 * fit.height / len(down), 64)
+    upwards = all(ordered(value) for value in down)
+    names = [text_of(value) for value in (reversed(down) if upwards else down)]
+    thin = alt.Axis(labelAngle=0, labelOverlap=True, ticks=False, domain=False)
+    x = alt.X("x:N", sort=[text_of(value) for value in across], title=picture(keys[0]), axis=thin)
+    y = alt.Y("y:N", sort=names, title=picture(keys[1]), axis=thin)
+    given = [row for row in table if row["v"] is not None]
+    most, least = max((row["v"] for row in given), default=1.0), min((row["v"] for row in given), default=0.0)
+    legend = alt.Legend(format=_format([most]), gradientLength=int(0.6 * fit.height))
+    colour = alt.Color("v:Q", title=picture(name), legend=legend).scale(
+        range=["#f4f8fc", "#9fc3e0", "#3d7fb5", "#12355b"], domain=[min(0.0, least), max(most, least + 1e-9)],
+        interpolate="lab",
+    )  # fmt: skip
+    wide = side > 7
+    coloured = given if wide else [row for row in given if not row["mark"]]
+    tiles = alt.Chart(data(coloured)).mark_rect(stroke="white", strokeWidth=1 if wide else 0.3).encode(
+        x=x, y=y, color=colour
+    )  # fmt: skip
+    if len(coloured) < len(given):
+        grey = [row for row in given if row["mark"]]
+        tiles += alt.Chart(data(grey)).mark_rect(color=PALE, stroke="white", strokeWidth=0.3).encode(x=x, y=y)
+    chart = tiles
+    if nothing := [row for row in table if row["v"] is None]:
+        empty = alt.Chart(data(nothing)).mark_rect(color="#ffffff", stroke=GROUND, strokeWidth=0.6)
+        chart += empty.encode(x=x, y=y)
+    marked = [row for row in table if row["mark"]]
+    if marked and wide:
+        chart += alt.Chart(data(marked)).mark_text(color=RULE, fontSize=min(fit.font, int(0.6 * side))).encode(
+            x=x, y=y, text="mark:N"
+        )  # fmt: skip
+    seen = {row["mark"] for row in marked}
+    means = (
+        {CROSS: _NONE, "○": f"○ {EXPLAINED}"}
+        if wide
+        else {CROSS: "white: no answer", "○": f"grey: {EXPLAINED}"}
+    )
+    drawn = chart.properties(width=int(side * len(across)), height=int(side * len(down)))
+    return drawn, [words for mark, words in means.items() if mark in seen]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 import sqlglot
@@ -21,9 +23,9 @@ TABLES = {
     "visits": pa.table({"patient": [1, 1, 2], "county": ["a", "b", "a"], "cost": [1.0, 2.0, 3.0]}),
     "counties": pa.table({"county": ["a", "b"], "people": [10, 20]}),
 }
-POLICY = dp.Policy(
-    budget={"epsilon": 1},
-    tables={
+DECLARED: dict[str, Any] = {
+    "budget": {"epsilon": 1},
+    "tables": {
         "visits": {
             "privacy_unit": "patient",
             "max_rows": 2,
@@ -31,7 +33,7 @@ POLICY = dp.Policy(
         },
         "counties": {"public": True},
     },
-)
+}
 PUBLIC, ABOVE, ROWS, PER_UNIT, RELEASE = Kind.PUBLIC, Kind.ABOVE, Kind.ROWS, Kind.PER_UNIT, Kind.RELEASE
 CLASSES = {
     "SELECT 1": [PUBLIC],
@@ -63,7 +65,7 @@ CLASSES = {
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
     engine = DuckDBEngine.open(TABLES)
-    return Catalog.build(POLICY, engine.schema(), {"counties": TABLES["counties"]})
+    return Catalog.build(dp.Policy(**DECLARED), engine.schema(), {"counties": TABLES["counties"]})
 
 
 def parsed(text: str) -> exp.Query:
@@ -120,7 +122,9 @@ def test_sources_columns_and_unit(catalog: Catalog) -> None:
     assert scope.rows.units == {"p"}
     inner, _ = tree("SELECT patient, COUNT(*) AS n FROM visits GROUP BY patient", catalog)
     assert isinstance(inner, PrivateScope)
-    assert (inner.rows.names, inner.rows.units, inner.rows.max_rows) == (("patient", "n"), {"patient"}, 1)
+    assert inner.rows.names == ("patient", "n")
+    assert inner.rows.units == {"patient"}
+    assert inner.rows.max_rows == 1
     release, _ = tree("SELECT county, COUNT(*) FROM visits GROUP BY 1", catalog)
     assert isinstance(release, ReleaseScope)
     assert [node.sql() for node in release.groups] == ["county"]

@@ -128,7 +128,7 @@ def _traced(relation: Relation, numbers: Iterator[int]) -> Iterator[Branch]:
     elif isinstance(relation, rel.Select):
         yield from _selected(relation, numbers)
     elif isinstance(relation, rel.Join):
-        yield from _of_units(relation, numbers)
+        yield from _joined(relation, numbers)
     elif isinstance(relation, rel.PublicJoin):
         yield from _public(relation, numbers)
     elif isinstance(relation, rel.Matching):
@@ -153,8 +153,8 @@ def _selected(relation: rel.Select, numbers: Iterator[int]) -> Iterator[Branch]:
             yield Branch(columns, conditions, one.joined, one.lonely, number, {}, one.unmatched, one.judged)
 
 
-def _of_units(relation: rel.Join, numbers: Iterator[int]) -> Iterator[Branch]:
-    """Rows with rows of the same unit: a row of nobody has no unit that equals another."""
+def _joined(relation: rel.Join, numbers: Iterator[int]) -> Iterator[Branch]:
+    # Units are equal on both sides, and a row of nobody has no unit that equals another.
     sides = tuple(
         [one for one in _branches(side, numbers) if not one.unmatched]
         for side in (relation.left, relation.right)

@@ -16,7 +16,7 @@ from discreet.release.draw import REPORT, Draw
 from discreet.release.noisy_schema import is_table
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.released import ReleasedTable, reads_released, released_tables
-from discreet.sql.lower.run import Noisy, run_release
+from discreet.sql.lower.run import NoisyIntegers, run_release
 from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def in_sequence(plan: QueryPlan) -> bool:
 
 def run_all(
     plan: QueryPlan, engine: Engine, salt: int, draw: Draw, public: Mapping[str, pa.Table] = NO_TABLES
-) -> list[Noisy]:
+) -> list[NoisyIntegers]:
     """Compute the integers of all releases, with noise.
 
     Privacy: as `run_release`, by adaptive composition; see `algebra.released`.
@@ -61,14 +61,14 @@ def run_all(
         EngineError: the engine failed; the charge stays.
         PostProcessingError: DuckDB refused what is computed from released numbers; its message speaks of these only.
     """
-    noisy: list[Noisy] = []
+    noisy: list[NoisyIntegers] = []
     for release in plan.releases:
         given = {name: content(table, noisy, public) for name, table in given_to(release).items()}
         noisy.append(run_release(release, engine, salt, draw, given))
     return noisy
 
 
-def content(table: ReleasedTable, noisy: Sequence[Noisy], public: Mapping[str, pa.Table]) -> pa.Table:
+def content(table: ReleasedTable, noisy: Sequence[NoisyIntegers], public: Mapping[str, pa.Table]) -> pa.Table:
     """A table of released numbers, made of the noisy tables of the releases so far.
 
     Raises:
