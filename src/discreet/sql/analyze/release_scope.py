@@ -164,12 +164,15 @@ class ReleaseScope:
                 request, self.draft.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )
         if isinstance(node, exp.Query):
-            scope = self.splitter.query(node.copy(), self.env)
+            query = node.unnest()
+            assert isinstance(query, exp.Query)
+            scope = self.splitter.once(query, self.env)
             if isinstance(scope, Rows):
                 raise self.refuse(
                     node, "This sub-query returns rows of a private table.", "Aggregate them in it."
                 )
-            return scope.node
+            inside = scope.node.copy()
+            return exp.Subquery(this=inside) if isinstance(node, exp.Subquery) else inside
         key = self._as_key(node)
         if key is not None:
             return exp.column(key_name(key), table=self.draft.name)

@@ -335,7 +335,7 @@ class Splitter:
                     continue
                 conditions[:], stuck = tried, {-1}
                 continue
-            released = self.given(scope.node, env)
+            released = self.given(scope.node, env, exp.to_table(names[at]))
             if released is not None:
                 frame = join_released(frame, names[at], released, clause, conditions, scope.node)
                 continue
@@ -420,8 +420,13 @@ class Splitter:
         """Forget what was split since then."""
         del self.drafts[place[0] :], self._split[place[1] :]
 
-    def given(self, node: exp.Expr, env: Env) -> Given | None:
+    def given(self, node: exp.Expr, env: Env, asked: exp.Expr) -> Given | None:
         """The table of released numbers that a public sub-query will be; None where it waits for no release.
+
+        Args:
+            node: the sub-query, split.
+            env: the tables of WITH that it may name.
+            asked: the same as the analyst wrote it.
 
         Raises:
             QueryRefused: it may have several rows that one private row would find, or DuckDB refuses it.
@@ -433,7 +438,7 @@ class Splitter:
         if text in self._given:
             return self._given[text]
         try:
-            found = given(alone, self.drafts, self.catalog.public, len(self._given) + 1, node.sql("duckdb"))
+            found = given(alone, self.drafts, self.catalog.public, len(self._given) + 1, asked.sql("duckdb"))
         except PostProcessingError as error:
             raise self.refuse(node, error.cause, error.fix) from None
         if found is None:

@@ -114,7 +114,7 @@ class Splitting(Protocol):
     def back_to(self, place: tuple[int, int]) -> None:
         """Forget what was split since then."""
 
-    def given(self, node: exp.Expr, env: Env) -> Given | None:
+    def given(self, node: exp.Expr, env: Env, asked: exp.Expr) -> Given | None:
         """The table of released numbers that a public sub-query will be; None where it waits for no release."""
 
     def columns_of(self, source: exp.Expr, env: Env) -> Collection[str] | None:

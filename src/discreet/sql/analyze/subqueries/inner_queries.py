@@ -102,7 +102,7 @@ class InnerQueries:
         if isinstance(scope, Rows):
             raise self.splitter.refuse(node, "This sub-query returns rows of a private table.",
                                        "Aggregate them in it.")  # fmt: skip
-        given = self.splitter.given(scope.node, self.env)
+        given = self.splitter.given(scope.node, self.env, node)
         assert given is not None, "public values were put in before"
         if len(given.columns) != 1:
             raise self.splitter.refuse(
@@ -125,7 +125,7 @@ class InnerQueries:
         if isinstance(scope, Rows):
             name = self._joined(scope, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
         else:
-            given = self.splitter.given(scope.node, self.env)
+            given = self.splitter.given(scope.node, self.env, node)
             assert given is not None
             name = self._given(given, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
         alone = exp.Is(this=exp.column(f"{KEY}0", table=name), expression=exp.Null())
@@ -201,7 +201,7 @@ class InnerQueries:
         column = exp.column(exp.to_identifier(names[0], quoted=True), table="listed")
         once = exp.Select(expressions=[exp.alias_(column, VALUE)], distinct=exp.Distinct())
         once.set("from_", exp.From(this=source))
-        given = self.splitter.given(once, self.env)
+        given = self.splitter.given(once, self.env, node.args["query"])
         assert given is not None, "public values were put in before"
         outer = node.this
         name = self._given(given, [(VALUE, outer)])

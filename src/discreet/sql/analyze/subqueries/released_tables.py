@@ -134,7 +134,7 @@ def given(
     if unique:  # by construction, whatever is drawn: values may meet at the end of their span
         on = [exp.column(exp.to_identifier(one, quoted=True)) for one in unique]
         whole.set("distinct", exp.Distinct(on=exp.Tuple(expressions=on)))
-    return Given(ReleasedTable(name, pa.table(fields), whole, unique, asked), columns)
+    return Given(ReleasedTable(name, pa.table(fields), whole, query, unique, asked), columns)
 
 
 def at_most_one_row(query: exp.Expr, drafts: Sequence[Draft]) -> bool:
