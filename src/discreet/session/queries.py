@@ -250,10 +250,12 @@ class Queries:
     ) -> Release:
         """The answer that noisy integers give."""
         from discreet.sql.finish.postprocess import finish
+        from discreet.sql.inspect.compared import compared_with
 
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together)
-        return self.shown(plan, answered, confidence, together=together)
+        said = compared_with(plan, noisy, self.catalog.public, confidence)
+        return self.shown(plan, answered, confidence, together=together, said=said)
 
     def shown(
         self,
@@ -263,6 +265,7 @@ class Queries:
         made: dt.datetime | None = None,
         replayed: bool = False,
         together: bool = False,
+        said: tuple[str, ...] = (),
     ) -> Release:
         """The columns of an answer with all that belongs to them."""
         from discreet.sql.finish.blockwise import streams
@@ -279,7 +282,7 @@ class Queries:
             simultaneous=together,
             without=answered.without,
             meanings=meanings_of(plan),
-            warnings=misled(plan, answered.values, confidence, whole=not streams(plan)),
+            warnings=said + misled(plan, answered.values, confidence, whole=not streams(plan)),
             epsilon=plan.epsilon,
             delta=plan.delta,
             notes=INVENTED if self._invented and plan.releases else notes,

@@ -41,11 +41,13 @@ class ReleasedTable(PublicTable):
 
     Attributes:
         query: the statement over noisy tables, those of earlier releases, that makes it.
+        source: the sub-query inside, with its values as they are.
         keys: the columns of which no two rows have the same values, by DISTINCT; none where there is one row.
         sql: the part of the question that it is, for people.
     """
 
     query: exp.Query
+    source: exp.Query
     keys: tuple[str, ...]
     sql: str
 

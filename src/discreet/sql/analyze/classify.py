@@ -58,7 +58,7 @@ class Releases(Protocol):
     theirs.
     """
 
-    def given(self, scope: Scope, env: Env) -> Given | None:
+    def given(self, scope: Scope, env: Env, asked: exp.Expr) -> Given | None:
         """The table of released numbers that a public scope will be; None where it waits for no release."""
 
     def rest(self, scope: Scope) -> exp.Expr:
@@ -276,9 +276,9 @@ class Classifier:
         frame = Sources(self, holders, scopes, conditions, env).frame()
         return PrivateSelect(self, node, env, frame, conditions, named).scope()
 
-    def given(self, scope: Scope, env: Env) -> Given | None:
+    def given(self, scope: Scope, env: Env, asked: exp.Expr) -> Given | None:
         """The table of released numbers that a public scope will be; None where it waits for no release."""
-        return self.releases.given(scope, env)
+        return self.releases.given(scope, env, asked)
 
     def rest(self, scope: Scope) -> exp.Expr:
         """The rest of a public scope, when the releases in it are cut out."""

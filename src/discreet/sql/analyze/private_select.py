@@ -187,7 +187,12 @@ class PrivateSelect:
 
         def read(node: exp.Expr) -> None:
             if isinstance(node, exp.Query):
-                found.append(self.around.subquery(node, self.env))
+                scope = self.around.once(node.unnest(), self.env)
+                if isinstance(scope, PrivateScope):
+                    raise self.refuse(node, "This sub-query returns rows of a private table.",
+                                      "Aggregate them in it.")  # fmt: skip
+                node.meta[NUMBER] = len(found)
+                found.append(scope)
             elif not is_aggregate(node):
                 for child in list(node.iter_expressions()):
                     read(child)
@@ -197,9 +202,9 @@ class PrivateSelect:
                 read(clause)
         for part in ("limit", "offset", "distinct"):
             if select.args.get(part) is not None:
-                found += self.around.inside(select.args[part], self.env)
-        for number, scope in enumerate(found):
-            scope.node.meta[NUMBER] = number
+                for scope in self.around.inside(select.args[part], self.env):
+                    scope.node.meta[NUMBER] = len(found)
+                    found.append(scope)
         return found
 
     # GROUP BY ----------------------------------------------------------------------------------------------

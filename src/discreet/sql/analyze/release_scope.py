@@ -189,7 +189,8 @@ class Release:
                 request, self.draft.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )
         if isinstance(node, exp.Query):
-            return self.rest(self.scope.subquery(node)).copy()
+            inside = self.rest(self.scope.subquery(node)).copy()
+            return exp.Subquery(this=inside) if isinstance(node, exp.Subquery) else inside
         key = self._as_key(node)
         if key is not None:
             return exp.column(key_name(key), table=self.draft.name)

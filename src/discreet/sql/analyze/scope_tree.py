@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 OVER_GROUPS = "over_groups"
 """The note at a node that stands for a sub-query: the same over noisy tables, where it needs no private row."""
 NUMBER = "scope"
-"""The mark of a sub-query of a release, which its copies bear, too: its number among the scopes inside."""
+"""The mark of a sub-query of a release, which its copies bear, too: the number of its scope among those inside."""
 Refuse: TypeAlias = Callable[[exp.Expr | None, str, str], QueryRefused]
 
 
@@ -191,7 +191,7 @@ class Scopes(Protocol):
     def evaluate(self, scope: Scope, env: Env) -> pa.Table:
         """The rows of a public scope, which must not wait for a release."""
 
-    def given(self, scope: Scope, env: Env) -> Given | None:
+    def given(self, scope: Scope, env: Env, asked: exp.Expr) -> Given | None:
         """The table of released numbers that a public scope will be; None where it waits for no release."""
 
     def rest(self, scope: Scope) -> exp.Expr:

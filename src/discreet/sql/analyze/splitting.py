@@ -77,8 +77,13 @@ class Splitter:
                 scope.node.replace(found)
         return found
 
-    def given(self, scope: Scope, env: Env) -> Given | None:
+    def given(self, scope: Scope, env: Env, asked: exp.Expr) -> Given | None:
         """The table of released numbers that a public scope will be; None where it waits for no release.
+
+        Args:
+            scope: of the sub-query.
+            env: the tables of WITH that it may name.
+            asked: the same as the analyst wrote it.
 
         Raises:
             QueryRefused: it may have several rows that one private row would find, or DuckDB refuses it.
@@ -94,15 +99,15 @@ class Splitter:
         if text in self._given:
             return self._given[text]
         try:
-            found = given(alone, self.drafts, self.catalog.public, len(self._given) + 1, rest)
+            found = given(alone, self.drafts, self.catalog.public, len(self._given) + 1, asked.sql("duckdb"))
         except PostProcessingError as error:
             raise self.refuse(rest, error.cause, error.fix) from None
         if found is None:
             raise self.refuse(rest, "This sub-query may have more than one row.",
                               "Take one of them, with LIMIT 1 or an aggregate such as MAX; or look it up by all the "
                               "columns that it is grouped by.")  # fmt: skip
-        self._given[text] = found
-        return found
+        self._given[text] = Given(*found, rest)
+        return self._given[text]
 
     def _cut(self, scope: Scope) -> exp.Expr:
         if isinstance(scope, ReleaseScope):

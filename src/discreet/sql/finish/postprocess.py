@@ -20,6 +20,7 @@ from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.intervals.monotone import monotone_intervals
+from discreet.sql.intervals.ratio import carried_ratios
 from discreet.sql.intervals.row_identity import ID, Identified, identified_in
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
@@ -106,6 +107,9 @@ def finish(
     ends: dict[str, Interval] = {}
     if cells is not None:
         ends = _monotone_intervals(plan, noisy[0], values, cells, rest, level.confidence)
+        ends |= _ratios(
+            plan, noisy[0], values, cells, [name for name in rest if name not in ends], level.confidence
+        )
         rest = [name for name in rest if name not in ends]
     if cells is not None and rest:
         rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
@@ -297,6 +301,25 @@ def _monotone_intervals(
         lambda wanted: noisy.keys(wanted, cells),
         lambda at: direct_ends(noisy, aggregates[at], cells, confidence),
     )
+
+
+def _ratios(
+    plan: QueryPlan,
+    noisy: NoisyIntegers,
+    values: pa.Table,
+    cells: GroupSelection,
+    names: list[str],
+    confidence: float,
+) -> dict[str, Interval]:
+    """Intervals of the columns that are ratios of counts and sums of their group; NaN where the column is NULL."""
+    items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
+    asked = {name: item for name, item in items.items() if is_number(values, name)}
+    found = carried_ratios(asked, noisy, cells, confidence, list(asked))
+    out = {}
+    for name, (low, high) in found.items():
+        there = np.isfinite(arrow.floats(values.column(name)))
+        out[name] = ordered(values, name, (np.where(there, low, np.nan), np.where(there, high, np.nan)))
+    return out
 
 
 def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | None:

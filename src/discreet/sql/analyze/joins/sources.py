@@ -126,7 +126,7 @@ class Sources:
             at = waiting.pop(0)
             scope, clause = self.scopes[at], clauses[at]
             if not isinstance(scope, PrivateScope):
-                released = self.around.given(scope, self.env)
+                released = self.around.given(scope, self.env, exp.to_table(self.names[at]))
                 if released is not None:
                     frame = join_released(frame, self.names[at], released, clause, self.conditions)
                     continue

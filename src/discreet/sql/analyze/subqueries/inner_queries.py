@@ -110,7 +110,7 @@ class InnerQueries:
         if isinstance(scope, PrivateScope):
             raise self.around.refuse(node, "This sub-query returns rows of a private table.",
                                        "Aggregate them in it.")  # fmt: skip
-        given = self.around.given(scope, self.env)
+        given = self.around.given(scope, self.env, node)
         assert given is not None, "public values were put in before"
         if len(given.columns) != 1:
             raise self.around.refuse(
@@ -133,7 +133,7 @@ class InnerQueries:
         if isinstance(scope, PrivateScope):
             name = self._joined(scope.rows, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
         else:
-            given = self.around.given(scope, self.env)
+            given = self.around.given(scope, self.env, node)
             assert given is not None
             name = self._given(given, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
         alone = exp.Is(this=exp.column(f"{KEY}0", table=name), expression=exp.Null())
@@ -208,7 +208,7 @@ class InnerQueries:
         column = exp.column(exp.to_identifier(names[0], quoted=True), table="listed")
         once = exp.Select(expressions=[exp.alias_(column, VALUE)], distinct=exp.Distinct())
         once.set("from_", exp.From(this=source))
-        given = self.around.given(left_in_place(once, [scope]), self.env)
+        given = self.around.given(left_in_place(once, [scope]), self.env, node.args["query"])
         assert given is not None, "public values were put in before"
         outer = node.this
         name = self._given(given, [(VALUE, outer)])

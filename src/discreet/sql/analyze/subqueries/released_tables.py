@@ -28,7 +28,6 @@ from discreet.sql.algebra.released import ReleasedTable, given_name
 from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.analyze.from_clause import inner
 from discreet.sql.analyze.release_scope import Draft
-from discreet.sql.analyze.scope_tree import Given
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import ANY, Span, of_values
 from discreet.sql.functions.aggregates import is_quantile
@@ -53,16 +52,18 @@ def given(
     drafts: Sequence[Draft],
     public: Mapping[str, pa.Table],
     number: int,
-    asked: exp.Expr,
-) -> Given | None:
-    """The table that a query will be; None where nothing says how many of its rows a private row would find.
+    asked: str,
+) -> tuple[ReleasedTable, dict[str, Column]] | None:
+    """The table that a query will be, and its columns by their names in the question.
+
+    None where nothing says how many of its rows a private row would find.
 
     Args:
         query: over noisy and public tables, which stands by itself.
         drafts: the releases so far.
         public: the public tables.
         number: of the table, from 1.
-        asked: the part of the post-processing that it is.
+        asked: the part of the question that it is.
 
     Raises:
         PostProcessingError: DuckDB cannot run it.
@@ -96,7 +97,7 @@ def given(
     if unique:  # by construction, whatever is drawn: values may meet at the end of their span
         on = [exp.column(exp.to_identifier(one, quoted=True)) for one in unique]
         whole.set("distinct", exp.Distinct(on=exp.Tuple(expressions=on)))
-    return Given(ReleasedTable(name, pa.table(fields), whole, unique, asked.sql("duckdb")), columns, asked)
+    return ReleasedTable(name, pa.table(fields), whole, query, unique, asked), columns
 
 
 def at_most_one_row(query: exp.Expr, drafts: Sequence[Draft]) -> bool:
