@@ -11,8 +11,10 @@ from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates import read_aggregate
+from discreet.sql.analyze.expanded_aggregates import Expansion
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.implied_bounds import clamped
+from discreet.sql.analyze.quantiles_of_moments import as_moment
 from discreet.sql.analyze.splitting import Draft, Env, Splitting
 from discreet.sql.analyze.unmatched_rows import UnmatchedRows
 from discreet.sql.expressions.canonical import distinct, see_spelling
@@ -44,6 +46,9 @@ class ReleaseScope:
         self.draft = Draft(table_name(len(splitter.drafts) + 1), frame.rows, keys, place)
         splitter.drafts.append(self.draft)
         self.unmatched = UnmatchedRows(frame.rows.relation, [key.expression for key in keys])
+        self.expansion = Expansion(
+            frame.rows.relation, self.binder, lambda query: splitter.evaluate(query, {})
+        )
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
 
     def _named(self, node: exp.Expr) -> exp.Expr:
@@ -137,10 +142,14 @@ class ReleaseScope:
     def lift(self, node: exp.Expr) -> exp.Expr:
         """Rewrite an expression of the release as one over its noisy table."""
         if is_aggregate(node):
+            several = self.expansion.of(node)
+            if several is not None:
+                return self.lift(several)
             request = read_aggregate(node, self.binder, self.frame.held, self.within)
-            return self.unmatched.answered(
+            found = self.unmatched.answered(
                 request, self.draft.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )
+            return found if request.moment is None else as_moment(found, *request.moment)
         if isinstance(node, exp.Query):
             scope = self.splitter.query(node.copy(), self.env)
             if isinstance(scope, Rows):

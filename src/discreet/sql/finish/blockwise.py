@@ -295,7 +295,8 @@ def _further(
     def ends(at: int) -> Interval:
         return _ends(release, at, table.column(f"__a{at}"), table.select(wanted[at]), confidence)
 
-    return carried(items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends)
+    moments = {name for name in items if arrow.is_moment(table, name)}
+    return carried(items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends, moments)
 
 
 def _file(kept: zipfile.ZipFile, number: int, release: ScopePlan, extra: list[str], path: Path) -> Path:

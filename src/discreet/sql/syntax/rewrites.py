@@ -77,16 +77,6 @@ def of_unit_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     return None
 
 
-def of_quantiles(function: str, x: str, shares: exp.Expr) -> str:
-    """The fix of several quantiles in one call.
-
-    Example:
-        >>> of_quantiles("QUANTILE_CONT", "age", sqlglot.parse_one("[0.25, 0.5]", read="duckdb"))
-        'Write one for each: QUANTILE_CONT(age, 0.25), QUANTILE_CONT(age, 0.5).'
-    """
-    return f"Write one for each: {', '.join(f'{function}({x}, {sql(q)})' for q in shares.expressions)}."
-
-
 def of_pivot(node: exp.Pivot, table: str) -> str:
     """The fix of a PIVOT: the groups in rows.
 
