@@ -221,9 +221,9 @@ class Case:
     many: int = bounding.MANY
     slices: int = 1
 
-    def __repr__(self) -> str:
-        """Without the neighbours: Hypothesis shows a case that fails, and refuses to show a long one."""
-        return f"Case({self.policy!r}, {self.sql!r}, {self.base!r}, …, {self.delta}, {self.max_groups}, {self.many})"
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How Hypothesis shows a case that fails: without the neighbours, for it refuses to show a long one."""
+        printer.text(f"Case({self.policy!r}, {self.sql!r}, {self.base!r}, …, {self.delta}, {self.max_groups})")
 
 
 @st.composite
