@@ -162,7 +162,7 @@ FORMS = [
     "CORR({y}, {x})", "REGR_SLOPE({y}, {x})", "REGR_INTERCEPT({y}, {x})", "REGR_COUNT({y}, {x})", "REGR_R2({y}, {x})",
     "REGR_AVGX({y}, {x})", "MEDIAN(f)", "MAX(f + INTERVAL 1 MONTH)", "AVG(date_trunc('month', f))", "mode(c)",
     "MIN(clamp(f + g, DATE '2020-01-01', DATE '2021-01-01'))", "histogram({x}, [0, 1.5])", "histogram(c)",
-    "QUANTILE_DISC({x}, [0.1, 0.9])",
+    "QUANTILE_DISC({x}, [0.1, 0.9])", "SKEWNESS({x})", "KURTOSIS({x})",
 ]  # fmt: skip
 CONDITIONS = [
     ["c = 'x'", "'y' = c", "c IN ('z', 'w')", "c NOT IN ('x', 'y')", "c IS NULL", "c >= 'y'", "c < 'x'"],
@@ -223,7 +223,9 @@ class Case:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """How Hypothesis shows a case that fails: without the neighbours, for it refuses to show a long one."""
-        printer.text(f"Case({self.policy!r}, {self.sql!r}, {self.base!r}, …, {self.delta}, {self.max_groups})")
+        printer.text(
+            f"Case({self.policy!r}, {self.sql!r}, {self.base!r}, …, {self.delta}, {self.max_groups})"
+        )
 
 
 @st.composite

@@ -73,6 +73,12 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
     if line is not None and line.family == "pairs":
         y, x = (_number(node.args[key], node, binder, within) for key in ("this", "expression"))
         return Request(line.quantity, filtered(x, condition), sql, filtered(y, condition))
+    if isinstance(node, exp.AnonymousAggFunc) and len(node.expressions) == 1:
+        line = table.BY_QUANTITY.get(rewrites.called(node))  # the parser has no class for it
+        if line is not None:
+            return Request(
+                line.quantity, filtered(_number(node.expressions[0], node, binder, within), condition), sql
+            )
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
         raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
     if isinstance(node, exp.CountIf):

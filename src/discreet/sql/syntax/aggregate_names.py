@@ -12,6 +12,7 @@ SUMS = frozenset({"fsum", "kahan_sum", "sumkahan", "sum_no_overflow"})
 WEIGHTED = frozenset({"weighted_avg", "wavg"})
 UNPARSED = frozenset({"histogram", "histogram_exact", "kurtosis_pop"})
 """Aggregates that the parser takes for functions of a row."""
+
 _WEIGHTED = "SUM(_x * _w) / SUM(CASE WHEN _x IS NOT NULL THEN _w ELSE 0 END)"
 
 
