@@ -103,6 +103,8 @@ class Expansion:
 
     def _fix(self, name: str, x: exp.Expr, bound: Expression) -> str:
         shown, (lo, hi) = rewrites.sql(x), (bound.span.lo, bound.span.hi)
+        if bound.type in (Type.INTEGER, Type.FLOAT) and (lo is None or hi is None) and name != "mode":
+            return f"Write histogram({shown}, [10, 20, 30]), in bins of your choice."
         if bound.type not in (Type.INTEGER, Type.FLOAT) or lo is None or hi is None:
             return "Declare its keys in the policy, or group by a CASE of it that names the values."
         if name == "mode":

@@ -30,6 +30,7 @@ from discreet.sql.analyze.correlated_release import by_keys
 from discreet.sql.analyze.from_clause import Frame, prefixed, single
 from discreet.sql.analyze.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.outer_joins import keeping, public_first
+from discreet.sql.analyze.pivots import Pivoting, as_subquery, merged, read
 from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.analyze.splitting import Draft, Env, Public, Scope
@@ -106,6 +107,8 @@ class Splitter:
     def query(self, node: exp.Expr, outer: Env) -> Scope:
         """Split a query; its public parts are rewritten in place."""
         env = self._ctes(node, outer)
+        if isinstance(node, exp.Pivot):
+            return self.query(Pivoting(self, read(node), env).select(), env)
         if isinstance(node, exp.Subquery):
             inner = self.query(node.this, env)
             if isinstance(inner, Rows):
@@ -156,14 +159,11 @@ class Splitter:
 
     def source(self, node: exp.Expr, env: Env) -> Scope:
         """Split a source of FROM."""
+        if node.args.get("pivots"):
+            return self.source(as_subquery(node, self, env), env)
         scope = self._plain_source(node, env)
         attached = [key for key, value in node.args.items() if value and key not in READ_OF_SOURCE]
         if isinstance(scope, Rows) and attached:
-            pivot = next(iter(node.args.get("pivots") or []), None)
-            if isinstance(pivot, exp.Pivot):
-                table = node.name or node.alias or "…"
-                raise self.refuse(pivot, rewrites.PIVOTED,
-                                  rewrites.of_pivot(pivot, table))  # fmt: skip
             raise self.refuse(node, f"{attached[0].upper()} is not supported beside private rows in FROM.",
                               "Write joins one after the other, and nothing else behind the table.")  # fmt: skip
         for join in node.args.get("joins") or []:
@@ -224,7 +224,7 @@ class Splitter:
     # SELECT ------------------------------------------------------------------------------------------------
 
     def _select(self, node: exp.Select, env: Env) -> Scope:
-        expanded = expand(node, self.text)
+        expanded = expand(merged(node, self, env), self.text)
         if not isinstance(expanded, exp.Select):
             return self.query(expanded, env)
         node = expanded

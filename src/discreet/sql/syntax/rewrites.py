@@ -27,7 +27,6 @@ KEYWORDS = (
 MOST_WORDS = 40
 """How many words of a text that cannot be read are tried as misspelt keywords."""
 MOST_PADDED = 100
-PIVOTED = "PIVOT and UNPIVOT make columns of values, or values of columns, of single rows."
 
 
 def aggregate(name: str, node: exp.Expr) -> str:
@@ -84,8 +83,6 @@ def of_pivot(node: exp.Pivot, table: str) -> str:
         >>> of_pivot(sqlglot.parse_one("PIVOT t ON c USING SUM(x)", read="duckdb"), "t")
         'Write the groups in rows: SELECT c, SUM(x) AS v FROM t GROUP BY c; or a column each: ...'
     """
-    if node.args.get("unpivot"):
-        return "Write the columns one by one, or put queries together with UNION ALL."
     fields = node.args.get("fields") or []
     by = [sql(one.this if isinstance(one, exp.In) else one) for one in (fields or node.expressions)]
     group = node.args.get("group")
