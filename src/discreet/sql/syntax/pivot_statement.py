@@ -8,7 +8,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 
 FIRST = ("PIVOT", "PIVOT_WIDER", "UNPIVOT", "PIVOT_LONGER")
-BEHIND = ("ORDER", "LIMIT", "OFFSET")
+BEHIND = ("ORDER BY", "LIMIT", "OFFSET")
 
 
 def as_select(pivot: exp.Pivot) -> exp.Select:
@@ -37,7 +37,7 @@ def with_order(text: str) -> exp.Select | None:
         depth, at = 0, None
         for token in tokens:
             depth += (token.text == "(") - (token.text == ")")
-            if depth == 0 and token.text.upper().split(" ")[0] in BEHIND and at is None:
+            if depth == 0 and token.text.upper() in BEHIND and at is None:
                 at = token.start
         if at is None:
             return None
