@@ -29,7 +29,8 @@ from typing import Any, NamedTuple
 import apsw
 
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.ledger import Account, Ledger, Loss, head, open_ledger
+from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.sqlite import head
 
 LIMIT, EACH = Fraction(3), Fraction(1, 4)
 VISITS = Account("the data set", Loss(LIMIT))

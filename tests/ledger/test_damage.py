@@ -13,8 +13,8 @@ import pytest
 from tests.depth import examples
 from tests.ledger import damage
 
-from discreet.ledger import rows
-from discreet.ledger.book import Book, follow
+from discreet.ledger.chain.book import Book, follow
+from discreet.ledger.sqlite import rows
 
 FAULTS = examples(390, 10_000)
 
@@ -58,7 +58,7 @@ def test_without_the_second_place_an_old_copy_overdraws(monkeypatch: pytest.Monk
             book = follow(book, entry)
         return book
 
-    monkeypatch.setattr("discreet.ledger.rows.caught_up", alone)
+    monkeypatch.setattr("discreet.ledger.sqlite.rows.caught_up", alone)
     assert overdrawn(("old_copy", "lying_sync"), 60) > 0
 
 

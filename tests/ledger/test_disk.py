@@ -19,7 +19,7 @@ import pytest
 
 from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import Account, Ledger, Loss, open_ledger
-from discreet.ledger.entry import FORMAT
+from discreet.ledger.chain.entry import FORMAT
 
 VISITS = Account("data set visits", Loss(3))
 
@@ -168,7 +168,7 @@ def test_no_error_quotes_an_answer(tmp_path: Path) -> None:
 
 
 def test_commits_are_synced(tmp_path: Path) -> None:
-    from discreet.ledger.sql import SqliteStore
+    from discreet.ledger.sqlite.store import SqliteStore
 
     with open_ledger(tmp_path / "ledger.db") as ledger:
         store = ledger._store

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import InvalidParameter, LedgerCorrupt
-from discreet.ledger import Account, Loss, open_ledger, rows, store
+from discreet.ledger import Account, Loss, open_ledger, store
+from discreet.ledger.sqlite import rows
 
 ANSWER = bytes(range(256)) * 40
 

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError
 from discreet.ledger import Account, Charge, Entry, Head, Ledger, Loss, open_ledger
-from discreet.ledger.book import Book, follow
+from discreet.ledger.chain.book import Book, follow
 
 VISITS = Account("data set visits", Loss(3))
 ANA = Account("analyst ana", Loss(1))
@@ -243,7 +243,7 @@ def test_a_reader_follows_a_writer_and_sees_each_entry_once(
     with open_ledger(tmp_path / "l.db") as writer, open_ledger(tmp_path / "l.db") as reader:
         for at in range(5):
             writer.charge(f"q{at}", Loss("0.1"), [VISITS])
-        monkeypatch.setattr("discreet.ledger.chain.follow", counted)
+        monkeypatch.setattr("discreet.ledger.chain.verify.follow", counted)
         assert reader.spent(VISITS) == reader.spent(VISITS) == Loss("0.5")
         assert followed == [1, 2, 3, 4, 5]
         reader.charge("q", Loss("0.1"), [VISITS])

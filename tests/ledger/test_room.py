@@ -15,9 +15,9 @@ import pytest
 import discreet as dp
 from discreet.errors import LedgerError
 from discreet.ledger import Ledger, Loss, room
-from discreet.ledger.entry import Entry
+from discreet.ledger.chain.entry import Entry
 from discreet.ledger.room import Room
-from discreet.ledger.rows import SqlRows
+from discreet.ledger.sqlite.rows import SqlRows
 from discreet.session import queries
 
 MAP = "SELECT a, b, COUNT(*) AS n, AVG(a) AS m FROM visits GROUP BY a, b"

@@ -59,7 +59,7 @@ def test_threads_agree_on_a_new_salt(ledger: Ledger) -> None:
 
 
 def test_a_thread_that_waits_too_long_is_told(tmp_path: Path) -> None:
-    from discreet.ledger.sql import SqliteStore
+    from discreet.ledger.sqlite.store import SqliteStore
 
     with open_ledger(tmp_path / "ledger.db", timeout=0.1) as ledger:
         assert isinstance(ledger._store, SqliteStore)
@@ -90,7 +90,7 @@ def test_forks_carry_no_connection_and_spend_one_budget(tmp_path: Path) -> None:
 def test_a_ledger_that_stays_open_across_a_fork_is_caught(tmp_path: Path) -> None:
     script = str(Path(__file__).with_name("fork.py"))
     fault = (
-        "import sys, runpy; import discreet.ledger.sql as sql; sql.SqliteStore.release = lambda self: None; "
+        "import sys, runpy; import discreet.ledger.sqlite.store as sql; sql.SqliteStore.release = lambda self: None; "
         f"sys.argv = [{script!r}, {str(tmp_path / 'ledger.db')!r}]; "
         "runpy.run_path(sys.argv[0], run_name='__main__')"
     )

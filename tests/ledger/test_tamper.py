@@ -12,9 +12,9 @@ import pytest
 from discreet.accounting.event_text import read, written
 from discreet.accounting.events import LaplaceNoise
 from discreet.errors import LedgerCorrupt
-from discreet.ledger import Account, Entry, Head, Loss, chain, open_ledger
-from discreet.ledger.book import Book
-from discreet.ledger.head import HeadFile, head_of
+from discreet.ledger import Account, Entry, Head, Loss, open_ledger
+from discreet.ledger.chain.book import Book
+from discreet.ledger.sqlite.head import HeadFile, head_of
 
 ACCOUNTS = [Account("data set visits", Loss(3)), Account("analyst ana", Loss(2))]
 TABLES = ("discreet_ledger", "discreet_entry", "discreet_posting", "discreet_salt")
@@ -164,14 +164,14 @@ def note(path: Path, head: Head) -> None:
 
 
 def fresh(path: Path, number: int) -> list[Entry]:
-    from discreet.ledger.rows import SqlRows
+    from discreet.ledger.sqlite.rows import SqlRows
 
     with raw(path) as connection:
         return SqlRows(connection, Book(Head(0, ""), {}), 0).after(0, number)
 
 
 def test_an_entry_rewritten_with_a_right_hash(path: Path) -> None:
-    from discreet.ledger.entry import make_entry
+    from discreet.ledger.chain.entry import make_entry
 
     with open_ledger(path) as ledger:
         entries = ledger.entries()
@@ -210,12 +210,12 @@ def test_a_charge_below_the_price_of_its_event_is_found_though_all_hashes_fit(
     path: Path, event: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_ledger(path) as ledger:
-        monkeypatch.setattr("discreet.ledger.ledger._priced", lambda _: (Loss("1/10"), event))
+        monkeypatch.setattr("discreet.ledger.ledger.priced", lambda _: (Loss("1/10"), event))
         ledger.charge("five", NOISE, [Account("visits", Loss(100))])
         number = ledger.head().number
     assert found(path).startswith(f"Entry {number} of the ledger has another loss than the price")
     # Without the price nothing is wrong with it.
-    monkeypatch.setattr(chain, "see_price", lambda _: None)
+    monkeypatch.setattr("discreet.ledger.chain.verify.see_price", lambda _: None)
     with open_ledger(path) as ledger:
         assert ledger.verify() == number
 

@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from discreet import far
 from discreet.engines.duckdb.connection import connect, make_total
 from discreet.engines.schema import ColumnSchema, Type
 from discreet.errors import QueryRefused
@@ -32,6 +31,7 @@ from discreet.sql.algebra import keys
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.dialects import duckdb as bounding
 from discreet.sql.lower.compile import compile_discovery
+from discreet.sql.lower.discovery import found_values
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures import quantile_tree as quantiles
 from discreet.sql.measures.measure import columns
@@ -486,7 +486,7 @@ def found_groups(planned: QueryPlan, engine: Any, versions: int, salt: int) -> t
             counted: list[Any] = []
             compiled = compile_discovery(release, engine.dialect, salt)
             table = engine.keys(compiled.sql, compiled.tables, partial(everything, counted))
-            groups = tuples(far.values(column) for column in table.itercolumns())
+            groups = tuples(found_values(release, table))
             spelled.append({group: repr(group) for group in groups})
             seen.append(dict(zip(groups, counted[0].tolist(), strict=True)))
             with mock.patch.object(threshold, "add_laplace", no_noise):

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
-from tests.engines.duckdb.test_csv import ODD
-from tests.engines.duckdb.test_total import PLAIN
+from tests.engines.duckdb.sources.test_csv import ODD
+from tests.engines.duckdb.sources.test_total import PLAIN
 from tests.sql.matrix_tables import CHOSEN, Tables, _nothing, make_on_postgres
 
 from discreet.engines.duckdb import DuckDBEngine

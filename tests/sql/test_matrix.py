@@ -22,12 +22,13 @@ from tests.sql import matrix, matrix_reads, units
 from tests.sql.matrix import Case, Mode, Tally, faults
 from tests.sql.matrix_tables import CHOSEN, TYPES, kinds, wide
 
-from discreet.engines.duckdb.copies import Copies
+from discreet.engines.duckdb.sources.copies import Copies
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import joins, private_select, scopes
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze import private_select, scopes
+from discreet.sql.analyze.binding.binder import Binder
+from discreet.sql.analyze.joins import joins
 from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.dialects import duckdb as of_duckdb
 from discreet.sql.dialects import named, packed_rows

@@ -18,7 +18,8 @@ import pytest
 from tests import inside
 
 import discreet as dp
-from discreet.sql.analyze import join_multiplicity, joins
+from discreet.sql.analyze.joins import joins
+from discreet.sql.analyze.joins import multiplicity as join_multiplicity
 from discreet.sql.inspect import misleading, warnings
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.plan import ScopePlan

@@ -12,7 +12,7 @@ from tests.sql.test_relations import DECLARED, TABLES, without_noise
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from discreet.sql.analyze import unmatched_rows
+from discreet.sql.analyze.aggregates import unmatched_rows
 
 DAYS = pa.table({"day": [dt.date(2023, 12, 25) + dt.timedelta(at) for at in range(400)]})
 AGES = pa.table(

@@ -15,7 +15,8 @@ from tests.sql import units
 
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import QueryRefused
-from discreet.sql.analyze import join_multiplicity, joins
+from discreet.sql.analyze.joins import joins
+from discreet.sql.analyze.joins import multiplicity as join_multiplicity
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import plan
 

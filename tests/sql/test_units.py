@@ -20,7 +20,8 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import EngineError, PolicyError, QueryRefused, SourceError
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.analyze import joins, private_select, scopes
+from discreet.sql.analyze import private_select, scopes
+from discreet.sql.analyze.joins import joins
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import plan
 

@@ -18,7 +18,7 @@ from discreet.errors import EngineError
 from discreet.policy import Policy
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.public_data import arrow_kind, spelled
-from discreet.sql.analyze import joins
+from discreet.sql.analyze.joins import joins
 from discreet.sql.functions import apply
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import plan

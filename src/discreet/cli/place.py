@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,18 +59,27 @@ class Place:
             budget, ledger = "1", Path(":memory:")  # nothing is charged, and nothing is left behind
         if describe and unit is None:
             unit = "row"
-        for option, value in (("--unit", unit), ("--budget", budget)):
-            if value is None:
-                raise opt.Usage(f"--source needs {option}, for there is no policy")
+        self._see_whole(unit, budget)
         bounds = dict(opt.read_bounds(text) for text in self.bounds or ())
         keys = dict(opt.read_keys(text) for text in self.keys or ())
         types = dict(opt.read_pair(text, "--type") for text in self.types or ())
         from discreet.session import protect
 
-        return _opened(
-            protect, self.source, table=self.table, privacy_unit=unit, max_rows=self.max_rows if self.unit else None,
-            bounds=bounds or None, keys=keys or None, types=types or None, budget=budget, ledger=ledger,
-        )  # fmt: skip
+        with source_of("--source"):
+            return protect(
+                self.source, table=self.table, privacy_unit=unit, max_rows=self.max_rows if self.unit else None,
+                bounds=bounds or None, keys=keys or None, types=types or None, budget=budget, ledger=ledger,
+            )  # fmt: skip
+
+    def _see_whole(self, unit: str | None, budget: str | None) -> None:
+        """Refuse a source whose declarations are not whole, naming all that is missing at once."""
+        column = "--unit COLUMN with --max-rows N (or --unit row)"
+        named: dict[str, object] = {column: unit, "--budget EPSILON": budget}
+        if unit is not None and unit != "row":
+            named = {"--max-rows N": self.max_rows, **named}
+        missing = [option for option, value in named.items() if value is None]
+        if missing:
+            raise opt.Usage(f"without a policy, --source needs {' and '.join(missing)}")
 
     def _only_with_source(self) -> None:
         given = {"--table": self.table, "--unit": self.unit, "--bounds": self.bounds, "--keys": self.keys,
@@ -79,17 +89,19 @@ class Place:
                 raise opt.Usage(f"{option} goes with --source; a policy file says it itself")
 
 
-def _opened(protect: Callable[..., Session], source: str, **declared: Any) -> Session:
-    """Open the source that --source names.
+@contextmanager
+def source_of(option: str) -> Iterator[None]:
+    """Open the source that an option or argument names.
 
     Raises:
         InvalidParameter: there is no such source, which is bad usage.
     """
     try:
-        return protect(source, **declared)
+        yield
+        return
     except SourceError as error:
         cause, fix = error.cause, error.fix
-    raise InvalidParameter(f"--source: {cause}", fix)
+    raise InvalidParameter(f"{option}: {cause}", fix)
 
 
 def policy_file(given: Path | None) -> Path:

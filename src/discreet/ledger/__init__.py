@@ -1,7 +1,7 @@
 """The durable budget. Every charge is an entry of a hash-chained file, and is on the disk before data is read."""
 
 from discreet.accounting.loss import UNIT, Loss
-from discreet.ledger.entry import Account, Charge, Entry, Head, Posting
+from discreet.ledger.chain.entry import Account, Charge, Entry, Head, Posting
 from discreet.ledger.ledger import Ledger, open_ledger
 
 __all__ = ["UNIT", "Account", "Charge", "Entry", "Head", "Ledger", "Loss", "Posting", "open_ledger"]

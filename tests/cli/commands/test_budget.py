@@ -13,7 +13,7 @@ from tests.cli.conftest import Run
 
 import discreet as dp
 from discreet.ledger import Account, Loss, open_ledger
-from discreet.ledger.rows import SqlRows
+from discreet.ledger.sqlite.rows import SqlRows
 from discreet.session import DATA_SET
 
 

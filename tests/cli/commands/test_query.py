@@ -284,3 +284,35 @@ def test_tables_hold_no_types_that_csv_cannot_write(folder: Path, run: Run) -> N
         ).exit_code
         == 0
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ([], "--unit COLUMN with --max-rows N (or --unit row) and --budget EPSILON"),
+        (["--unit", "patient_id"], "--max-rows N and --budget EPSILON"),
+        (["--unit", "patient_id", "--budget", "2"], "--max-rows N"),
+        (["--unit", "row"], "--budget EPSILON"),
+    ],
+)
+def test_all_that_a_file_without_a_policy_needs_is_named_at_once(
+    folder: Path, run: Run, given: list[str], missing: str
+) -> None:
+    result = run("query", COUNT, "-e", "0.1", "--source", "visits.parquet", *given)
+    assert result.exit_code == 2
+    assert f"--source needs {missing}\n" in result.stderr
+
+
+def test_raising_the_limit_of_a_ledger_is_said(folder: Path, run: Run) -> None:
+    asked = ["-e", "1", "--source", "visits.parquet", "--unit", "patient_id", "--max-rows", "3", "--budget"]
+    said = "raises the limit of"
+    for name in ("n", "m"):
+        first = run("query", f"SELECT COUNT(*) AS {name} FROM visits", *asked, "1")
+        assert first.exit_code == 0
+        assert said not in first.stderr
+    more = run("query", "SELECT COUNT(cost) AS n FROM visits", *asked, "2")
+    assert more.exit_code == 0
+    assert "from epsilon 1 to 2" in more.stderr
+    lower = run("query", "SELECT COUNT(age) AS n FROM visits", *asked, "1.5")
+    assert lower.exit_code == 3
+    assert said not in lower.stderr

@@ -246,3 +246,16 @@ def test_zeros_of_both_signs_are_one_group_and_nan_is_none(session: Any) -> None
     assert found.column("n").to_pylist() == [200]
     distinct = asked.sql("SELECT COUNT(DISTINCT x) AS n FROM zeros", epsilon=500).to_arrow()
     assert distinct.column("n").to_pylist() == [1]
+
+
+@pytest.mark.parametrize("stored", ["Date", "Date32", "DateTime", "DateTime64(6)"])
+def test_days_and_moments_that_nobody_listed_are_groups(session: Any, stored: str) -> None:
+    session.query(f"CREATE OR REPLACE TABLE hospital.days (id Int64, x {stored}) ENGINE = Memory")
+    session.query("INSERT INTO hospital.days SELECT number, '2020-02-29' FROM numbers(300)")
+    budget = dp.Budget(epsilon=10**6, delta=0.5)
+    asked = dp.protect(session, table="hospital.days", privacy_unit="id", max_rows=1, budget=budget)
+    found = asked.sql(
+        "SELECT x, x + INTERVAL 1 DAY AS y, COUNT(*) AS n FROM days GROUP BY 1, 2", epsilon=500, delta=0.01
+    )
+    row = found.to_arrow().to_pylist()[0]
+    assert (str(row["x"])[:10], str(row["y"])[:10], row["n"]) == ("2020-02-29", "2020-03-01", 300)

@@ -23,7 +23,7 @@ from tests.sql.extremes import connection
 from discreet.engines.schema import Type
 from discreet.sql.algebra import disjoint
 from discreet.sql.algebra.disjoint import exclude, holds, present
-from discreet.sql.analyze.special_forms import expression_binder
+from discreet.sql.analyze.binding.special_forms import expression_binder
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.dialects.postgres import POSTGRES
 from discreet.sql.expressions.expression import Column, Expression, spell

@@ -22,7 +22,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.algebra.keys import public_values
-from discreet.sql.analyze.special_forms import expression_binder
+from discreet.sql.analyze.binding.special_forms import expression_binder
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Column, Expression, Literal, spell
 from discreet.sql.expressions.span import BOOLEANS, Span, number, of_values

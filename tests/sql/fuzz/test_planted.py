@@ -14,7 +14,7 @@ from tests.sql.fuzz import cases
 from discreet import arrow
 from discreet.release.noisy_schema import CELL
 from discreet.sql.algebra import keys, public_groups, trial
-from discreet.sql.analyze import join_multiplicity
+from discreet.sql.analyze.joins import multiplicity as join_multiplicity
 from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.dialects import duckdb as of_duckdb
 from discreet.sql.expressions.dialect import NUMBER

@@ -22,7 +22,7 @@ from discreet.engines.capabilities import Ability
 from discreet.engines.schema import Type
 from discreet.errors import PolicyError, QueryRefused
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.dialects import named
 from discreet.sql.dialects.postgres import POSTGRES

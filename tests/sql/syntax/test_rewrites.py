@@ -9,7 +9,7 @@ import pytest
 import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.session import Session
-from discreet.sql.analyze.text_moments import clock_hour
+from discreet.sql.analyze.binding.text_moments import clock_hour
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.parse import parse
 

@@ -156,7 +156,7 @@ def adopt(
     """  # noqa: D301
     from discreet.cli.output import dump, exact
     from discreet.ledger import Loss
-    from discreet.ledger.adopt import adopt as take_over
+    from discreet.ledger.sqlite.adopt import adopt as take_over
     from discreet.rational import show as short
     from discreet.session import DATA_SET
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Usage
+from discreet.cli.place import source_of
 from discreet.cli.suggest import suggest, units
 from discreet.escaping import toml_text
 
@@ -50,7 +51,8 @@ def command(
     """  # noqa: D301
     if output is not None and output.exists() and not force:
         raise Usage(f"{output} exists; --force overwrites it")
-    url, tables = read_schema(source)
+    with source_of("FILE"):
+        url, tables = read_schema(source)
     home = output.absolute().parent if output is not None else Path.cwd()
     text = scaffold(_beside(url, home), tables)
     if output is None:
@@ -73,18 +75,18 @@ def read_schema(source: str) -> tuple[str, dict[str, Columns]]:
     Raises:
         SourceError: the source cannot be opened.
     """
-    from discreet.engines.duckdb.attach import _identifier, _kind, _read_url
-    from discreet.engines.duckdb.csv_text import header
+    from discreet.engines.duckdb.sources.csv_text import header
+    from discreet.engines.duckdb.sources.urls import kind_of, read_url, table_name
     from discreet.engines.registry import opener, without_password
     from discreet.engines.sources import open_source
 
     if opener(source) is not None:
         return without_password(source), _columns(open_source(source))
-    kind, path, inner = _read_url(source)
-    kind = kind or _kind(path)
+    kind, path, inner = read_url(source)
+    kind = kind or kind_of(path)
     url = f"{kind}:{path}" + (f"#{inner}" if inner else "")
     if kind == "csv":
-        return url, {_identifier(path): [(name, "") for name in header(path).names]}
+        return url, {table_name(path): [(name, "") for name in header(path).names]}
     return url, _columns(open_source(url))
 
 

@@ -16,6 +16,7 @@ from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
 from discreet.cli.streams import see_writable
 from discreet.errors import EngineError, PostProcessingError, tell
+from discreet.rational import show
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
@@ -120,6 +121,8 @@ def command(
           --bounds age=0:120 --keys county=Kent,Surrey \\
           "SELECT county, AVG(age) AS age FROM visits GROUP BY county" --epsilon 0.1
     """  # noqa: D301
+    from discreet.cli.output import say
+
     text = asked.text()
     if epsilon is None:
         epsilon = opt.price_in(text)
@@ -129,12 +132,32 @@ def command(
     with Progress("opening the data") as progress, _opened(place, mock) as session:
         if sink.output is not None:
             session.see_free(sink.output)
+        raised = None if place.source is None else _raised(session)
         release = _ask(session, text, epsilon, asked, place, sink, progress)
         left = session.budget
         where = session.ledger.where
     sink.put(release, left)
     if not sink.quiet:
+        if raised:
+            say(raised)
         _tell(release, left, sink.output, mock, where if place.source is not None else "")
+
+
+def _raised(session: Session) -> str | None:
+    """Tell whoever raises the limit of a ledger that it was lower; by a policy the steward's file says so."""
+    from discreet.session.budget import DATA_SET
+
+    latest = session.ledger.latest(DATA_SET)
+    before = (
+        next((line.limit for line in latest.postings if line.account == DATA_SET), None) if latest else None
+    )
+    limit = session.budget
+    if before is None or limit.epsilon <= before.epsilon:
+        return None
+    return (
+        f"warning: --budget raises the limit of {session.ledger.where} from epsilon {show(before.epsilon)} to "
+        f"{show(limit.epsilon)}: together the answers may cost that much"
+    )
 
 
 def _tell(release: Release | Written, left: BudgetState, output: Path | None, mock: bool, where: str) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet import far
-from discreet.engines.duckdb.total import in_microseconds
+from discreet.engines.duckdb.sources.total import in_microseconds
 from discreet.engines.schema import Type
 from discreet.sql.algebra.keys import arrow_type
 from discreet.sql.expressions.expression import Column

@@ -17,8 +17,8 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
+from discreet.sql.analyze.binding.opaque_columns import about_column
 from discreet.sql.analyze.from_clause import all_of
-from discreet.sql.analyze.opaque_columns import about_column
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 

@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.binder import Binder
-from discreet.sql.analyze.opaque_columns import about_column
-from discreet.sql.analyze.special_forms import expression_binder
+from discreet.sql.analyze.binding.binder import Binder
+from discreet.sql.analyze.binding.opaque_columns import about_column
+from discreet.sql.analyze.binding.special_forms import expression_binder
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.syntax.refusal import refuse

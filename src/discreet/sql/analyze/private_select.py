@@ -12,15 +12,15 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.key_paths import groups_by_key, links
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.binding.binder import Binder
+from discreet.sql.analyze.binding.opaque_columns import about_column
 from discreet.sql.analyze.cohorts import distinct
-from discreet.sql.analyze.correlated import BEYOND, Inside, looked_up
 from discreet.sql.analyze.from_clause import Frame, all_of
-from discreet.sql.analyze.matching import in_by_key
-from discreet.sql.analyze.opaque_columns import about_column
+from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.analyze.release_scope import ReleaseScope
-from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.analyze.splitting import Env, Public, Scope, Splitting
+from discreet.sql.analyze.subqueries.correlated import BEYOND, Inside, looked_up
+from discreet.sql.analyze.subqueries.matching import in_by_key
 from discreet.sql.analyze.units.scope import UnitScope
 from discreet.sql.analyze.units.windows import windowed
 from discreet.sql.expressions.expression import Column, Expression

@@ -10,13 +10,13 @@ from discreet.release.noisy_schema import key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates import read_aggregate
-from discreet.sql.analyze.expanded_aggregates import Expansion
+from discreet.sql.analyze.aggregates.aggregate import read_aggregate
+from discreet.sql.analyze.aggregates.expanded import Expansion
+from discreet.sql.analyze.aggregates.implied_bounds import clamped
+from discreet.sql.analyze.aggregates.quantiles_of_moments import as_moment
+from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
 from discreet.sql.analyze.from_clause import Frame
-from discreet.sql.analyze.implied_bounds import clamped
-from discreet.sql.analyze.quantiles_of_moments import as_moment
 from discreet.sql.analyze.splitting import Draft, Env, Splitting
-from discreet.sql.analyze.unmatched_rows import UnmatchedRows
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased

@@ -26,14 +26,14 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.cohorts import cohort
-from discreet.sql.analyze.correlated_release import by_keys
 from discreet.sql.analyze.from_clause import Frame, prefixed, single
-from discreet.sql.analyze.joins import Clause, join_private, join_public, join_public_tables, read_join
-from discreet.sql.analyze.outer_joins import keeping, public_first
+from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
+from discreet.sql.analyze.joins.outer_joins import keeping, public_first
+from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.analyze.pivots import Pivoting, as_subquery, merged, read
 from discreet.sql.analyze.private_select import PrivateSelect
-from discreet.sql.analyze.same_units import see_same_units
 from discreet.sql.analyze.splitting import Draft, Env, Public, Scope
+from discreet.sql.analyze.subqueries.correlated_release import by_keys
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.expressions.span import hull
 from discreet.sql.syntax import rewrites

@@ -13,7 +13,7 @@ from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates import Request
+from discreet.sql.analyze.aggregates.aggregate import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet import arrow, far
 from discreet.engines.engine import Engine
+from discreet.engines.schema import Type
 from discreet.release.draw import Draw
 from discreet.sql.algebra import keys as ks
 from discreet.sql.lower.compile import compile_discovery
 from discreet.sql.lower.uses import groups
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from discreet.sql.plan.plan import ScopePlan
@@ -56,5 +59,12 @@ def discover(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> tuple
         # decide, not the order of the engine, in which groups that are not shown have a part.
         largest = np.sort(np.argsort(-noisy, kind="stable")[:most])
         table, noisy = table.take(arrow.column(largest)), noisy[largest]
-    columns = (tuple(far.values(column)) for column in table.itercolumns())
-    return dataclasses.replace(release, keys=ks.found(release.keys, columns)), noisy
+    return dataclasses.replace(release, keys=ks.found(release.keys, found_values(release, table))), noisy
+
+
+def found_values(release: ScopePlan, table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """The values of each key that was found, in the type of the plan: ClickHouse returns dates as numbers of days."""
+    unlisted = [key for key in release.keys if not key.public]
+    for column, key in zip(table.itercolumns(), unlisted, strict=True):
+        moment = key.expression.type in (Type.DATE, Type.TIMESTAMP)
+        yield tuple(far.values(column.cast(ks.arrow_type(key.expression.type)) if moment else column))

@@ -17,7 +17,7 @@ from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.algebra.narrowing import MIRRORED as TURNED
 from discreet.sql.algebra.narrowing import conjuncts
-from discreet.sql.analyze.aggregates import Request
+from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.expressions.expression import Call, Expression, Literal
 from discreet.sql.functions.aggregates import MIRRORED, is_quantile
 from discreet.sql.functions.casts import NARROW

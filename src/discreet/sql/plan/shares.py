@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from discreet.sql.analyze.aggregates import Request
+from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.plan.plan import AnyMeasure
 
 

@@ -14,9 +14,9 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.algebra.relation import UnitAggregate
-from discreet.sql.analyze.aggregates import filtered
-from discreet.sql.analyze.binder import Binder
-from discreet.sql.analyze.implied_bounds import of_count, of_sum
+from discreet.sql.analyze.aggregates.aggregate import filtered
+from discreet.sql.analyze.aggregates.implied_bounds import of_count, of_sum
+from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.expressions.clamping import saturated
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.expressions.expression import Expression, Literal

@@ -11,9 +11,9 @@ from discreet.policy.naming import twins
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows, UnitAggregate
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.binding.binder import Binder
+from discreet.sql.analyze.binding.special_forms import expression_binder
 from discreet.sql.analyze.from_clause import Frame
-from discreet.sql.analyze.special_forms import expression_binder
 from discreet.sql.analyze.units.aggregates import read_unit_aggregate
 from discreet.sql.analyze.units.columns import copied, placed
 from discreet.sql.expressions.expression import Column

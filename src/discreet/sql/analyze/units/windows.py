@@ -12,7 +12,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import WindowCall
-from discreet.sql.analyze.binder import Binder
+from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.units.aggregates import (
     TRUE_ONES,

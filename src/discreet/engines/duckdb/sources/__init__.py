@@ -1,0 +1,1 @@
+"""Sources of tables for DuckDB: files, databases and frames, in types that no value decides."""

@@ -1,0 +1,82 @@
+"""The last entry of a ledger and all its totals: the base of the next charge.
+
+The totals of all accounts are kept in two ways: in the postings, which an index finds, and here. The hash of each entry
+covers the digest of the whole book, so neither an index nor a book that lost a charge goes unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from discreet.accounting.tally import Tally, admits
+from discreet.ledger.chain.entry import Entry, Head, corrupt, digest_of, sealed
+
+_SLACK = Fraction(1, 10**9)
+"""Floats of another machine may differ in their last digits; a forged charge differs by more."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """A head, and the loss charged to each account up to it."""
+
+    head: Head
+    tallies: Mapping[str, Tally]
+
+    def plus(self, entry: Entry) -> Book:
+        """The book after one more entry, unchecked."""
+        tallies = self.tallies
+        if entry.postings:
+            tallies = {**tallies, **{line.account: line.tally for line in entry.postings}}
+        return Book(Head(entry.number, entry.hash), tallies)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of all totals, hexadecimal; the order of accounts does not matter."""
+        return digest_of(_totals(self.tallies))
+
+
+def after(book: Book, tallies: Mapping[str, Tally]) -> str:
+    """The digest of the totals once some accounts have new ones."""
+    return Book(book.head, {**book.tallies, **tallies}).digest if tallies else book.digest
+
+
+def follow(book: Book, entry: Entry) -> Book:
+    """The book after one more entry, which must be sealed, follow from the one before it and add up.
+
+    Raises:
+        LedgerCorrupt: names the entry.
+    """
+    number = book.head.number + 1
+    if entry.number != number:
+        raise corrupt(number, "is missing")
+    if not sealed(entry):
+        raise corrupt(number, "was altered")
+    if entry.previous != book.head.hash:
+        raise corrupt(number, "does not follow from the one before it")
+    for line in entry.postings:
+        before = book.tallies.get(line.account, Tally())
+        if entry.kind == "adopt":
+            # It charges the loss of entries that are gone: no total may fall, however large that loss was.
+            rises = line.squares >= before.squares and line.count >= before.count
+            proper = rises and line.total == before.loss + line.loss
+        else:
+            slack = Fraction(0) if line.rule == "pure" else _SLACK
+            proper = line.tally == before.plus(line.loss) and admits(line.rule, line.tally, line.limit, slack)
+        if not proper:
+            raise corrupt(number, "has a wrong total or overdraws an account")
+    then = book.plus(entry)
+    if entry.totals != then.digest:
+        raise corrupt(number, "has a wrong total or overdraws an account")
+    return then
+
+
+def _totals(tallies: Mapping[str, Tally]) -> bytes:
+    # No account's name holds a line break: names are printable.
+    lines = (
+        f"{name}\n{tally.loss.epsilon}\n{tally.loss.delta}\n{tally.squares}\n{tally.count}\n"
+        for name, tally in sorted(tallies.items())
+    )
+    return "".join(lines).encode()

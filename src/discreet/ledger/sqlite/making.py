@@ -1,0 +1,147 @@
+"""Open the two files of a ledger, or make them: the head first, so that no ledger is ever without one."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import sqlite3
+
+from discreet.errors import LedgerError
+from discreet.ledger.chain.book import Book
+from discreet.ledger.chain.entry import FORMAT, Head, genesis
+from discreet.ledger.sqlite.faults import busy
+from discreet.ledger.sqlite.head import HeadFile, head_of, missing, sync_folder
+from discreet.ledger.sqlite.schema import MAKE
+
+
+def opened(where: str, timeout: float) -> tuple[sqlite3.Connection, HeadFile, str]:
+    """Open a ledger's database and its head, which is locked, or make both.
+
+    Returns:
+        The connection, the head file and the ledger's identity.
+
+    Raises:
+        LedgerError: one of the two is missing, or they do not belong together.
+        OSError: a file cannot be opened.
+        sqlite3.Error: likewise.
+    """
+    if os.path.isdir(where):
+        raise IsADirectoryError(errno.EISDIR, "a folder")
+    place, connection, head = head_of(where), None, None
+    try:
+        if _size(where):
+            connection = connected(where, timeout)
+            if format_of(connection, where) is None and not os.path.exists(place):
+                raise LedgerError(
+                    f"The ledger at {where} is a file of another kind.",
+                    "Give the path of a ledger or of a new file.",
+                )
+            if not os.path.exists(place):
+                raise missing(place)
+            connection.execute(
+                "BEGIN IMMEDIATE"
+            )  # says so when the file is read-only, before the head is touched
+            connection.execute("DELETE FROM discreet_salt WHERE FALSE") if format_of(
+                connection, where
+            ) else None
+            connection.execute("COMMIT")
+        head = HeadFile(place, make=connection is None)
+        if not head.lock(timeout):
+            raise busy(where)
+        if connection is None:
+            connection = _made(where, timeout, head)
+        elif format_of(connection, where) is None:
+            _fill(connection, head, where)
+        identity = str(connection.execute("SELECT identity FROM discreet_ledger").fetchone()[0])
+    except BaseException:
+        if head is not None:
+            head.close()
+        if connection is not None:
+            connection.close()
+        raise
+    return connection, head, identity
+
+
+def connected(where: str, timeout: float) -> sqlite3.Connection:
+    """Connect to a database that is there, with a journal that keeps every commit in the file itself."""
+    connection = sqlite3.connect(where, timeout=timeout, isolation_level=None, check_same_thread=False)
+    try:
+        # The journal is kept and its header zeroed: nothing depends on a folder's entry reaching the disk.
+        mode = connection.execute("PRAGMA journal_mode = PERSIST").fetchone()[0]
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("PRAGMA fullfsync = ON")  # macOS: through the drive's own cache
+        if mode != "persist" or connection.execute("PRAGMA synchronous").fetchone()[0] != 3:
+            raise LedgerError(
+                f"The ledger at {where} was switched to another kind of journal.",
+                "Close the other programs that have it open, and open it again.",
+            )
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _made(where: str, timeout: float, head: HeadFile) -> sqlite3.Connection:
+    if not _size(where) and head.empty():
+        identity = secrets.token_hex(16)
+        head.write(identity, Book(genesis(identity), {}), both=True)
+    if not os.path.exists(where):
+        # Questions and salts are nobody else's business. SQLite's side files take the same mode.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(where, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    connection = connected(where, timeout)
+    try:
+        if format_of(connection, where) is None:
+            _fill(connection, head, where)
+        elif head.empty():
+            raise missing(head.path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _fill(connection: sqlite3.Connection, head: HeadFile, where: str) -> None:
+    """Make the tables, unless the head says that there were some."""
+    noted = head.read()
+    if noted.book.head.number:
+        raise _gone(where, noted.book.head)
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in MAKE:
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO discreet_ledger (format, identity) VALUES (?, ?)", (FORMAT, noted.identity)
+    )
+    connection.execute("COMMIT")
+    sync_folder(os.path.realpath(where))
+
+
+def format_of(connection: sqlite3.Connection, where: str) -> int | None:
+    """The format of the ledger in a file; None when there is none in it."""
+    made = "SELECT 1 FROM sqlite_master WHERE name = 'discreet_ledger'"
+    if connection.execute(made).fetchone() is None:
+        return None
+    found = connection.execute("SELECT format FROM discreet_ledger").fetchone()
+    if found != (FORMAT,):
+        raise LedgerError(
+            f"The ledger at {where} is of a format that this version does not know.",
+            "Use the version of discreet that wrote it or a later one, or begin a new ledger whose budget is the rest "
+            "of this one's.",
+        )
+    return FORMAT
+
+
+def _gone(where: str, head: Head) -> LedgerError:
+    return LedgerError(
+        f"The ledger at {where} is gone or empty, but its head names entry {head.number}.",
+        "Put the newest copy of the ledger back beside its head.",
+    )
+
+
+def _size(where: str) -> int:
+    try:
+        return os.stat(where).st_size
+    except FileNotFoundError:
+        return 0

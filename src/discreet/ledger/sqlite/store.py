@@ -1,0 +1,341 @@
+"""The store in a SQLite file, with a rollback journal, full sync, and a head in a second place.
+
+A rollback journal, not a write-ahead log: after a commit all that was written is in the file itself, so a side file
+that is lost, damaged or not copied along takes no charge with it. A commit costs more syncs, which `group` shares out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt, LedgerError
+from discreet.ledger.chain.book import Book
+from discreet.ledger.chain.verify import LOOK
+from discreet.ledger.sqlite.faults import busy, code_of, explain
+from discreet.ledger.sqlite.group import Group, Request
+from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
+from discreet.ledger.sqlite.making import opened
+from discreet.ledger.sqlite.rows import SqlRows, key_of
+from discreet.ledger.sqlite.settled import Settled
+from discreet.ledger.store import MemoryStore, Result, Rows, Store
+
+TAIL = 4
+"""How many entries before the head are checked again at each charge; the last charge of an account is among them."""
+
+
+def open_sql(address: str, timeout: float) -> Store:
+    """Open the store at a path or URL; see `open_ledger`."""
+    if "://" not in address:
+        return SqliteStore(address, timeout)
+    scheme, _, path = address.partition("://")
+    if scheme != "sqlite" or "?" in path or (path and not path.startswith("/")):
+        # No options: one such as nolock=1 would let two processes spend the same budget.
+        raise InvalidParameter(
+            "The ledger's address is not a path or a SQLite URL without options.",
+            "Write a path, or sqlite:///path.",
+        )
+    file = path.removeprefix("/")
+    return MemoryStore() if file in ("", ":memory:") else SqliteStore(file, timeout)
+
+
+class SqliteStore:
+    """One connection to one file. Threads that come at the same time share a transaction and its commit."""
+
+    durable = True
+
+    def __init__(self, path: str, timeout: float) -> None:
+        self.where = os.path.abspath(path)
+        self._connection: sqlite3.Connection | None = None
+        self._head: HeadFile | None = None
+        self._process = 0
+        self._closed = False
+        self._timeout = timeout
+        self._lock = threading.RLock()
+        self._group = Group(self._batch)
+        self._file = (0, 0)
+        self._identity = ""
+        self._known: Book | None = None  # the last book that stood in the second place too
+        self._seen: Book | None = None  # the last book that was read
+        self._settled = Settled(head_of(self.where), key_of)
+        _stores.add(self)
+        # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
+        self._submit(SqlRows.probe, True)
+
+    def read(self, work: Callable[[Rows], Result]) -> Result:
+        """Run `work` on a snapshot."""
+        return self._submit(work, False)
+
+    def write(self, work: Callable[[Rows], Result]) -> Result:
+        """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
+        return self._submit(work, True)
+
+    def lacks(self, question: str) -> bool:
+        """Whether a question is certainly not settled, as far as can be told without a transaction."""
+        return not self._closed and self._process == os.getpid() and self._settled.lacks(question)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._closed = True
+            self.release()
+
+    def hold(self) -> None:
+        """Wait for the running transaction and keep others out."""
+        self._lock.acquire()
+
+    def let_go(self, *, child: bool = False) -> None:
+        """Undo `hold`; in a forked child also forget the threads that waited."""
+        if child:
+            self._group.forget()
+        self._lock.release()
+
+    def release(self) -> None:
+        """Close the connection; the next transaction opens a new one. The caller holds the lock."""
+        self._settled.forget()
+        connection, self._connection = self._connection, None
+        head, self._head = self._head, None
+        if head is not None:
+            head.close()
+        if connection is None:
+            return
+        if self._process != os.getpid():
+            _inherited.append(connection)  # closing a parent's connection drops locks; keep it, unused
+            return
+        with contextlib.suppress(
+            sqlite3.Error
+        ):  # as when the interpreter ends and closes things in any order
+            connection.close()
+
+    def __del__(self) -> None:
+        self.release()
+
+    def _submit(self, work: Callable[[Any], Result], writes: bool) -> Result:
+        request = Request(work, writes)
+        if not self._group.submit(request, self._timeout):
+            raise busy(self.where)
+        if request.error is not None:
+            # Raised out here, the error carries no trace of the database's own, whose text may hold an answer.
+            raise request.error
+        return cast(Result, request.result)
+
+    def _batch(self, requests: Sequence[Request]) -> None:
+        """Run all requests in one transaction; those that are not done when this returns are tried again alone."""
+        if not self._lock.acquire(timeout=self._timeout):
+            _fail(requests, busy(self.where))
+            return
+        step = _Step()
+        try:
+            try:
+                self._transact(requests, step)
+            except (sqlite3.Error, OSError) as error:
+                problem: Exception = explain(error, self.where)
+                if code_of(error).startswith("SQLITE_BUSY"):
+                    self._roll_back()  # all is well with the connection
+                else:
+                    self.release()
+            except DiscreetError as error:
+                problem = error
+                self._roll_back()
+            except UnicodeDecodeError as error:  # sqlite3 itself stumbles over the words of a damaged file
+                problem = explain(error, self.where)
+                self.release()
+            except BaseException:
+                self._roll_back()
+                if step.committing:
+                    _fail(requests, LedgerError(
+                        "The ledger was interrupted while it wrote; the charge may stand.", "Ask again."))  # fmt: skip
+                raise
+            else:
+                return
+            _fail(requests if step.at is None else [step.at], problem)
+        finally:
+            if self._head is not None:
+                self._head.unlock()
+            self._lock.release()
+
+    def _transact(self, requests: Sequence[Request], step: _Step) -> None:
+        writes = any(request.writes for request in requests)
+        connection = self._ready()
+        assert self._seen is not None
+        self._same_file()
+        noted = self._claim() if writes else self._seen
+        connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        rows = SqlRows(connection, noted, TAIL)
+        if writes:
+            book = rows.book()
+            if self._settled.wanted:
+                self._settled.load(book.head.number, rows.settled())
+        # Reading comes first, so that nobody sees entries that are not committed yet.
+        for request in sorted(requests, key=lambda one: one.writes):
+            step.at = request
+            try:
+                request.result = request.work(rows)
+            except (sqlite3.Error, OSError, UnicodeDecodeError):
+                raise
+            except Exception as error:
+                if rows.changed:
+                    raise
+                request.error = error
+                request.done = True
+            if not request.writes:
+                request.finish()
+            rows.changed = False
+        step.at, step.committing = None, writes
+        connection.execute("COMMIT")
+        if writes:
+            self._settled.follow(rows.book().head.number, rows.last)
+            self._note(rows.book(), noted)
+        elif rows.reached is not None:
+            self._seen = rows.reached
+        for request in requests:
+            request.done = True
+
+    def _claim(self) -> Book:
+        """Wait for other writers, and read the book that the second place names."""
+        head = self._head
+        assert head is not None
+        for _ in range(100):
+            if not head.lock(self._timeout):
+                raise busy(self.where)
+            if head.in_place():
+                break
+            # Another writer made the file larger, under the same name; or it is not ours, which its content tells.
+            head.close()
+            head = self._head = HeadFile(head.path)
+        return self._agreed(head.read())
+
+    def _agreed(self, noted: Noted) -> Book:
+        """The content of the second place, once it is known to be ours and no older than the book seen here."""
+        known = self._known
+        if noted.identity != self._identity:
+            raise LedgerCorrupt(
+                f"The head {head_of(self.where)} belongs to another ledger.", "Put the right one back."
+            )
+        if known is not None and (
+            noted.book.head.number < known.head.number
+            or (noted.book.head.number == known.head.number and noted.book.head != known.head)
+        ):
+            raise LedgerCorrupt(
+                f"The ledger's head {head_of(self.where)} names entry {noted.book.head.number}, and entry "
+                f"{known.head.number} was there before.",
+                "An old copy was put back. Let `discreet budget adopt` take the ledger over.",
+            )
+        return noted.book
+
+    def _note(self, book: Book, noted: Book) -> None:
+        assert self._head is not None
+        if book.head != noted.head:
+            self._head.write(self._identity, book)
+        self._known = self._seen = book
+
+    def _ready(self) -> sqlite3.Connection:
+        if self._closed:
+            raise LedgerError("The ledger is closed.", "Open it again.")
+        if self._connection is None:
+            self._process = os.getpid()
+            self._connection, self._head, self._identity = opened(self.where, self._timeout)
+            self._check()
+        elif self._process != os.getpid():
+            # Only a fork behind Python's back comes here; SQLite must not be used across one.
+            raise LedgerError(
+                "The process was forked with the ledger open.", "Open the ledger in the child process."
+            )
+        return self._connection
+
+    def _check(self) -> None:
+        """Check the file's name, the end of the chain, the second place and the index of postings."""
+        connection, head = self._connection, self._head
+        assert connection is not None
+        assert head is not None
+        state = os.stat(self.where)
+        if state.st_nlink > 1:
+            # The journal and the head are found by name: two names are two of each, and a budget spent twice.
+            raise LedgerError(
+                f"The ledger at {self.where} has a second name (a hard link).", "Remove one of the two names."
+            )
+        self._file = (state.st_dev, state.st_ino)
+        noted = head.read()
+        book = self._agreed(noted)
+        connection.execute("BEGIN IMMEDIATE")
+        rows = SqlRows(connection, book, LOOK)
+        reached = rows.book()
+        for account in reached.tallies:
+            rows.tally(account)
+        connection.execute("COMMIT")
+        if noted.torn and reached.head == book.head:
+            # A torn write comes after a commit, so the ledger would reach further than the slot that is left.
+            raise LedgerCorrupt(
+                f"One half of the ledger's head {head.path} is unreadable, and nothing tells whether it named more.",
+                "Let `discreet budget adopt` make a new one.",
+            )
+        self._note(reached, book)
+
+    def _same_file(self) -> None:
+        try:
+            state = os.stat(self.where)
+            same = (state.st_dev, state.st_ino) == self._file
+        except OSError:
+            same = False
+        if not same:
+            raise LedgerError(
+                f"The ledger at {self.where} was moved or replaced while it was open.",
+                "Put it back, or open the ledger again.",
+            )
+
+    def _roll_back(self) -> None:
+        if self._connection is not None:
+            try:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            except sqlite3.Error:
+                self.release()
+
+
+class _Step:
+    """How far a transaction came: the request at work, and whether the commit has begun."""
+
+    at: Request | None = None
+    committing = False
+
+
+def _fail(requests: Sequence[Request], problem: Exception) -> None:
+    for request in requests:
+        if not request.done:
+            request.error = problem
+            request.done = True
+
+
+# SQLite must not be used across a fork: the child would believe that it holds the parent's file locks. So
+# every ledger closes its file before a fork, and parent and child each open it again when they need it.
+_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+_held: list[SqliteStore] = []
+_inherited: list[sqlite3.Connection] = []
+_forking = threading.RLock()  # one fork at a time, so that two cannot wait for each other's stores
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    for store in list(_stores):
+        store.hold()
+        store.release()
+        _held.append(store)
+
+
+def _after_fork(child: bool = False) -> None:
+    while _held:
+        _held.pop().let_go(child=child)
+    _forking.release()
+
+
+def _in_child() -> None:
+    _after_fork(child=True)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)

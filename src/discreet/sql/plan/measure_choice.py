@@ -1,0 +1,29 @@
+"""Choices: which measure answers which requests, before grids and epsilon are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.sql.expressions.expression import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureChoice:
+    """One measure of a release, without its grid.
+
+    Attributes:
+        degree: of the measure.
+        argument: of the measure.
+        with_null: whether all rows are counted too.
+        counts: `rows`; `units` when units are counted, each once in a group; `distinct` and `distinct_sum` when equal
+            values of the argument count once; `tree` for quantiles; `pairs` for quantities of two arguments.
+        other: the second argument of a pair.
+        degree_other: of the measure, in the second argument.
+    """
+
+    degree: int
+    argument: Expression | None
+    with_null: bool
+    counts: str = "rows"
+    other: Expression | None = None
+    degree_other: int = 0

@@ -1,0 +1,56 @@
+"""Entries that were read before are known by their fields, and by nothing less."""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import LedgerCorrupt
+from discreet.ledger import Account, Loss, open_ledger
+from discreet.ledger.sqlite import rows
+
+LINE = ("data", 1, 0, "1/2", "0", "1/2", "0", "2", "0", "pure", "1/4", 1)
+
+
+def test_a_field_of_another_type_is_another_field() -> None:
+    assert rows._posting(LINE).count == 1
+    with pytest.raises(ValueError, match=r"^$"):
+        rows._posting((*LINE[:-1], 1.0))
+    with pytest.raises((ValueError, TypeError)):
+        rows._posting((*LINE[:3], b"1/2", *LINE[4:]))
+
+
+def test_a_field_of_another_type_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: 1 and 1.0 are the same to the cache."""
+    monkeypatch.setattr(rows, "_read_posting", lru_cache(256)(inspect.unwrap(rows._read_posting)))
+    with pytest.raises(pytest.fail.Exception):
+        test_a_field_of_another_type_is_another_field()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE discreet_entry SET question = 'other', question_key = 'x' WHERE number = 3",
+        "UPDATE discreet_entry SET description = 'other' WHERE number = 3",
+        "UPDATE discreet_entry SET hash = replace(hash, substr(hash, 1, 1), 'f') || '' WHERE number = 3 "
+        "AND substr(hash, 1, 1) <> 'f'",
+        "UPDATE discreet_posting SET loss_epsilon = '1/1000' WHERE number = 3",
+        "DELETE FROM discreet_posting WHERE number = 3",
+    ],
+)
+def test_an_entry_that_is_known_and_altered_is_refused(tmp_path: Path, change: str) -> None:
+    """By the one who knows it, while the ledger is open."""
+    ledger = open_ledger(tmp_path / "l.db")
+    account = Account("data", Loss(3))
+    for number in range(3):
+        ledger.charge(f"question {number}", Loss("1/10"), [account], guarantee="{}")
+    connection = ledger._store._connection  # type: ignore[attr-defined]
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        connection.execute(f"DROP TRIGGER {name}")
+    done = connection.execute(change).rowcount
+    if done:
+        with pytest.raises(LedgerCorrupt):
+            ledger.charge("one more", Loss("1/10"), [account], guarantee="{}")

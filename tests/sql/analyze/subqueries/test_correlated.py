@@ -1,0 +1,94 @@
+"""EXISTS with more conditions, IN, ANY and ALL over the rows of the same unit, as DuckDB has them."""
+
+from __future__ import annotations
+
+import duckdb
+import pyarrow as pa
+import pytest
+from tests.sql.test_relations import DECLARED, TABLES, VISITS, without_noise
+
+import discreet as dp
+from discreet.errors import QueryRefused
+from discreet.sql import functions as fn
+from discreet.sql.analyze.subqueries import correlated
+
+WITH_NULLS = VISITS.append_column(
+    "grade", pa.array([None if n % 7 == 0 else n % 5 for n in range(len(VISITS))])
+)
+ALL = {**TABLES, "visits": WITH_NULLS}
+SAME = "WHERE b.patient = a.patient"
+
+
+@pytest.fixture(scope="module")
+def session() -> dp.Session:
+    return dp.protect(ALL, policy=dp.Policy(**DECLARED))
+
+
+@pytest.fixture(scope="module")
+def plain() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    for name, table in ALL.items():
+        connection.register(name, table)
+    return connection
+
+
+WRITTEN = [
+    "EXISTS (SELECT 1 FROM people AS p WHERE p.id = a.patient AND p.height < a.age + 120)",
+    "NOT EXISTS (SELECT 1 FROM people WHERE id = a.patient AND height < a.age + 120 AND sex = 'f')",
+    f"EXISTS (SELECT * FROM visits AS b {SAME} AND b.day > a.day AND b.county <> a.county)",
+    "EXISTS (SELECT 1 FROM visits WHERE visits.patient = a.patient AND visits.age > a.age)",
+    "a.age IN (SELECT height - 120 FROM people WHERE id = a.patient)",
+    "(a.patient, a.age) IN (SELECT id, height - 120 FROM people)",
+    "(a.patient, a.age) NOT IN (SELECT id, height - 120 FROM people)",
+    f"a.grade NOT IN (SELECT b.grade FROM visits AS b {SAME} AND b.age > a.age)",
+    f"a.grade IN (SELECT b.grade FROM visits AS b {SAME} AND b.age > a.age)",
+    f"NOT (a.grade IN (SELECT b.grade FROM visits AS b {SAME} AND b.age > a.age))",
+    "(a.patient, a.grade) NOT IN (SELECT patient, grade FROM visits WHERE age > 60)",
+    f"a.grade > ALL (SELECT b.grade FROM visits AS b {SAME} AND b.age > a.age)",
+    f"a.grade >= ANY (SELECT b.grade FROM visits AS b {SAME} AND b.age > a.age)",
+    f"a.grade <> ALL (SELECT b.grade FROM visits AS b {SAME} AND b.age > a.age)",
+    f"a.grade = ANY (SELECT b.grade FROM visits AS b {SAME} AND b.age > a.age)",
+    f"a.age IN (SELECT b.age FROM visits AS b {SAME} AND b.day <> a.day) AND a.patient IN (SELECT id FROM people)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("where", WRITTEN)
+def test_it_means_what_it_means_in_duckdb(
+    session: dp.Session, plain: duckdb.DuckDBPyConnection, where: str
+) -> None:
+    for sql in (
+        f"SELECT COUNT(*) FROM visits AS a WHERE {where}",
+        f"SELECT county, COUNT(*) FROM visits AS a JOIN people AS q ON a.patient = q.id WHERE {where} "
+        "AND q.sex = 'f' GROUP BY county ORDER BY county",
+    ):
+        assert without_noise(session, sql) == plain.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("where", "instead"),
+    [
+        ("age IN (SELECT height FROM people)", "age IN (SELECT height FROM people WHERE people.id = visits.patient)"),
+        ("EXISTS (SELECT 1 FROM people WHERE people.height = visits.age)",
+         "EXISTS (SELECT 1 FROM people WHERE people.height = visits.age AND people.id = visits.patient)"),
+        ("EXISTS (SELECT 1 FROM counties AS c WHERE c.county = visits.county)",
+         "county IN (SELECT county FROM counties)"),
+        ("EXISTS (SELECT id FROM people WHERE id = patient GROUP BY id)",
+         "patient IN (SELECT id FROM people GROUP BY id)"),
+        ("county IN (SELECT county FROM visits GROUP BY county HAVING COUNT(*) > 9)", ""),
+    ],
+)  # fmt: skip
+def test_what_looks_at_other_units_is_refused_with_a_fix_that_runs(
+    session: dp.Session, where: str, instead: str
+) -> None:
+    with pytest.raises(QueryRefused):
+        without_noise(session, f"SELECT COUNT(*) FROM visits WHERE {where}")
+    if instead:
+        without_noise(session, f"SELECT COUNT(*) FROM visits WHERE {instead}")
+
+
+def test_nulls_that_are_passed_over_are_caught(
+    session: dp.Session, plain: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(correlated, "_not_true", lambda test: fn.call("not", test))
+    with pytest.raises(AssertionError):
+        test_it_means_what_it_means_in_duckdb(session, plain, WRITTEN[7])
