@@ -143,6 +143,8 @@ def kind(of: pa.DataType) -> str:
     }  # fmt: skip
     if pa.types.is_list(of):
         return f"list of {kind(of.value_type)}"
+    if pa.types.is_map(of):
+        return f"map of {kind(of.key_type)} to {kind(of.item_type)}"
     if pa.types.is_decimal(of):
         return "whole" if of.scale == 0 else "number"
     if pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_dictionary(of):
@@ -173,7 +175,7 @@ def _same(x: Any, y: Any, within: float) -> bool:
         return math.isclose(float(x), float(y), rel_tol=RELATIVE, abs_tol=max(ABSOLUTE, within))
     if isinstance(x, dt.datetime) and isinstance(y, dt.datetime):
         return x.replace(tzinfo=None) == y.replace(tzinfo=None)
-    if isinstance(x, list) and isinstance(y, list):
+    if isinstance(x, list | tuple) and isinstance(y, list | tuple):
         return len(x) == len(y) and alike(x, y, within)
     return bool(x == y)
 
@@ -211,7 +213,7 @@ def _crossed(values: pa.Table, names: Sequence[str], ends: Sequence[tuple[list[A
     """An interval that does not hold the value beside it."""
     for name, (low, high) in zip(names, ends, strict=True):
         for value, bottom, top in zip(values.column(name).to_pylist(), low, high, strict=True):
-            chain = [float(x) for x in (bottom, value, top) if x is not None]
+            chain = [x for x in (bottom, value, top) if x is not None]
             if any(a > b for a, b in pairwise(chain)):
                 return f"{name}: the interval [{bottom}, {top}] does not hold {value}"
     return ""

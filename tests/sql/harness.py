@@ -160,7 +160,9 @@ FORMS = [
     "QUANTILE_CONT({x}, 0.9)", "QUANTILE_DISC({x}, 0.25)",
     "PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY {x} DESC)", "COVAR_POP({y}, {x})", "COVAR_SAMP({y}, {x})",
     "CORR({y}, {x})", "REGR_SLOPE({y}, {x})", "REGR_INTERCEPT({y}, {x})", "REGR_COUNT({y}, {x})", "REGR_R2({y}, {x})",
-    "REGR_AVGX({y}, {x})",
+    "REGR_AVGX({y}, {x})", "MEDIAN(f)", "MAX(f + INTERVAL 1 MONTH)", "AVG(date_trunc('month', f))", "mode(c)",
+    "MIN(clamp(f + g, DATE '2020-01-01', DATE '2021-01-01'))", "histogram({x}, [0, 1.5])", "histogram(c)",
+    "QUANTILE_DISC({x}, [0.1, 0.9])", "SKEWNESS({x})", "KURTOSIS({x})",
 ]  # fmt: skip
 CONDITIONS = [
     ["c = 'x'", "'y' = c", "c IN ('z', 'w')", "c NOT IN ('x', 'y')", "c IS NULL", "c >= 'y'", "c < 'x'"],
@@ -218,6 +220,12 @@ class Case:
     max_groups: int | None = None
     many: int = bounding.MANY
     slices: int = 1
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How Hypothesis shows a case that fails: without the neighbours, for it refuses to show a long one."""
+        printer.text(
+            f"Case({self.policy!r}, {self.sql!r}, {self.base!r}, …, {self.delta}, {self.max_groups})"
+        )
 
 
 @st.composite

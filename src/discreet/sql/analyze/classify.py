@@ -21,13 +21,13 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.joins.sources import Sources
+from discreet.sql.analyze.pivots import Pivoting, as_subquery, merged, read
 from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.public_values import evaluated
 from discreet.sql.analyze.scope_tree import Env, Given, Kind, PrivateScope, PublicScope, Scope, left_in_place
 from discreet.sql.analyze.set_operations import united
 from discreet.sql.analyze.subqueries.correlated_release import by_keys
 from discreet.sql.expressions.expression import Expression
-from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.join_groups import one_after_the_other
 from discreet.sql.syntax.looking import INFORMATION
@@ -101,12 +101,11 @@ class Classifier:
     def query(self, node: exp.Expr, outer: Env) -> Scope:
         """The scope of a query."""
         if isinstance(node, exp.Select):
-            expanded = expand(node, self.text)
-            if expanded is not node:
-                node.replace(expanded)
-                node = expanded
+            node = _replaced(node, expand(merged(node, self, outer), self.text))
         tables = self._tables(node, outer)
         env = {**outer, **self._named(tables)} if tables else outer
+        if isinstance(node, exp.Pivot):
+            return self.query(_replaced(node, Pivoting(self, read(node), env).select()), env)
         scope = self._without_with(node, env)
         if not tables or isinstance(scope, PrivateScope):
             return scope
@@ -187,14 +186,11 @@ class Classifier:
 
     def source(self, node: exp.Expr, env: Env) -> Scope:
         """The scope of a source of FROM."""
+        if node.args.get("pivots"):
+            node = _replaced(node, as_subquery(node, self, env))
         scope = self._plain_source(node, env)
         attached = [key for key, value in node.args.items() if value and key not in READ_OF_SOURCE]
         if isinstance(scope, PrivateScope) and attached:
-            pivot = next(iter(node.args.get("pivots") or []), None)
-            if isinstance(pivot, exp.Pivot):
-                table = node.name or node.alias or "…"
-                raise self.refuse(pivot, rewrites.PIVOTED,
-                                  rewrites.of_pivot(pivot, table))  # fmt: skip
             raise self.refuse(node, f"{attached[0].upper()} is not supported beside private rows in FROM.",
                               "Write joins one after the other, and nothing else behind the table.")  # fmt: skip
         beside = [self.source(join.this, env) for join in node.args.get("joins") or []]
@@ -346,3 +342,10 @@ def _defined(scope: Scope, definition: exp.Expr | None) -> PublicScope:
     """A table of WITH that stays in the statement, as those that name it see it."""
     kind = Kind.ABOVE if scope.released else Kind.PUBLIC
     return PublicScope(kind=kind, node=scope.node, inside=(scope,), definition=definition)
+
+
+def _replaced(node: exp.Expr, by: exp.Expr) -> exp.Expr:
+    """Another way to write a node, in its place."""
+    if by is not node:
+        node.replace(by)
+    return by

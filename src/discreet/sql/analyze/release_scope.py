@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -14,7 +15,9 @@ from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import Request, read_aggregate
+from discreet.sql.analyze.aggregates.expanded import Expansion
 from discreet.sql.analyze.aggregates.implied_bounds import clamped
+from discreet.sql.analyze.aggregates.quantiles_of_moments import as_moment
 from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
 from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.analyze.subqueries.inner_queries import over_groups
@@ -23,6 +26,9 @@ from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass
@@ -55,9 +61,17 @@ class Release:
         number: of the draft in the statement.
         unknown_keys: whether groups may be found whose keys are not public.
         refuse: makes refusals.
+        constants: the rows of a query of constants.
     """
 
-    def __init__(self, scope: ReleaseScope, number: int, unknown_keys: bool, refuse: Refuse) -> None:
+    def __init__(
+        self,
+        scope: ReleaseScope,
+        number: int,
+        unknown_keys: bool,
+        refuse: Refuse,
+        constants: Callable[[exp.Query], pa.Table],
+    ) -> None:
         self.scope = scope
         self.unknown_keys = unknown_keys
         self.node = node = scope.select
@@ -72,6 +86,7 @@ class Release:
                          "answered.", "Group by fewer or coarser keys.")  # fmt: skip
         self.draft = Draft(table_name(number), frame.rows, keys, node.args.get("group") or node)
         self.unmatched = UnmatchedRows(frame.rows.relation, [key.expression for key in keys])
+        self.expansion = Expansion(frame.rows.relation, self.binder, constants)
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
 
     def _named(self, node: exp.Expr) -> exp.Expr:
@@ -184,10 +199,14 @@ class Release:
     def lift(self, node: exp.Expr) -> exp.Expr:
         """Rewrite an expression of the release as one over its noisy table."""
         if is_aggregate(node):
+            several = self.expansion.of(node)
+            if several is not None:
+                return self.lift(several)
             request = read_aggregate(node, self.binder, self.frame.held, self.within)
-            return self.unmatched.answered(
+            found = self.unmatched.answered(
                 request, self.draft.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )
+            return found if request.moment is None else as_moment(found, *request.moment)
         if isinstance(node, exp.Query):
             inside = self.rest(self.scope.subquery(node)).copy()
             return exp.Subquery(this=inside) if isinstance(node, exp.Subquery) else inside

@@ -5,19 +5,32 @@ The tree of scopes says which they are. The rest of the statement is ordinary SQ
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.classify import Classifier
-from discreet.sql.analyze.public_values import standing_alone
+from discreet.sql.analyze.public_values import evaluated, standing_alone
 from discreet.sql.analyze.release_scope import Draft, Release
-from discreet.sql.analyze.scope_tree import Env, Given, PrivateScope, PublicScope, ReleaseScope, Scope
+from discreet.sql.analyze.scope_tree import (
+    Env,
+    Given,
+    PrivateScope,
+    PublicScope,
+    ReleaseScope,
+    Scope,
+    left_in_place,
+)
 from discreet.sql.analyze.subqueries.released_tables import given
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.refusal import refuse
 from discreet.sql.syntax.weeks import count_mondays
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Splitter:
@@ -111,12 +124,15 @@ class Splitter:
 
     def _cut(self, scope: Scope) -> exp.Expr:
         if isinstance(scope, ReleaseScope):
-            release = Release(scope, len(self.drafts) + 1, self.unknown_keys, self.refuse)
+            release = Release(scope, len(self.drafts) + 1, self.unknown_keys, self.refuse, self._constants)
             self.drafts.append(release.draft)
             return release.post(self.rest)
         for inner in scope.inside:
             self.rest(inner)
         return scope.node
+
+    def _constants(self, query: exp.Query) -> pa.Table:
+        return evaluated(left_in_place(query, []), {}, self.catalog, self.refuse)
 
     def _tables(self, scope: Scope) -> None:
         """Cut the tables of WITH; of those with private rows nothing is left."""

@@ -297,8 +297,9 @@ def _further(
     def ends(at: int) -> Interval:
         return _ends(release, at, table.column(f"__a{at}"), table.select(wanted[at]), confidence)
 
+    moments = {name for name in items if arrow.is_moment(table, name)}
     return monotone_intervals(
-        items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends
+        items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends, moments
     )
 
 

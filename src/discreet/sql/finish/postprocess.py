@@ -63,11 +63,14 @@ class Answered:
     without: tuple[str, ...]
 
     def ends(self, at: int) -> Mapping[str, pa.Array]:
-        """The low (0) or the high (1) ends as Arrow float64 arrays, null where there is none."""
+        """The low (0) or the high (1) ends as Arrow arrays, null where there is none: float64, moments of moments."""
         return LazyMapping({name: partial(self._end, name, at) for name in self.intervals})
 
     def _end(self, name: str, at: int) -> pa.Array:
-        return arrow.column(self.intervals[name][at])
+        ends = self.intervals[name][at]
+        if not arrow.is_moment(self.values, name):
+            return arrow.column(ends)
+        return arrow.moments(ends, self.values.schema.field(name).type)
 
 
 def finish(
@@ -293,13 +296,15 @@ def _monotone_intervals(
 ) -> dict[str, Interval]:
     """Intervals of the columns that are monotone in one aggregate of their group."""
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
-    asked = {name: item for name, item in items.items() if is_number(values, name)}
+    moments = {name for name in items if arrow.is_moment(values, name)}
+    asked = {name: item for name, item in items.items() if name in moments or is_number(values, name)}
     aggregates = noisy.plan.aggregates
     return monotone_intervals(
         asked,
         noisy.plan.name,
         lambda wanted: noisy.keys(wanted, cells),
         lambda at: direct_ends(noisy, aggregates[at], cells, confidence),
+        moments,
     )
 
 

@@ -12,6 +12,7 @@ from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.analyze.binding import date_forms
 from discreet.sql.analyze.binding.binder import Binder, Form
+from discreet.sql.analyze.binding.clamped_moments import clamped_moment
 from discreet.sql.analyze.binding.comparisons import by_type
 from discreet.sql.analyze.binding.opaque_columns import about_opaque
 from discreet.sql.analyze.binding.text_moments import clock_hour
@@ -140,6 +141,8 @@ def _clamp(binder: Binder, node: exp.Expr) -> Expression:
     if len(node.expressions) != 3:
         raise binder.refuse(node, "clamp takes a number and two bounds.", "Write clamp(x, 0, 100).")
     what = binder.bind(node.expressions[0])
+    if what.type in (D, S):
+        return clamped_moment(binder, node, what)
     if what.type not in (I, F):
         raise binder.refuse(
             node, f"clamp takes a number, not {TYPE_WORDS[what.type]}.", "Convert it with CAST."
