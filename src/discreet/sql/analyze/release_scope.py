@@ -9,7 +9,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.release.noisy_schema import key_name, table_name
-from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
+from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import read_aggregate
@@ -108,6 +108,17 @@ class ReleaseScope:
     def _keys(self, nodes: list[exp.Expr]) -> tuple[Key, ...]:
         """The keys of GROUP BY, with the groups that WHERE and public tables leave."""
         bound = [self._bound_key(node) for node in nodes]
+        found = self._public_keys(bound)
+        if len(found) < len(nodes):
+            # A count of the rows of a unit is within the bounds that follow from its cap, as where it is added up.
+            within = [self.within.bind(node) for node in nodes]
+            other = [one if at not in found and public_values(one) is not None else bound[at]
+                     for at, one in enumerate(within)]  # fmt: skip
+            if other != bound:
+                bound, found = other, self._public_keys(other)
+        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+
+    def _public_keys(self, bound: Sequence[Expression]) -> dict[int, Key]:
         found: dict[int, Key] = {}
         for number, one in enumerate(public_groups(self.frame.rows.relation, bound)):
             values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
@@ -115,7 +126,7 @@ class ReleaseScope:
                 alone = len(one.at) == 1
                 listed = distinct(column, bound[at].type) if alone else tuple(column)
                 found[at] = Key(bound[at], listed, block=None if alone else number)
-        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+        return found
 
     def _bound_key(self, node: exp.Expr) -> Expression:
         if has_aggregate(node):
@@ -211,7 +222,7 @@ class ReleaseScope:
         if not reads_rows(node):
             return None
         try:
-            bound = self.binder.bind(node)
+            bound = self.binder.bind(node), self.within.bind(node)
         except QueryRefused:
             return None
-        return next((at for at, key in enumerate(self.draft.keys) if key.expression == bound), None)
+        return next((at for at, key in enumerate(self.draft.keys) if key.expression in bound), None)
