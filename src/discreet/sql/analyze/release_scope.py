@@ -11,7 +11,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.release.noisy_schema import aggregate_name, key_name, table_name
-from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
+from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import Request, read_aggregate
@@ -147,7 +147,18 @@ class Release:
 
     def _keys(self, nodes: Sequence[exp.Expr]) -> tuple[Key, ...]:
         """The keys of GROUP BY, with the groups that WHERE and public tables leave."""
-        bound = [self._bound_key(node) for node in nodes]
+        bound = self.read_keys = [self._bound_key(node) for node in nodes]
+        found = self._public_keys(bound)
+        if len(found) < len(nodes):
+            # A count of the rows of a unit is within the bounds that follow from its cap, as where it is added up.
+            within = [self.within.bind(node) for node in nodes]
+            other = [one if at not in found and public_values(one) is not None else bound[at]
+                     for at, one in enumerate(within)]  # fmt: skip
+            if other != bound:
+                bound, found = other, self._public_keys(other)
+        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+
+    def _public_keys(self, bound: Sequence[Expression]) -> dict[int, Key]:
         found: dict[int, Key] = {}
         for number, one in enumerate(public_groups(self.frame.rows.relation, bound)):
             values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
@@ -155,7 +166,7 @@ class Release:
                 alone = len(one.at) == 1
                 listed = distinct(column, bound[at].type) if alone else tuple(column)
                 found[at] = Key(bound[at], listed, block=None if alone else number)
-        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+        return found
 
     def _bound_key(self, node: exp.Expr) -> Expression:
         if has_aggregate(node):
@@ -251,7 +262,7 @@ class Release:
             bound = self.binder.bind(node)
         except QueryRefused:
             return None
-        return next((at for at, key in enumerate(self.draft.keys) if key.expression == bound), None)
+        return next((at for at, key in enumerate(self.read_keys) if key == bound), None)
 
 
 def _marked(node: exp.Expr) -> bool:

@@ -21,7 +21,7 @@ from discreet.sql.plan.plan import QueryPlan
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LONGEST = 60
+LONGEST = 100
 """A sub-query is shown with no more characters than this."""
 
 
