@@ -18,6 +18,7 @@ from discreet.sql.analyze.cohorts import distinct
 from discreet.sql.analyze.from_clause import Frame, all_of
 from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.analyze.release_scope import ReleaseScope
+from discreet.sql.analyze.selected_columns import written_out
 from discreet.sql.analyze.splitting import Env, Public, Scope, Splitting
 from discreet.sql.analyze.subqueries.correlated import BEYOND, Inside, looked_up
 from discreet.sql.analyze.subqueries.matching import in_by_key
@@ -65,6 +66,7 @@ class PrivateSelect:
                            ("pivots", "PIVOT"), ("sample", "SAMPLE"), ("into", "INTO")):  # fmt: skip
             if self.node.args.get(part):
                 raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
+        self.node = written_out(self.node, self.frame.rows.names, self.refuse)
         self._filter()
         for key in ("expressions", "group", "having", "order", "qualify"):
             value = self.node.args.get(key)

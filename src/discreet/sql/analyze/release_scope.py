@@ -90,7 +90,16 @@ class ReleaseScope:
 
     def _keys(self, nodes: list[exp.Expr]) -> tuple[Key, ...]:
         """The keys of GROUP BY, with the groups that WHERE and public tables leave."""
-        bound = [self._bound_key(node) for node in nodes]
+        bound = self.read_keys = [self._bound_key(node) for node in nodes]
+        found = self._public(bound)
+        if len(found) < len(bound):
+            # A COUNT of each unit, say, has the bounds that follow from its rows where it has no others.
+            again = [one if at in found else self.within.bind(nodes[at]) for at, one in enumerate(bound)]
+            bound, found = (again, self._public(again)) if again != bound else (bound, found)
+        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+
+    def _public(self, bound: list[Expression]) -> dict[int, Key]:
+        """The keys that are public, by their places."""
         found: dict[int, Key] = {}
         for number, one in enumerate(public_groups(self.frame.rows.relation, bound)):
             values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
@@ -98,7 +107,7 @@ class ReleaseScope:
                 alone = len(one.at) == 1
                 listed = distinct(column, bound[at].type) if alone else tuple(column)
                 found[at] = Key(bound[at], listed, block=None if alone else number)
-        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+        return found
 
     def _bound_key(self, node: exp.Expr) -> Expression:
         if has_aggregate(node):
@@ -198,4 +207,4 @@ class ReleaseScope:
             bound = self.binder.bind(node)
         except QueryRefused:
             return None
-        return next((at for at, key in enumerate(self.draft.keys) if key.expression == bound), None)
+        return next((at for at, key in enumerate(self.read_keys) if key == bound), None)

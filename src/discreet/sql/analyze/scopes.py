@@ -27,6 +27,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.cohorts import cohort
 from discreet.sql.analyze.from_clause import Frame, prefixed, single
+from discreet.sql.analyze.joins.asof import join_asof
 from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.joins.outer_joins import keeping, public_first
 from discreet.sql.analyze.joins.same_units import see_same_units
@@ -259,7 +260,7 @@ class Splitter:
         order = list(range(len(holders)))
         first = next(at for at in order if isinstance(scopes[at], Rows))
         met = clauses[first]
-        if first > 0 and (met.outer or met.keeps or met.natural or met.using):
+        if first > 0 and (met.outer or met.keeps or met.natural or met.using or met.asof):
             return self._public_first(names, holders, scopes, clauses, conditions, env, first)
         if first > 0:
             # Public tables in front change places with the first private one, which an inner join allows.
@@ -287,6 +288,9 @@ class Splitter:
         """Public tables, then a LEFT, RIGHT, FULL or NATURAL JOIN, or USING, with the first private rows."""
         start, clause = scopes[first], clauses[first]
         assert isinstance(start, Rows)
+        if clause.asof:
+            raise self.refuse(holders[first].this, "The private rows of an ASOF JOIN stand on its left side.",
+                              f"Write FROM {names[first]} ASOF JOIN {names[0]}.")  # fmt: skip
         if clause.kind:
             raise self.refuse(holders[first].this, f"A public table has no rows to keep by a {clause.kind} JOIN with "
                               "private rows.", f"Write FROM {names[first]} JOIN {names[0]} first.")  # fmt: skip
@@ -314,6 +318,10 @@ class Splitter:
         while waiting:
             at = waiting.pop(0)
             scope, clause = scopes[at], clauses[at]
+            if clause.asof and isinstance(scope, Rows):
+                raise self.refuse(clause.node.this, "An ASOF JOIN of private rows with each other is not supported.",
+                                  "Write JOIN on the privacy unit and the inequality, and keep the last row of each "
+                                  "with QUALIFY row_number() OVER (PARTITION BY … ORDER BY … DESC) = 1.")  # fmt: skip
             if isinstance(scope, Rows):
                 tried = list(conditions)
                 try:
@@ -333,6 +341,9 @@ class Splitter:
                 continue
             data = self.evaluate(scope.node, env)
             self.public_joins += 1
+            if clause.asof:
+                frame = join_asof(frame, names[at], data, self.public_joins, clause, self.refuse)
+                continue
             frame = join_public(frame, names[at], data, self.public_joins, clause, conditions)
         return frame
 
