@@ -68,8 +68,6 @@ SELECT payment, passengers, COUNT(*) AS n FROM rides GROUP BY ALL ORDER BY ALL;
 
 -- # summary columns: the same aggregate of several columns
 SELECT AVG(COLUMNS(['fare', 'miles'])) FROM rides;
--- truth
-SELECT AVG(fare) AS fare, AVG(miles) AS miles FROM rides;
 
 -- # wide: payments as columns
 SELECT zone, COUNT_IF(payment = 'card') AS card, COUNT_IF(payment = 'cash') AS cash, COUNT_IF(payment = 'app') AS app FROM rides
@@ -80,6 +78,8 @@ PIVOT rides ON payment IN ('app', 'card', 'cash') USING COUNT(*) GROUP BY zone O
 
 -- # equal width: fares in bins of equal width
 SELECT fare // 10 * 10 AS bin, COUNT(*) AS n FROM rides GROUP BY bin ORDER BY bin;
+-- truth
+SELECT floor(fare / 10) * 10 AS bin, COUNT(*) AS n FROM rides GROUP BY bin ORDER BY bin;
 
 -- # equi width: fares by a histogram with bins of its own
 SELECT histogram(fare, [10, 20, 30, 40, 50, 60]) AS h FROM rides;

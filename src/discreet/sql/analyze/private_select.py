@@ -12,6 +12,7 @@ from discreet.sql.analyze.from_clause import Frame, all_of
 from discreet.sql.analyze.public_values import with_public_values
 from discreet.sql.analyze.row_scope import rows_of
 from discreet.sql.analyze.scope_tree import NUMBER, Env, Kind, PrivateScope, ReleaseScope, Scope, Scopes
+from discreet.sql.analyze.selected_columns import written_out
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries, over_groups, reads_given
 from discreet.sql.analyze.subqueries.lookups import matched
 from discreet.sql.analyze.units.scope import UnitScope
@@ -49,7 +50,7 @@ class PrivateSelect:
         sources: Mapping[str, Scope],
     ) -> None:
         self.around = around
-        self.node = node
+        self.place = self.node = node
         self.env = env
         self.frame = frame
         self.conditions = conditions
@@ -64,6 +65,7 @@ class PrivateSelect:
                            ("pivots", "PIVOT"), ("sample", "SAMPLE"), ("into", "INTO")):  # fmt: skip
             if self.node.args.get(part):
                 raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
+        self.node = written_out(self.node, self.frame.rows.names, self.refuse)
         self._filter()
         for child in _clauses(self.node):
             with_public_values(child, self.around, self.env)
@@ -79,9 +81,9 @@ class PrivateSelect:
         if any(self.frame.is_unit(n) for n in groups) or self._by_key(groups):
             self._keep_all()
             rows = UnitScope(self.around, select, self.env, self.frame, groups).rows()
-            return PrivateScope(kind=Kind.PER_UNIT, node=self.node, rows=rows, sources=self.sources)
+            return PrivateScope(kind=Kind.PER_UNIT, node=self.place, rows=rows, sources=self.sources)
         conditions = self._of_groups(groups)
-        return ReleaseScope(kind=Kind.RELEASE, node=self.node, sources=self.sources, select=select, frame=self.frame,
+        return ReleaseScope(kind=Kind.RELEASE, node=self.place, sources=self.sources, select=select, frame=self.frame,
                             groups=groups, conditions=conditions, inside=self._inside(select))  # fmt: skip
 
     def _rows(self) -> PrivateScope:
@@ -89,7 +91,7 @@ class PrivateSelect:
         for child in _clauses(self.node):
             self._beside(child)
         rows = rows_of(self.node, self.frame, self.refuse)
-        return PrivateScope(kind=Kind.ROWS, node=self.node, rows=rows, sources=self.sources)
+        return PrivateScope(kind=Kind.ROWS, node=self.place, rows=rows, sources=self.sources)
 
     def _grouped(self) -> exp.Select | None:
         """The SELECT as one over groups of rows; None where it is one over the rows.

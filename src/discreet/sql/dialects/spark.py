@@ -153,6 +153,7 @@ _FUNCTIONS: Mapping[str, Mapping[str, str]] = {
                              f"{_floored('(unix_micros({1}) - 946857600000000)', '{0}')})"},
     "add_months": {"": "timestampadd(MONTH, CAST({1} AS INT), {0})"},
     "add_micros": {"": "timestamp_micros(unix_micros({0}) + {1})"},
+    "add_length": {"": "timestamp_micros(unix_micros({0}) + {1} * CASE WHEN {2} BETWEEN -{3} AND {3} THEN {2} END)"},
     "make_date": {"": f"(CASE WHEN {{0}} BETWEEN 1 AND 9999 AND {{1}} BETWEEN 1 AND 12 AND {{2}} BETWEEN 1 AND "
                       f"{_DAYS_OF_MONTH} THEN make_date(CAST({{0}} AS INT), CAST({{1}} AS INT), CAST({{2}} AS INT)) "
                       "END)"},

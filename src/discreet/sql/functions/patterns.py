@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from discreet.sql.expressions.span import Value
@@ -114,6 +115,17 @@ def problem(pattern: str) -> str:
     except PostProcessingError:
         return "it is no regular expression"
     return ""
+
+
+def matching(pattern: str, names: Sequence[str]) -> list[str]:
+    """Those of some names in which a pattern is found, as DuckDB finds it."""
+    from discreet.engines.duckdb.connection import literal
+    from discreet.engines.sandbox import Sandbox
+
+    tests = ", ".join(f"regexp_matches({literal(name)}, {literal(pattern)})" for name in names)
+    with Sandbox({}) as sandbox:
+        (found,) = sandbox.run(f"SELECT [{tests}] AS v").column("v").to_pylist()
+    return [name for name, fits in zip(names, found, strict=True) if fits]
 
 
 def _allows(value: Value) -> bool:

@@ -28,6 +28,19 @@ define("add_months", "a + INTERVAL n MONTH", "si", S, _plus_months, "({0} + to_m
        "the last day of the month where there is no such day",
        literals={1: whole_between(-48_000, 48_000, _SHIFT)})  # fmt: skip
 _MOST = FOUR_THOUSAND_YEARS * cal.DAY
+FARTHEST = _MOST
+"""The longest shift, in microseconds."""
+
+
+def _plus_lengths(a: Span, micros: Span, n: Span, most: Span) -> Span:
+    assert most.hi is not None
+    return sp.add(a, sp.multiply(micros, sp.clamp(n, -most.hi, most.hi))).null()
+
+
+define("add_length", "a + INTERVAL 1 HOUR * n", "siii", S, _plus_lengths,
+       "({0} + to_microseconds({1} * CASE WHEN {2} BETWEEN -{3} AND {3} THEN {2} END))",
+       "NULL beyond four thousand years",
+       literals={1: whole_between(-_MOST, _MOST, _SHIFT), 3: whole_between(0, _MOST, _SHIFT)})  # fmt: skip
 define("add_micros", "a + INTERVAL n MICROSECOND", "si", S, sp.add, "({0} + to_microseconds({1}))",
        literals={1: whole_between(-_MOST, _MOST, _SHIFT)})  # fmt: skip
 

@@ -42,6 +42,7 @@ class Clause:
         keeps: whether rows on its right without a partner are kept.
         natural: whether it is on all columns that both sides have.
         comma: whether it says nothing, so that WHERE says it, and it may as well stand later.
+        asof: whether each row finds the nearest partner alone.
     """
 
     node: exp.Join
@@ -52,6 +53,7 @@ class Clause:
     keeps: bool = False
     natural: bool = False
     comma: bool = False
+    asof: bool = False
 
 
 def read_join(text: str, node: exp.Join) -> Clause:
@@ -61,14 +63,14 @@ def read_join(text: str, node: exp.Join) -> Clause:
         QueryRefused: it is of a kind that could produce rows without a unit.
     """
     side, kind, method = (str(node.args.get(k) or "").upper() for k in ("side", "kind", "method"))
-    if method not in ("", "NATURAL") or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
+    if method not in ("", "NATURAL", "ASOF") or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
         raise refuse(node.this, text, f"A {method or side or kind} JOIN with private rows is not supported.",
                      "Use JOIN, LEFT JOIN, SEMI JOIN or ANTI JOIN.")  # fmt: skip
     using = tuple(u.name.lower() for u in node.args.get("using") or [])
     on, plain = tuple(conjunct_nodes(node.args.get("on"))), kind in ("", "OUTER")
     return Clause(node, on, using, side in ("LEFT", "FULL") and plain, kind if kind in ("SEMI", "ANTI") else "",
                   side in ("RIGHT", "FULL") and plain, method == "NATURAL",
-                  not (on or using or side or kind or method))  # fmt: skip
+                  not (on or using or side or kind or method), method == "ASOF")  # fmt: skip
 
 
 def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
@@ -187,7 +189,13 @@ def shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterator
 
 
 def join_public(
-    left: Frame, name: str, data: pa.Table, number_: int, clause: Clause, elsewhere: list[exp.Expr]
+    left: Frame,
+    name: str,
+    data: pa.Table,
+    number_: int,
+    clause: Clause,
+    elsewhere: list[exp.Expr],
+    most: int | None = None,
 ) -> Frame:
     """Join private rows with a public table on anything; a row of the result belongs to its private row's unit.
 
@@ -199,13 +207,21 @@ def join_public(
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
                      "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
-    return join_public_tables(left, {name: data}, number_, clause, elsewhere)
+    return join_public_tables(left, {name: data}, number_, clause, elsewhere, most)
 
 
 def join_public_tables(
-    left: Frame, data: Mapping[str, pa.Table], number_: int, clause: Clause, elsewhere: list[exp.Expr]
+    left: Frame,
+    data: Mapping[str, pa.Table],
+    number_: int,
+    clause: Clause,
+    elsewhere: list[exp.Expr],
+    most: int | None = None,
 ) -> Frame:
-    """The same with several public tables whose rows stand side by side already."""
+    """The same with several public tables whose rows stand side by side already.
+
+    With `most` the caller has shown that no row finds more partners than that.
+    """
     tables: dict[str, dict[str, Column]] = {}
     named: dict[str, pa.ChunkedArray] = {}
     for name, one in data.items():
@@ -242,6 +258,8 @@ def join_public_tables(
     rows = pa.table(named)
     columns = {column.name: column for one in tables.values() for column in one.values()}
     partners, exact = partners_of(rows, conditions, both, columns, () if clause.outer else elsewhere)
+    if most is not None:
+        partners, exact = most, True
     table = rel.PublicTable(f"__public_{number_}", rows)
     much = left.rows.max_rows * partners > MOST_ROWS
     allowed = partners == 1 or not left.rows.per_unit or (exact and not much)

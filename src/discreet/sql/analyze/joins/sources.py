@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.sql.analyze.from_clause import Frame, prefixed, single
+from discreet.sql.analyze.joins.asof import join_asof
 from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.joins.outer_joins import keeping
 from discreet.sql.analyze.joins.released import join_released
@@ -59,7 +60,7 @@ class Sources:
         order = list(range(len(self.holders)))
         first = next(at for at in order if isinstance(self.scopes[at], PrivateScope))
         met = clauses[first]
-        if first > 0 and (met.outer or met.keeps or met.natural or met.using):
+        if first > 0 and (met.outer or met.keeps or met.natural or met.using or met.asof):
             return self._joined(self._public_first(first, met), order[first + 1 :], clauses)
         if first > 0:
             # Public tables in front change places with the first private one, which an inner join allows.
@@ -81,6 +82,12 @@ class Sources:
 
     def _public_first(self, first: int, clause: Clause) -> Frame:
         """Public tables, then a LEFT, RIGHT, FULL or NATURAL JOIN, or USING, with the first private rows."""
+        if clause.asof:
+            raise self.around.refuse(
+                self.holders[first].this,
+                "The private rows of an ASOF JOIN stand on its left side.",
+                f"Write FROM {self.names[first]} ASOF JOIN {self.names[0]}.",
+            )
         if clause.kind:
             raise self.around.refuse(
                 self.holders[first].this,
@@ -126,14 +133,15 @@ class Sources:
             at = waiting.pop(0)
             scope, clause = self.scopes[at], clauses[at]
             if not isinstance(scope, PrivateScope):
-                released = self.around.given(scope, self.env, exp.to_table(self.names[at]))
-                if released is not None:
-                    frame = join_released(frame, self.names[at], released, clause, self.conditions)
-                    continue
-                data = self.around.evaluate(scope, self.env)
-                number = next(self.around.public_numbers)
-                frame = join_public(frame, self.names[at], data, number, clause, self.conditions)
+                frame = self._with_public(frame, at, clause)
                 continue
+            if clause.asof:
+                raise self.around.refuse(
+                    clause.node.this,
+                    "An ASOF JOIN of private rows with each other is not supported.",
+                    "Write JOIN on the privacy unit and the inequality, and keep the last row of each with QUALIFY "
+                    "row_number() OVER (PARTITION BY … ORDER BY … DESC) = 1.",
+                )
             tried = list(self.conditions)
             join = keeping if clause.keeps else join_private
             try:
@@ -149,3 +157,15 @@ class Sources:
                 continue
             self.conditions[:], stuck = tried, {-1}
         return frame
+
+    def _with_public(self, frame: Frame, at: int, clause: Clause) -> Frame:
+        """Join a public source, or one of released numbers."""
+        scope, name = self.scopes[at], self.names[at]
+        released = self.around.given(scope, self.env, exp.to_table(name))
+        if released is not None:
+            return join_released(frame, name, released, clause, self.conditions)
+        data = self.around.evaluate(scope, self.env)
+        number = next(self.around.public_numbers)
+        if clause.asof:
+            return join_asof(frame, name, data, number, clause, self.around.refuse)
+        return join_public(frame, name, data, number, clause, self.conditions)
