@@ -62,10 +62,14 @@ CLASSES = {
 }
 
 
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
+def catalog_() -> Catalog:
     engine = DuckDBEngine.open(TABLES)
     return Catalog.build(dp.Policy(**DECLARED), engine.schema(), {"counties": TABLES["counties"]})
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return catalog_()
 
 
 def parsed(text: str) -> exp.Query:
@@ -136,25 +140,6 @@ def test_a_table_of_with_is_one_scope_however_often_it_is_named(catalog: Catalog
     assert sum(one.kind is RELEASE for one in scope.walk()) == 1
     splitter.split(parsed(text))
     assert len(splitter.drafts) == 1
-
-
-@pytest.mark.parametrize("text", [text for text in CLASSES if CLASSES[text][-1] in (RELEASE, ABOVE)])
-def test_every_release_of_the_tree_is_cut_out_once(text: str, catalog: Catalog) -> None:
-    scope, _ = tree(text, catalog)
-    splitter = Splitter(text, catalog)
-    post = splitter.split(parsed(text))
-    released = [one for one in scope.walk() if isinstance(one, ReleaseScope)]
-    two_steps = 1 if "AVG(cost)" in text else 0  # the mean belongs to the rows of the count
-    assert len(splitter.drafts) == len(released) + two_steps
-    private = {table.name for table in post.find_all(exp.Table)} & catalog.private.keys()
-    assert private == set(), "private rows are read by releases alone"
-
-
-def test_a_sub_query_that_is_named_again_is_one_release(catalog: Catalog) -> None:
-    text = "SELECT county, (SELECT COUNT(*) FROM visits) AS everybody FROM visits GROUP BY county HAVING everybody > 3"
-    splitter = Splitter(text, catalog, unknown_keys=False)
-    splitter.split(parsed(text))
-    assert len(splitter.drafts) == 2
 
 
 def test_the_classes_of_analysts_questions_agree_with_their_shape() -> None:

@@ -1,9 +1,14 @@
-"""Conditions of WHERE that look up other private rows: each row stays, or goes, by the rows of its own unit."""
+"""Conditions of WHERE that look up other private rows: each row stays, or goes, by the rows of its own unit.
+
+The engine compares the units of both sides, in addition to all conditions of the sub-query. So a sub-query must compare
+the units, or a key on the path to them: then comparing the units as well changes nothing.
+"""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from discreet.sql.algebra import key_paths
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.key_paths import links
 from discreet.sql.algebra.relation import Rows
@@ -11,8 +16,11 @@ from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scopes
 from discreet.sql.analyze.subqueries.correlated import BEYOND, Inside, looked_up
-from discreet.sql.analyze.subqueries.matching import in_by_key
 from discreet.sql.expressions.expression import Column, Expression
+from discreet.sql.functions import call
+
+INSIDE = "__inside."
+"""Before the names of the columns of a sub-query, so that none is one of the query around it."""
 
 
 def matched(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Frame | None:
@@ -80,7 +88,7 @@ def _by_key(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Match | N
     ):
         return None
     scope = around.alone(query, env)
-    found = in_by_key(frame, bound, scope.rows) if isinstance(scope, PrivateScope) else None
+    found = _match_by_key(frame, bound, scope.rows) if isinstance(scope, PrivateScope) else None
     return None if found is None else (*found, anti, inner)
 
 
@@ -103,3 +111,21 @@ def _of_the_same_unit(node: exp.Expr, frame: Frame, around: Scopes, env: Env) ->
     inside = Inside(around.text, source.rows, holder.alias_or_name.lower(), frame)
     on = inside.conditions(asked, around.refuse)
     return inside.frame.rows, on, asked.anti, node
+
+
+def _inside(rows: Rows) -> tuple[rel.Select, dict[str, Column]]:
+    """The rows of a sub-query with columns of names of their own, and these by the names that the query says."""
+    columns = {key: Column(INSIDE + key, c.type, c.span) for key, c in rows.columns.items()}
+    items = tuple((INSIDE + key, c) for key, c in rows.columns.items())
+    return rel.Select(rows.relation, items, None), columns
+
+
+def _match_by_key(frame: Frame, bound: Expression | None, scope: Rows) -> tuple[Rows, Expression] | None:
+    """The other rows and the condition of `key IN (SELECT key …)`; None where it is no key on the path to the unit."""
+    if len(scope.names) != 1 or not isinstance(bound, Column):
+        return None
+    relation, columns = _inside(scope)
+    same = call("eq", bound, columns[scope.names[0].lower()])
+    if same is None or not key_paths.between(frame.rows.relation, relation).joined([same]):
+        return None
+    return rel.replaced(scope, relation), same
