@@ -73,7 +73,7 @@ def _by_unit(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Match | 
     if len(rows.names) != 1 or rows.names[0].lower() not in rows.units:
         raise around.refuse(inner.this, "Private rows can be looked up by their privacy unit only.",
                             f"Write {frame.unit} IN (SELECT {frame.unit} FROM …).")  # fmt: skip
-    return rows, None, anti, inner.this
+    return rows, None, anti, inner
 
 
 def _by_key(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Match | None:
