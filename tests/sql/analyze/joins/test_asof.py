@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import duckdb
 import pyarrow as pa
 import pytest
@@ -18,7 +20,7 @@ ROWS = pa.table({
 })  # fmt: skip
 CLASSES = pa.table({"since": [0.0, 5.0, 10.0, None], "class": ["low", "mid", "high", "none"]})
 RATES = pa.table({"zone": ["a", "a", "b", "b"], "since": [0.0, 5.0, 5.0, 6.0], "rate": [1, 2, 3, 4]})
-POLICY = {
+POLICY: dict[str, Any] = {
     "budget": 10**6,
     "tables": {
         "t": {"privacy_unit": "id", "max_rows": 2,
