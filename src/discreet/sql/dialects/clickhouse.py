@@ -24,6 +24,7 @@ from discreet.sql.functions.portable import (
     case_pairs,
     format_template,
 )
+from discreet.sql.functions.shifts import NEAR
 
 
 def _quote(name: str) -> str:
@@ -273,7 +274,7 @@ _FUNCTIONS: Mapping[str, Mapping[str, str]] = {
     "add_days": {"": "CAST({0} + CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS Int32)"},
     "sub_days": {"": "CAST({0} - CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS Int32)"},
     "add_months": {"": moments.months_later("{0}", f"({_MONTH} + {{1}})")}, "add_micros": {"": "({0} + {1})"},
-    "add_length": {"": "({0} + {1} * CASE WHEN {2} BETWEEN -{3} AND {3} THEN {2} END)"},
+    "add_length": {"": f"({{0}} + {NEAR.replace('DOUBLE', 'Float64')})"},
     "bucket_of_months": {"": f"({moments.first_of(_BUCKET)} * {cal.DAY})"},
     "bucket_of_micros": {"": f"({{1}} - {moments.positive('({1} - 946857600000000)', '{0}')})"},
     "make_date": {"": "(CASE WHEN {0} BETWEEN 1 AND 9999 AND {1} BETWEEN 1 AND 12 AND {2} >= 1 AND "

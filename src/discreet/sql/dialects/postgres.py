@@ -24,6 +24,7 @@ from discreet.sql.functions.portable import (
     matching,
     remainder,
 )
+from discreet.sql.functions.shifts import NEAR
 
 _UP, _DOWN = "CAST('1.3407807929942597e+154' AS DOUBLE)", "CAST('7.458340731200207e-155' AS DOUBLE)"  # 2^±512
 _INF = "CAST('Infinity' AS DOUBLE)"
@@ -241,7 +242,7 @@ _FUNCTIONS: Mapping[str, Mapping[str, str]] = {
                                    _floored(f"({_micros(_Y)} - 946857600000000)", _X))},
     "add_months": {"": "({0} + make_interval(months => CAST({1} AS INTEGER)))"},
     "add_micros": {"": _plus(_X, _Y)},
-    "add_length": {"": _plus(_X, "({1} * CASE WHEN {2} BETWEEN -{3} AND {3} THEN {2} END)")},
+    "add_length": {"": _plus(_X, f"({NEAR.replace('DOUBLE', 'float8')})")},
     "make_date": {"": f"(CASE WHEN {{0}} BETWEEN 1 AND 9999 AND {{1}} BETWEEN 1 AND 12 AND {{2}} BETWEEN 1 AND 31 "
                       f"THEN CASE WHEN {{2}} <= {_DAY_IN_MONTH} THEN make_date(CAST({{0}} AS INTEGER), "
                       f"CAST({{1}} AS INTEGER), CAST({{2}} AS INTEGER)) END END)"},

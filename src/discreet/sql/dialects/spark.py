@@ -22,6 +22,7 @@ from discreet.sql.functions.portable import (
     format_template,
     remainder,
 )
+from discreet.sql.functions.shifts import NEAR
 
 _EXACT = "CAST('4503599627370496.0' AS DOUBLE)"  # 2^52: from here on every double is whole
 _HIGH, _LOW = "CAST('9223372036854775808.0' AS DOUBLE)", "CAST('-9223372036854775808.0' AS DOUBLE)"
@@ -153,7 +154,7 @@ _FUNCTIONS: Mapping[str, Mapping[str, str]] = {
                              f"{_floored('(unix_micros({1}) - 946857600000000)', '{0}')})"},
     "add_months": {"": "timestampadd(MONTH, CAST({1} AS INT), {0})"},
     "add_micros": {"": "timestamp_micros(unix_micros({0}) + {1})"},
-    "add_length": {"": "timestamp_micros(unix_micros({0}) + {1} * CASE WHEN {2} BETWEEN -{3} AND {3} THEN {2} END)"},
+    "add_length": {"": f"timestamp_micros(unix_micros({{0}}) + {NEAR})"},
     "make_date": {"": f"(CASE WHEN {{0}} BETWEEN 1 AND 9999 AND {{1}} BETWEEN 1 AND 12 AND {{2}} BETWEEN 1 AND "
                       f"{_DAYS_OF_MONTH} THEN make_date(CAST({{0}} AS INT), CAST({{1}} AS INT), CAST({{2}} AS INT)) "
                       "END)"},

@@ -7,7 +7,6 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.expressions.expression import Expression, Literal
-from discreet.sql.functions.shifts import FARTHEST
 
 FIX = "Write x + INTERVAL 30 MINUTE * n, of a whole number n and a unit of one length, from a microsecond to a week."
 NAMED = {"to_weeks": "week", "to_days": "day", "to_hours": "hour", "to_minutes": "minute", "to_seconds": "second",
@@ -63,8 +62,7 @@ def shifted(
     count = binder.bind(times)
     if months or not micros or count.type is not Type.INTEGER:
         raise binder.refuse(node, "The length of this interval cannot be computed.", FIX)
-    literals = Literal(micros, Type.INTEGER), count, Literal(FARTHEST // abs(micros), Type.INTEGER)
-    return binder.apply(node, "add_length", [moment, *literals], [node] * 4)
+    return binder.apply(node, "add_length", [moment, Literal(micros, Type.INTEGER), count], [node] * 3)
 
 
 __all__ = ["factors", "shifted"]
