@@ -21,7 +21,7 @@ from benchmarks.line import Line
 from discreet.noise import add_laplace
 from discreet.release.draw import Draw
 from discreet.sql.finish.postprocess import finish
-from discreet.sql.lower.run import Noisy, exact_integers, run_release
+from discreet.sql.lower.run import NoisyIntegers, exact_integers, run_release
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
@@ -74,13 +74,16 @@ def coverage_of_chosen(question: Question, runs: int = CHOSEN_RUNS) -> float:
     whole = plan(question.all or question.sql, session._catalog, EPSILON)
     exact = [exact_integers(one, session._engine, 1) for one in planned.releases]
     answer = finish(
-        whole, [Noisy(one, exact_integers(one, session._engine, 1)) for one in whole.releases], {}, CLAIMED
+        whole,
+        [NoisyIntegers(one, exact_integers(one, session._engine, 1)) for one in whole.releases],
+        {},
+        CLAIMED,
     )
     truth = dict(zip(_rows(answer.values, question.by), answer.values.column("v").to_pylist(), strict=True))
     held = shown = 0
     for _ in range(runs):
         noisy = [
-            Noisy(one, _with_noise(one, entries))
+            NoisyIntegers(one, _with_noise(one, entries))
             for one, entries in zip(planned.releases, exact, strict=True)
         ]
         found = finish(planned, noisy, {}, CLAIMED)
@@ -135,7 +138,7 @@ def coverage(sql: str) -> float:
                          bounds={"x": (0, 100), "y": (0, 100), "g": (0, GROUPS - 1)})  # fmt: skip
     planned = plan(sql, session._catalog, EPSILON)
     truth = _values(
-        planned, [Noisy(one, exact_integers(one, session._engine, 1)) for one in planned.releases]
+        planned, [NoisyIntegers(one, exact_integers(one, session._engine, 1)) for one in planned.releases]
     )
     held = 0
     for _ in range(RUNS):
@@ -145,7 +148,9 @@ def coverage(sql: str) -> float:
     return held / (RUNS * GROUPS)
 
 
-def _values(planned: QueryPlan, noisy: Sequence[Noisy]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _values(
+    planned: QueryPlan, noisy: Sequence[NoisyIntegers]
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     column = finish(planned, noisy, {}, CLAIMED).values.column("v")
     return np.asarray(column.to_numpy(), np.float64)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.release.answer import Release
     from discreet.release.draw import Draw
     from discreet.sql.algebra.catalog import Catalog
-    from discreet.sql.lower.run import Noisy
+    from discreet.sql.lower.run import NoisyIntegers
     from discreet.sql.plan.plan import QueryPlan
 
 
@@ -34,13 +34,13 @@ def catalog_of(session: dp.Session) -> Catalog:
     return session._catalog
 
 
-def noisy_of(session: dp.Session, plan: QueryPlan, draw: Draw) -> list[Noisy]:
+def noisy_of(session: dp.Session, plan: QueryPlan, draw: Draw) -> list[NoisyIntegers]:
     """The noisy integers of a plan, uncharged."""
     return session._queries.run(plan, draw)
 
 
 def answer_of(
-    session: dp.Session, plan: QueryPlan, noisy: Sequence[Noisy], confidence: float = 0.95
+    session: dp.Session, plan: QueryPlan, noisy: Sequence[NoisyIntegers], confidence: float = 0.95
 ) -> Release:
     """The answer that noisy integers are."""
     return session._queries.finish(plan, list(noisy), confidence)

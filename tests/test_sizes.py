@@ -1,4 +1,4 @@
-"""No folder shows many modules, no file is long and no function either, in the rooms that keep to it."""
+"""No folder shows many modules, no file is long and no function either."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 import discreet
 
 SOURCE = Path(discreet.__file__).parent
-ROOMS = ("release", "session", "cli", "mechanisms", "local", "sql/plan")
+EXCEPT = {
+    "sql/analyze/scopes.py": "its passes are to become files of their own",
+    "_functions": "a table of a dialect, a line for each function",
+}
+"""Files and functions that may be longer, and the reason; the list only shortens."""
 FILES, LINES, CODE = 17, 400, 50
 """Modules of a folder, its `__init__` among them; lines of a file; lines of a function without its docstring."""
 
@@ -29,13 +31,14 @@ def long_functions(source: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_files_and_functions_are_short_and_folders_are_seen_at_once(room: str) -> None:
-    files = sorted((SOURCE / room).rglob("*.py"))
-    texts = {path: path.read_text("utf-8") for path in files}
-    assert {path.name: text.count("\n") for path, text in texts.items() if text.count("\n") > LINES} == {}
-    assert {path.name: found for path, text in texts.items() if (found := long_functions(text))} == {}
-    assert max(Counter(path.parent for path in files).values()) <= FILES
+def test_files_and_functions_are_short_and_folders_are_seen_at_once() -> None:
+    texts = {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
+    files = {path: lines for path, text in texts.items() if (lines := text.count("\n")) > LINES}
+    functions = {name: path for path, text in texts.items() for name in long_functions(text)}
+    assert {name for name in (files | functions) if name not in EXCEPT} == set()
+    folders = Counter(path.rpartition("/")[0] for path in texts)
+    assert {folder: modules for folder, modules in folders.items() if modules > FILES} == {}
+    assert {name for name in EXCEPT if name not in (files | functions)} == set(), "strike it off the list"
 
 
 def test_a_long_function_is_found() -> None:

@@ -16,7 +16,7 @@ from tests.sql import units
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.duckdb.sources import attach
+from discreet.engines.duckdb.sources import frames
 from discreet.engines.sources import open_source
 from discreet.errors import PolicyError, QueryRefused, SourceError
 
@@ -60,7 +60,7 @@ def test_a_parquet_file_with_twins(tmp_path: Path) -> None:
 
 
 def test_without_that_the_twin_is_the_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attach, "folded", lambda _: frozenset())
+    monkeypatch.setattr(frames, "folded", lambda _: frozenset())
     # DuckDB renames `id`, so that who asks for it is given `ID`: the planted fault that the check is there for.
     with dp.protect(TWINS, privacy_unit="id", max_rows=1, budget=100) as session:
         values = session.sql("SELECT COUNT(*) AS n FROM data", epsilon=100).values.to_pylist()

@@ -21,9 +21,9 @@ from hashlib import sha256
 import discreet.ledger.sqlite.store  # noqa: F401  # load before the forks
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.admission import admit_charge
 from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import digest_of, make_entry
-from discreet.ledger.ledger import _admit
 from discreet.ledger.store import Rows
 
 YOUNG = 20  # so many lives are cut short from their first moment, while the file is made
@@ -45,7 +45,7 @@ def accounts(analyst: int) -> list[Account]:
 
 def answer(ledger: Ledger, question: str, analyst: int, show: int, fault: str) -> None:
     def careless(rows: Rows) -> None:
-        postings = [_admit(rows, account, Loss(EPSILON)) for account in accounts(analyst)]
+        postings = [admit_charge(rows, account, Loss(EPSILON)) for account in accounts(analyst)]
         book = rows.book()
         totals = after(book, {line.account: line.tally for line in postings})
         entry = make_entry(book.head, "charge", question, totals=totals, postings=postings)

@@ -16,9 +16,9 @@ import discreet.ledger.sqlite.store  # noqa: F401  # load before the forks, as a
 from discreet.accounting.events import Event
 from discreet.errors import BudgetExceeded, LedgerCorrupt
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
+from discreet.ledger.admission import admit_charge
 from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import Entry, make_entry
-from discreet.ledger.ledger import _admit
 from discreet.ledger.store import Rows
 
 PROCESSES, ATTEMPTS = 8, 50
@@ -37,7 +37,7 @@ class Unlocked(Ledger):
         admit: Callable[[Entry | None], None] | None = None,
     ) -> Charge:
         assert isinstance(loss, Loss)
-        postings = self._store.read(lambda rows: [_admit(rows, account, loss) for account in accounts])
+        postings = self._store.read(lambda rows: [admit_charge(rows, account, loss) for account in accounts])
 
         time.sleep(0.001)  # so that the fault cannot hide, however few cores there are
 

@@ -150,7 +150,7 @@ def test_a_charge_that_overdraws_with_a_right_hash_is_found(
     with open_ledger(None) as ledger:
         account = Account("a", LIMIT, rule)
         passed = _fill(ledger, account, Loss("1/20"))
-        monkeypatch.setattr("discreet.ledger.ledger.admits", lambda *_: True)
+        monkeypatch.setattr("discreet.ledger.admission.admits", lambda *_: True)
         ledger.charge("too much", Loss("1/20"), [account])
         with pytest.raises(
             LedgerCorrupt, match=f"Entry {passed + 1} of the ledger has a wrong total or overdraws"

@@ -210,7 +210,7 @@ def test_a_charge_below_the_price_of_its_event_is_found_though_all_hashes_fit(
     path: Path, event: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_ledger(path) as ledger:
-        monkeypatch.setattr("discreet.ledger.ledger._priced", lambda _: (Loss("1/10"), event))
+        monkeypatch.setattr("discreet.ledger.ledger.priced", lambda _: (Loss("1/10"), event))
         ledger.charge("five", NOISE, [Account("visits", Loss(100))])
         number = ledger.head().number
     assert found(path).startswith(f"Entry {number} of the ledger has another loss than the price")

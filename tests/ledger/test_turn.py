@@ -57,7 +57,7 @@ def test_threads_pay_once(place: str | None, tmp_path: Path) -> None:
         with ThreadPoolExecutor(4) as pool:
             assert set(pool.map(ask, range(4))) == {b"answer"}
         assert ledger.verify() == 2
-    assert not turn._held
+    assert not turn._locks
 
 
 def _waits(ledger: Ledger, question: str) -> bool:

@@ -17,7 +17,8 @@ from tests.plots.test_figures import _rows
 import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.plots.examples import Example, counts, sightings
-from discreet.plots.releases import MOST_BARS, release
+from discreet.plots.release_rows import MOST_BARS
+from discreet.plots.releases import release
 
 
 def _shown(keys: dict[str, list[Any]], values: list[Any], width: float = 1.0) -> Example:

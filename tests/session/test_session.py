@@ -463,7 +463,7 @@ def test_epsilon_is_that_of_the_whole_question() -> None:
         assert sum((share for r in plan.releases for share in r.shares), Fraction(0)) == Fraction(7, 10)
         for release in plan.releases:
             for at, measure in enumerate(release.measures):
-                assert release.scale(at) * release.shares[at] == 3 * measure.levels
+                assert release.scale(at) * release.shares[at] == 3 * measure.row_sensitivity
         assert session.sql(sql, epsilon="0.7").epsilon == session.budget.spent == Fraction(7, 10)
 
 

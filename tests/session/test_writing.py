@@ -30,8 +30,8 @@ from discreet.errors import (
 )
 from discreet.mechanisms.numeric import laplace_vector
 from discreet.release import answer_file
+from discreet.release.answer_archive import Packer
 from discreet.release.answer_file import Target
-from discreet.release.kept import Packer
 from discreet.session import writing
 from discreet.sql.finish import blockwise as streamed
 
@@ -178,7 +178,7 @@ def _full(*_: object) -> None:
 
 def _engine_fails(*_: object) -> Iterator[Any]:
     yield pa.table({"cell": [3], "m0": [1]})
-    raise EngineError("The engine could not finish the query.", "What it said is withheld.")
+    raise EngineError("The engine could not finish the query.", "Its words are withheld.")
 
 
 def _post_fails(*_: object) -> Iterator[Any]:

@@ -16,7 +16,7 @@ from discreet.release.draw import Draw
 from discreet.sql.finish import serialisation as settled
 from discreet.sql.finish.serialisation import pack, unpack
 from discreet.sql.intervals.closed_form import _ratio_widths, mean_interval
-from discreet.sql.intervals.lazy import Late
+from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.intervals.row_mapping import follows, in_order
 from discreet.sql.lower import run
 from discreet.sql.lower.uses import uses_of
@@ -88,7 +88,7 @@ def test_integers_of_any_width_come_back_as_they_were(reach: int) -> None:
     entries = rng.integers(-reach, reach, noisy.entries.shape, endpoint=True)
     entries[0] = -reach
     release = inside.answer_of(session, plan, [noisy], 0.95)
-    (kept,) = unpack(pack(release, [run.Noisy(noisy.plan, entries)]), plan).noisy
+    (kept,) = unpack(pack(release, [run.NoisyIntegers(noisy.plan, entries)]), plan).noisy
     assert (kept.entries == entries).all()
 
 
@@ -144,7 +144,7 @@ def test_orders_of_integers_of_any_width() -> None:
 
 def test_intervals_are_made_when_they_are_looked_at() -> None:
     release = protect().sql(QUERY, epsilon=1)
-    assert isinstance(release.low, Late)
+    assert isinstance(release.low, LazyMapping)
     assert not release.low._made
     assert "n" in release.low
     assert not release.low._made

@@ -17,7 +17,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
-from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
 
 RNG = np.random.default_rng(5)
@@ -76,7 +76,9 @@ def plain() -> duckdb.DuckDBPyConnection:
 def without_noise(session: dp.Session, sql: str, limits: Limits = NO_LIMITS) -> list[tuple[Any, ...]]:
     """The answer of a session as it would be if the noise were zero."""
     planned = plan(sql, session._catalog, Fraction(1), limits)
-    noisy = [Noisy(release, exact_integers(release, session._engine, 7)) for release in planned.releases]
+    noisy = [
+        NoisyIntegers(release, exact_integers(release, session._engine, 7)) for release in planned.releases
+    ]
     tables = {one.plan.name: one.table() for one in noisy} | dict(session._catalog.public)
     with Sandbox(tables) as sandbox:
         return rows_of(sandbox.run(planned.post.sql("duckdb")))

@@ -99,10 +99,10 @@ def _counted_twice(leaves: Any, shape: count_tree.Shape) -> Any:
     return out
 
 
-_group_items = moments.Joint.group_items
+_group_items = moments.JointMoments.group_items
 
 
-def _no_remainder(measure: moments.Joint, name: str, dialect: Dialect) -> list[str]:
+def _no_remainder(measure: moments.JointMoments, name: str, dialect: Dialect) -> list[str]:
     """The remainder of a pair forgets to leave out what the other entries hold."""
     first, *rest = _group_items(measure, name, dialect)
     return [first.partition(" - COALESCE")[0], *rest]
@@ -146,7 +146,7 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (compiling, "kept_sql", _physical_order, harness.order_matters),
     (compiling, "kept_sql", _one_too_many, harness.violations),
     (count_tree, "nodes", _counted_twice, harness.violations),
-    (moments.Joint, "group_items", _no_remainder, harness.violations),
+    (moments.JointMoments, "group_items", _no_remainder, harness.violations),
     (compiling, "_numbering", _numbered_by_the_data, harness.violations),
     (ThresholdedCounts, "release", _every_group, harness.violations),
     (alternatives, "exclude", _always_disjoint, harness.violations),

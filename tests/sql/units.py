@@ -131,7 +131,7 @@ def problems(
 
 def _unit_of(release: Any) -> int:
     """What a row with v = 1 adds to a sum; 1 to a count."""
-    return int(release.measures[0].levels)
+    return int(release.measures[0].row_sensitivity)
 
 
 def lossy() -> Any:

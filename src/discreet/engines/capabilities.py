@@ -53,7 +53,7 @@ class Physical:
         lo: of an integer, the least value that the type can hold.
         hi: of an integer, the greatest.
         stored: whether the type tells units apart that the logical type does not, so that the identity of a column is
-            the column as it is stored.
+            the stored column.
     """
 
     type: Type
@@ -91,7 +91,7 @@ def unsigned(read: str = "{0}", **bits: int) -> dict[str, Physical]:
 
 
 def opaque(**instead: str) -> dict[str, Physical]:
-    """Opaque types, by their names, and what makes something readable of them."""
+    """Opaque types, by their names, and the SQL that makes something readable of them."""
     return {name: Physical(Type.OTHER, sql) for name, sql in instead.items()}
 
 

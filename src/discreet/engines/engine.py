@@ -25,7 +25,7 @@ def only_integers(result: pa.Table) -> pa.Table:
     """The result of an aggregate query, if it holds nothing but int64 without NULL.
 
     Raises:
-        EngineError: it holds something else; the message is the same whatever that is.
+        EngineError: it holds something else; the message is the same for everything else.
     """
     import pyarrow as pa
 
@@ -34,7 +34,7 @@ def only_integers(result: pa.Table) -> pa.Table:
     return result
 
 
-# Every engine says the same in the same words, whatever the data is.
+# Every engine says the same in the same words, for all data.
 
 
 def no_integers() -> EngineError:
@@ -49,7 +49,7 @@ def failed() -> EngineError:
     """The error for a query that did not finish. Raise it where no error of the driver is in the chain."""
     return EngineError(
         "The engine could not finish the query.",
-        "What it said is withheld, as it may quote a value; check that the data is still in place.",
+        "Its words are withheld, as they may quote a value; check that the data is still in place.",
     )
 
 
@@ -59,7 +59,7 @@ def no_table(name: str) -> EngineError:
 
 
 def see_no_clash(tables: Iterable[str], own: Iterable[str]) -> None:
-    """See that no key list has the name of a table, whatever the case of its letters.
+    """See that no key list has the name of a table, in any case of its letters.
 
     Raises:
         EngineError: one has.
@@ -75,7 +75,7 @@ def in_batches(
 ) -> Iterator[pa.Table]:
     """Run one aggregate query and yield its integers some rows at a time, in the order of one column.
 
-    An engine with a method `batches` sorts them and hands them over as they are wanted; from another they come at once,
+    An engine with a method `batches` sorts them and hands them over one by one; from another they come at once,
     and memory has to hold them.
 
     Args:
@@ -134,8 +134,8 @@ class Engine(Protocol):
 
         Raises:
             EngineError: the engine failed, was interrupted, or returned something else than integers.
-                The message and the chain of the error hold nothing of what the engine said, because that
-                may quote a data value.
+                The message and the chain of the error hold no word of the engine, because that may quote
+                a data value.
         """
 
     def keys(self, sql: str, tables: Mapping[str, pa.Table], choose: Choose) -> pa.Table:

@@ -28,7 +28,7 @@ class Folder:
     """
 
     def __init__(self, prefix: str, within: str | os.PathLike[str] | None = None) -> None:
-        """Make it, after removing what was left behind by processes that are gone.
+        """Make it, after removing the folders of processes that are gone.
 
         Args:
             prefix: of its name, and of those that are looked for.
@@ -54,7 +54,7 @@ class Folder:
 
 
 def sweep(place: str, prefix: str) -> None:
-    """Remove the folders of this user that nobody holds; what goes wrong leaves them to the next one."""
+    """Remove the folders of this user that nobody holds; after a failure they are left to the next one."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError), os.scandir(place) as found:

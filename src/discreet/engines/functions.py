@@ -2,7 +2,7 @@
 
 The sandbox holds no data but noisy and public tables, and its connection is closed to files and settings.
 These lists are the second wall: `sql.syntax.parse` refuses the names before the sandbox sees them. A
-test compares them with what the installed DuckDB has, so that a new version cannot bring a new door unseen.
+test compares them with the functions of the installed DuckDB, so that a new version cannot bring a new door unseen.
 """
 
 from __future__ import annotations
@@ -85,4 +85,4 @@ _REASONS = {
 }
 
 FORBIDDEN_FUNCTIONS = {name: reason for reason, names in _REASONS.items() for name in names.split()}
-"""Scalar, aggregate and table functions that `sql.syntax.parse` refuses by name -> what each does."""
+"""Scalar, aggregate and table functions that `sql.syntax.parse` refuses by name -> the effect of each."""

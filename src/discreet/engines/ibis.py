@@ -1,4 +1,4 @@
-"""Ibis connections: what is inside is opened by the engine of its own kind; Ibis itself writes no SQL here.
+"""Ibis connections: the one inside is opened by the engine of its own kind; Ibis itself writes no SQL here.
 
 So the versions of Ibis and sqlglot need not fit each other, and a question is compiled once, for the engine.
 """

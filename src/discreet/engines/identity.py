@@ -1,9 +1,9 @@
-"""By what a column tells privacy units apart: the engine's own equality, without loss, or a reason why it cannot.
+"""The identity of privacy units in a column: the engine's own equality, without loss, or a reason why it has none.
 
-Queries see a column in one of a few logical types, which may hold less than the source does: eight ids of twenty
-digits are one double. So a unit is never told by what queries see, but by its identity: a column of the engine's view
-in which two values are identical exactly when the engine holds the stored ones equal. Hashing, grouping, sorting and
-joining then agree on who is who. What queries see of a unit is a function of its identity.
+Queries see a column in one of a few logical types, which may hold less than the source does: eight ids of twenty digits
+are one double. So a unit is never told by the columns that queries see, but by its identity: a column of the engine's
+view in which two values are identical exactly when the engine holds the stored ones equal. Hashing, grouping, sorting
+and joining then agree on who is who. The columns that queries see of a unit are functions of its identity.
 
 NaN is NULL, as everywhere, and a row whose unit is NULL belongs to nobody and is not counted. Zeros of both signs are
 one unit. A type whose equality has no such spelling, such as texts under a collation, names no units.
@@ -31,7 +31,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class NoIdentity:
-    """Why a column names no units, and what to do."""
+    """Why a column names no units, and the fix."""
 
     cause: str
     fix: str
@@ -46,7 +46,7 @@ def collated(collation: str) -> NoIdentity:
 
 
 def hidden(name: str, names: Iterable[str]) -> str:
-    """A name for the identity of a column that no column of its table has, whatever the case of its letters.
+    """A name for the identity of a column that no column of its table has, in any case of its letters.
 
     It is made from the place of the column: a longer name than its own may be too long for the engine.
 

@@ -1,7 +1,7 @@
 """An in-memory DuckDB for arithmetic above noisy tables: it can reach no file, network or setting.
 
-The connection alone closes files, the network, extensions, the caller's variables and settings. What it
-leaves open (reading settings and catalogues, running text as SQL) harms no data, since none is in it;
+The connection alone closes files, the network, extensions, the caller's variables and settings. The
+functions left open (reading settings and catalogues, running text as SQL) harm no data, since none is in it;
 `sql.syntax.parse` refuses it by name all the same, with the lists in `functions`. One thing remains: a single value
 may be as large as memory and a single call of a function cannot be interrupted. A server that lets strangers
 in should run the sandbox in a process of its own.
@@ -62,10 +62,11 @@ class Sandbox:
             return result
         if late.is_set():
             raise PostProcessingError(
-                f"What is done with the noisy tables took more than {timeout:g} seconds.", "Make it simpler."
+                f"The post-processing of the noisy tables took more than {timeout:g} seconds.",
+                "Make it simpler.",
             )
         raise PostProcessingError(
-            f"DuckDB refused what is done with the noisy tables: {said}",
+            f"DuckDB refused the post-processing of the noisy tables: {said}",
             "Change the query above its aggregates.",
         )
 

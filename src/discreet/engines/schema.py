@@ -13,7 +13,7 @@ from discreet.engines.identity import Identity, NoIdentity
 class Type(enum.Enum):
     """The logical type of a column, the same on every engine.
 
-    INTEGER is whatever fits a signed 64-bit integer. Wider integers and decimals count as FLOAT; enums and
+    INTEGER is every type that fits a signed 64-bit integer. Wider integers and decimals count as FLOAT; enums and
     UUIDs as TEXT; every timestamp as TIMESTAMP, in UTC. OTHER (lists, structs, blobs, times) is opaque: a
     private query can count it and test it for NULL. the
     `capabilities` of each engine list its types.

@@ -21,7 +21,7 @@ def open_source(
     """Open one source, or several as a mapping from table names to sources.
 
     Parquet files and databases are not read here, only their metadata. CSV files are imported and frames are
-    turned into Arrow: for frames, what may be shown or raised depends on the data through the types of the
+    turned into Arrow: for frames, answers and errors depend on the data through the types of the
     columns alone (those of pandas are not taken, see `pandas_types`), and for CSV files through the header line
     alone. A frame must not be changed in place while it is open.
 
@@ -29,8 +29,8 @@ def open_source(
         source: a path or url (`visits.parquet`, a folder or glob of such, `csv:visits.txt`,
             `duckdb:hospital.db`, `duckdb:hospital.db#visits`); a PostgreSQL url (`postgresql://host/hospital`, or with
             `#visits` or `#schema.visits` behind it) or connection; a Spark table (`spark:visits`), DataFrame or
-            session; what another package registered in `discreet.engines`; a pandas or Polars DataFrame; an Arrow
-            table or record batch; an open DuckDB connection, or a relation of it, which is run at once; or a
+            session; a source that another package registered in `discreet.engines`; a pandas or Polars DataFrame; an
+            Arrow table or record batch; an open DuckDB connection, or a relation of it, which is run at once; or a
             mapping of table names to these.
         table: the name of the table; by default that of the file, or `data` for a frame, or every table
             of a database.

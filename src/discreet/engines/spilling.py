@@ -68,7 +68,7 @@ class Spilling:
         else:
             return
         raise PostProcessingError(
-            f"DuckDB refused what is done with the noisy tables: {said}",
+            f"DuckDB refused the post-processing of the noisy tables: {said}",
             "Change the query above its aggregates.",
         )
 

@@ -5,22 +5,21 @@ from __future__ import annotations
 import io
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from discreet.accounting.loss import Loss, at_least, at_most
-from discreet.accounting.tally import OWN, Tally, admits, price
-from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError
+from discreet.accounting.loss import Loss
+from discreet.accounting.tally import Tally, price
+from discreet.errors import InvalidParameter, LedgerCorrupt, LedgerError
+from discreet.ledger.admission import admit_charge, last_charge, priced
 from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import (
     Account,
     Charge,
     Entry,
     Head,
-    Posting,
     corrupt,
     digest_of,
     make_entry,
@@ -29,7 +28,7 @@ from discreet.ledger.chain.entry import (
 from discreet.ledger.chain.verify import check, verify
 from discreet.ledger.room import Room, Rooms
 from discreet.ledger.sqlite.faults import DiskFullError
-from discreet.ledger.store import MemoryStore, Rows, Store, pieces
+from discreet.ledger.store import PAGE, MemoryStore, Rows, Store, copied, pieces
 from discreet.ledger.turn import WAIT, turn
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 TIMEOUT = 30.0
 """Seconds to wait for other writers. A charge takes milliseconds, so this is thousands of them."""
-
-_PAGE = 256
 
 
 class Ledger:
@@ -138,14 +135,14 @@ class Ledger:
             )
         if self._rejected is not None:
             raise LedgerCorrupt(self._rejected.cause, self._rejected.fix)
-        exact, event = _priced(loss)
+        exact, event = priced(loss)
         cost = exact.rounded_up()
 
         def work(rows: Rows) -> Entry:
             if admit is not None:
                 for account in accounts:
-                    admit(_last_charge(rows, account.name))
-            postings = [_admit(rows, account, cost) for account in accounts]
+                    admit(last_charge(rows, account.name))
+            postings = [admit_charge(rows, account, cost) for account in accounts]
             book = rows.book()
             entry = make_entry(
                 book.head,
@@ -249,7 +246,7 @@ class Ledger:
             if entry is None:
                 return False
             check(entry)
-            digest = digest_of(_copied(rows.answer(entry.number), into))
+            digest = digest_of(copied(rows.answer(entry.number), into))
             if entry.question != question or digest != entry.digest:
                 raise corrupt(entry.number, "holds an answer that was altered")
             return True
@@ -306,7 +303,7 @@ class Ledger:
 
     def latest(self, account: str) -> Entry | None:
         """Return the last charge of an account that gives its guarantee; None before the first."""
-        return self._store.read(lambda rows: _last_charge(rows, account))
+        return self._store.read(lambda rows: last_charge(rows, account))
 
     def newest(self, count: int) -> list[Entry]:
         """List the last entries in order, at most so many, without answers."""
@@ -329,7 +326,7 @@ class Ledger:
             LedgerError: the ledger cannot be read.
         """
         try:
-            return verify(self._store, noted, page=_PAGE)
+            return verify(self._store, noted, page=PAGE)
         except LedgerCorrupt as error:
             if noted is None:  # a head that was mistyped says nothing about the ledger
                 self._rejected = error
@@ -399,65 +396,5 @@ def open_ledger(
     return Ledger(open_sql(text("The ledger's address", name), timeout))
 
 
-def _priced(loss: Loss | Event) -> tuple[Loss, str]:
-    """The loss to charge, and the text of the event that is priced; empty where only a loss was said."""
-    if isinstance(loss, Loss):
-        return loss, ""
-    from discreet.accounting.event_text import written
-    from discreet.accounting.pricing import loss_of
-
-    return loss_of(loss), written(loss)
-
-
-def _copied(answer: Iterator[bytes], into: BinaryIO) -> Iterator[bytes]:
-    for piece in answer:
-        into.write(piece)
-        yield piece
-
-
 def _page(store: Store, number: int) -> list[Entry]:
-    return store.read(lambda rows: rows.after(number, _PAGE))
-
-
-def _last_charge(rows: Rows, account: str) -> Entry | None:
-    """The last charge of an account that gives its guarantee; it is almost always among the last entries."""
-    last, count = rows.book().head.number, 4
-    while last > 0:
-        first = max(0, last - count)
-        for entry in reversed(rows.after(first, last - first)):
-            if entry.guarantee and any(line.account == account for line in entry.postings):
-                check(entry)
-                return entry
-        last, count = first, min(2 * count, _PAGE)
-    return None
-
-
-def _admit(rows: Rows, account: Account, cost: Loss) -> Posting:
-    # Rounding the limit down changes no decision: totals are multiples of 1/UNIT themselves.
-    latest, limit = rows.tally(account.name), account.limit.rounded_down()
-    before = latest.tally if latest else Tally()
-    after = before.plus(cost)
-    if not admits(account.rule, after, limit):
-        raise _exceeded(account, before, after, cost, limit)
-    return Posting(account.name, cost, after.loss, limit, account.rule, after.squares, after.count)
-
-
-def _exceeded(account: Account, before: Tally, after: Tally, cost: Loss, limit: Loss) -> BudgetExceeded:
-    spent = price(account.rule, before, limit.delta)
-    # By another rule than the sum, a question costs the rise of the price, which depends on the past.
-    asked = max(Fraction(0), price(account.rule, after, limit.delta).epsilon - spent.epsilon)
-    left = max(Fraction(0), limit.epsilon - spent.epsilon)
-    asked_words, left_words, fix = at_least(asked), at_most(left), ""
-    if cost.delta or (limit.delta and account.rule == "pure"):
-        own = limit.delta if account.rule == "pure" else OWN * limit.delta
-        if not limit.delta:
-            fix = (
-                "No delta is granted: group by public keys, or ask the steward to write one under [budget] of the "
-                "policy, such as delta = 1e-6, far below one over the number of units (without a policy "
-                "budget=Budget(epsilon=…, delta=…) in Python)."
-            )
-        elif cost.delta > own - before.loss.delta:
-            fix = "Ask with a smaller delta, or ask the steward for a larger one."
-        asked_words += f" and delta {at_least(cost.delta)}"
-        left_words += f" and delta {at_most(max(Fraction(0), own - before.loss.delta))}"
-    return BudgetExceeded(account.name, asked_words, left_words, fix)
+    return store.read(lambda rows: rows.after(number, PAGE))

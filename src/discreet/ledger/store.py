@@ -15,12 +15,21 @@ from discreet.ledger.chain.entry import Entry, Head, Posting, genesis
 Result = TypeVar("Result")
 PIECE = 1 << 20
 """How many bytes of an answer are held at a time."""
+PAGE = 256
+"""How many entries are read at a time."""
 
 
 def pieces(file: BinaryIO) -> Iterator[bytes]:
     """The content of a file, from its start."""
     file.seek(0)
     while piece := file.read(PIECE):
+        yield piece
+
+
+def copied(answer: Iterator[bytes], into: BinaryIO) -> Iterator[bytes]:
+    """The pieces of an answer; each is written into a file first."""
+    for piece in answer:
+        into.write(piece)
         yield piece
 
 

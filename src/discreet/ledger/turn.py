@@ -23,7 +23,7 @@ WAIT = 60.0
 _PAUSE = 0.05
 
 
-class _Held:
+class _QuestionLock:
     """The lock of one question in this process, and how many hold it or wait for it."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class _Held:
 
 
 _mutex = threading.Lock()
-_held: dict[tuple[str, int], _Held] = {}
+_locks: dict[tuple[str, int], _QuestionLock] = {}
 _files: dict[str, int] = {}  # never closed: closing one would free all locks that this process has in it
 
 
@@ -52,7 +52,7 @@ def turn(place: str, question: str, wait: float = WAIT) -> Iterator[bool]:
     byte = int.from_bytes(hashlib.sha256(question.encode()).digest()[:7], "big")
     key = (place, byte)
     with _mutex:
-        held = _held.setdefault(key, _Held())
+        held = _locks.setdefault(key, _QuestionLock())
         held.users += 1
     mine = False
     try:
@@ -73,7 +73,7 @@ def turn(place: str, question: str, wait: float = WAIT) -> Iterator[bool]:
         with _mutex:
             held.users -= 1
             if not held.users:
-                _held.pop(key, None)
+                _locks.pop(key, None)
 
 
 def _file(place: str) -> int | None:
@@ -115,7 +115,7 @@ def _in_child() -> None:
     # The threads that held these are not in the child, and it inherits no lock of a file.
     global _mutex
     _mutex = threading.Lock()
-    _held.clear()
+    _locks.clear()
 
 
 if hasattr(os, "register_at_fork"):

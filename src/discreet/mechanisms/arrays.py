@@ -1,12 +1,12 @@
-"""Take numbers as an array without touching them: an integer stays that integer, whatever stands beside it.
+"""Take numbers as an array without touching them: an integer stays that integer beside any other number.
 
 NumPy brings a list to one type first. [2**62 + 512, 0.0] becomes doubles, and then two values that are 1,024
 apart may be read as 2,048 apart, or as one: before the noise, where a sensitivity counts. So a list is read
 value by value; it becomes an array of machine numbers where all of them are ints or all are floats, and else one
 of Python's own objects, which are read exactly. Which of these happens changes the speed and not the numbers.
 
-What NumPy would have converted already is refused: a frame whose columns are of different types, a masked array,
-whose masked values would count, and an array in a list.
+Values that NumPy would have converted already are refused: a frame whose columns are of different types, a masked
+array, whose masked values would count, and an array in a list.
 """
 
 from __future__ import annotations
@@ -120,6 +120,6 @@ def _ragged() -> InvalidParameter:
 def masked() -> InvalidParameter:
     """The error for an array of which NumPy would forget the mask."""
     return InvalidParameter(
-        "The array is masked, and what a mask hides would be released.",
+        "The array is masked, and the values under the mask would be released.",
         "Fill it with a public value, or release its compressed() values, if how many there are is public.",
     )

@@ -1,6 +1,6 @@
-"""Bounded outputs: put what was released between bounds, at no cost, and know the bias.
+"""Bounded outputs: put released numbers between bounds, at no cost, and know the bias.
 
-A function of what was released is as private as what was released (post-processing: Dwork and Roth 2014, proposition
+A function of a release is as private as the release (post-processing: Dwork and Roth 2014, proposition
 2.1). So clamping an answer to bounds that do not come from the data costs nothing. It pulls answers near a bound
 inwards. With the grid as unit, q = e^(-1/scale), and f on the grid, a above the lower bound and c below the upper one,
 
@@ -8,8 +8,8 @@ inwards. With the grid as unit, q = e^(-1/scale), and f on the grid, a above the
 
 because E max(0, -Z - a) is the sum of P(Z <= -a - k) = q^(a + k)/(1 + q) over k >= 1. At a bound it is half the scale.
 
-What costs: to draw again until the answer lies within the bounds. The answer is then divided by the probability of
-lying there, which depends on the data, and the loss can be twice epsilon. Nothing here does that.
+Another way does cost: to draw again until the answer lies within the bounds. The answer is then divided by the
+probability of lying there, which depends on the data, and the loss can be twice epsilon. Nothing here does that.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from discreet.rational import Number, decimal
 def clamp(released: Any, low: Number | None = None, high: Number | None = None) -> Any:
     """Put released numbers between bounds: those below become `low`, those above `high`.
 
-    Privacy: none is lost, if the bounds do not come from the data. Do this to what a mechanism returned, never
-    in place of it.
+    Privacy: none is lost, if the bounds do not come from the data. Do this to the answer of a mechanism, never
+    in place of the mechanism.
 
     Args:
         released: an int or a float, or an array of them of any shape.
@@ -48,7 +48,7 @@ def clamp(released: Any, low: Number | None = None, high: Number | None = None) 
     """
     array = np.asarray(released)
     if array.dtype.kind not in "iuf":
-        raise InvalidParameter("What was released is not a number.", "Give what a mechanism returned.")
+        raise InvalidParameter("The release is not a number.", "Give the numbers that a mechanism returned.")
     lower, upper = (None if bound is None else decimal(bound, "A bound") for bound in (low, high))
     whole = array.dtype.kind != "f"
     least = None if lower is None else math.ceil(lower) if whole else float(lower)
@@ -69,7 +69,7 @@ def clamp_bias(
 
     Args:
         noise: the distribution of the noise, as `Laplace(...).distribution`.
-        value: what is released, of any shape.
+        value: the number that is released, of any shape.
         low: the lower bound; None for none.
         high: the upper bound; None for none.
 

@@ -1,7 +1,7 @@
 """L1 sensitivities: how far the answer moves between neighbours, summed over all its coordinates.
 
 They are upper bounds over all pairs of neighbouring data sets, never computed from the data at hand. `Laplace` takes
-the sensitivity of the whole vector: what one unit changes in all coordinates together. Where only a bound for each
+the sensitivity of the whole vector: the change by one unit in all coordinates together. Where only a bound for each
 coordinate is known, `vector` adds them up.
 """
 
@@ -38,7 +38,8 @@ def distance(one: Iterable[Number], other: Iterable[Number]) -> Fraction:
 def vector(each: Iterable[Number]) -> Fraction:
     """The sensitivity of a vector whose i-th coordinate moves by at most each[i]: their sum.
 
-    It is what `Laplace` wants for a vector, and is right even if one unit can move all coordinates at once.
+    It is the sensitivity that `Laplace` wants for a vector, and is right even if one unit can move all coordinates at
+    once.
 
     Raises:
         InvalidParameter: an entry that is negative or not a finite number, or no entry above zero.

@@ -1,4 +1,4 @@
-"""The four things that every mechanism says: what it releases, what that costs, as which event, and how far it errs."""
+"""The four methods of every mechanism: its release, the loss and the event of that, and the half-width of its error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Mechanism(Protocol):
     """A guarantee: noise that fits a sensitivity."""
 
     def release(self, values: Any, /) -> Any:
-        """Release exact values with noise, or what was chosen by them; one call costs `loss`, unless it says else."""
+        """Release exact values with noise, or a choice by them; one call costs `loss`, unless it says else."""
 
     @property
     def loss(self) -> Cost:

@@ -30,7 +30,7 @@ def in_blocks(values: object, read: Callable[[object], Steps]) -> Iterator[tuple
     """A large array read onto its grid block by block, so that memory holds no second array of its size.
 
     Args:
-        values: what to read; anything but a large array of numbers is left to the caller.
+        values: the values to read; anything but a large array of numbers is left to the caller.
         read: reads values, or raises; all of them are read once before this returns.
 
     Returns:
@@ -40,7 +40,7 @@ def in_blocks(values: object, read: Callable[[object], Steps]) -> Iterator[tuple
         return None
     flat = values.reshape(-1)
     places = [slice(start, start + BLOCK) for start in range(0, flat.size, BLOCK)]
-    for place in places:  # whatever is wrong shows before any noise is drawn
+    for place in places:  # any fault shows before any noise is drawn
         read(flat[place])
     return ((place, read(flat[place])) for place in places)
 
@@ -48,7 +48,7 @@ def in_blocks(values: object, read: Callable[[object], Steps]) -> Iterator[tuple
 def gathered(
     shape: tuple[int, ...], blocks: Iterable[tuple[slice, Steps]], noisy: Callable[[Steps], Any], kind: Any
 ) -> npt.NDArray[Any]:
-    """An array of what is made of each block."""
+    """An array of the results of all blocks."""
     out = np.empty(shape, kind)
     flat = out.reshape(-1)
     for place, steps in blocks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -198,7 +198,7 @@ def neighbours(
         >>> neighbours(epsilon=0.5).title.text
         'Two neighbouring data sets, ε = 0.5'
     """
-    fit, alt = size_of(size), altair()
+    fit = size_of(size)
     loss = float(epsilon_of(epsilon))
     b = abs(answers[1] - answers[0]) / loss
     noise = distribution(b)
@@ -207,12 +207,6 @@ def neighbours(
     names = [f"answer {answer:g}" for answer in answers]
     first, second = (density(noise, at - answer) for answer in answers)
     x, y = axis("x", "output", domain=(low, high)), axis("y", "density", zero=True)
-    band = (
-        alt.Chart(data({"x": px, "low": py * math.exp(-loss), "y": min(py * math.exp(loss), 1.18 * float(first.max()))}
-                       for px, py in zip(at, first, strict=True)))
-        .mark_area(color=BAND, opacity=0.75, clip=True)
-        .encode(x=alt.X(**x), y=alt.Y(**y), y2="low:Q")
-    )  # fmt: skip
     rows = [
         {"x": px, "y": py, "at": px, "series": name}
         for name, curve in zip(names, (first, second), strict=True)
@@ -234,7 +228,7 @@ def neighbours(
                      dx=6 * sign if crossed else 0, size=fit.font, bold=True)  # fmt: skip
 
     chart = (
-        band
+        _allowed(at, first, loss, x, y)
         + lines(rows, x, y, names)
         + rule(output, x, y)
         + dots([(output, each) for each in seen], x, y)
@@ -250,6 +244,17 @@ def neighbours(
         fit,
         f"Shaded: from exp(-ε) to exp(ε) times the density of {names[0]}, cut off at the top. The other stays inside.",
     )
+
+
+def _allowed(at: Any, curve: Any, loss: float, x: Mapping[str, Any], y: Mapping[str, Any]) -> Picture:
+    """The band that epsilon allows around a density, cut off at the top."""
+    alt, top = altair(), 1.18 * float(curve.max())
+    ends = (
+        {"x": px, "low": py * math.exp(-loss), "y": min(py * math.exp(loss), top)}
+        for px, py in zip(at, curve, strict=True)
+    )
+    area = alt.Chart(data(ends)).mark_area(color=BAND, opacity=0.75, clip=True)
+    return area.encode(x=alt.X(**x), y=alt.Y(**y), y2="low:Q")
 
 
 def memorylessness(

@@ -49,15 +49,12 @@ def errors(epsilon: Number = 0.1, people: int = 1000, size: str | Size = "slide"
             for px in at
         ]
         middle = math.sqrt(ends[0] * ends[1])
-        labels = [
-            (middle, factors[0] * scale(middle), names[0], COLOURS[0], "left", 10, -8),
-            (middle, factors[2] * scale(middle), names[2], COLOURS[2], "right", -10, 10),
-        ]
         chart = lines(rows, x, y, names)
         rising = scale(ends[1]) > scale(ends[0])
-        for px, py, name, colour, align, dx, dy in labels:
+        for number, align, dx, dy in ((0, "left", 10, -8), (2, "right", -10, 10)):
+            place = (middle, factors[number] * scale(middle), names[number], COLOURS[number])
             flipped = {"left": "right", "right": "left"}[align] if rising else align
-            chart += words([(px, py, name, colour)], x, y, align=flipped, dx=-dx if rising else dx, dy=dy,
+            chart += words([place], x, y, align=flipped, dx=-dx if rising else dx, dy=dy,
                            size=fit.font, bold=True)  # fmt: skip
         return chart.properties(width=part.width, height=part.height)
 

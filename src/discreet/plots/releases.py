@@ -1,65 +1,42 @@
 """A release as a picture, with its intervals: bars, points over an ordered key, or a grid.
 
-A release is taken by its shape, not by its class: `Shown` lists the attributes that it needs.
+A release is taken by its shape, not by its class: `release_rows.Shown` lists the attributes that it needs.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from discreet.errors import InvalidParameter
 from discreet.escaping import picture
-from discreet.far import values as values_of
+from discreet.plots.release_rows import (
+    MOST_BARS,
+    Shown,
+    has_interval,
+    is_explained,
+    is_float,
+    kind_of,
+    label_of,
+    ordered,
+    reach_of,
+    rows_of,
+    sorted_values,
+    steps,
+    text_of,
+)
 from discreet.plots.theme import BAND, COLOURS, INK, RULE, Picture, Size, altair, axis, data, finish, size_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
-MOST_BARS, MOST_PANELS, MOST_CELLS, MOST_POINTS = 40, 4, 10_000, 2000
+MOST_PANELS, MOST_POINTS = 4, 2000
 GROUND: Final = "#9a9a9a"
 PALE: Final = "#dedcd8"
 CROSS: Final = "\N{MULTIPLICATION SIGN}"
 EXPLAINED: Final = "the noise alone could have made it"
 _NONE: Final = f"{CROSS} no answer"
-
-
-class Shown(Protocol):
-    """The attributes that a release must have to be drawn; `discreet.Release` has them."""
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        ...
-
-    @property
-    def values(self) -> pa.Table:
-        """The answer."""
-        ...
-
-    @property
-    def low(self) -> Mapping[str, Any]:
-        """The lower ends of the intervals by column."""
-        ...
-
-    @property
-    def high(self) -> Mapping[str, Any]:
-        """The upper ends."""
-        ...
-
-    @property
-    def confidence(self) -> float:
-        """Of the intervals."""
-        ...
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The loss that it cost."""
-        ...
 
 
 def release(shown: Shown, title: str = "", measure: str | None = None, size: str | Size = "slide") -> Picture:
@@ -89,7 +66,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     """
     fit = size_of(size)
     means: Mapping[str, str] = getattr(shown, "meanings", {})
-    keys = [name for name in shown.columns if name not in shown.low and not _is_float(shown, name)]
+    keys = [name for name in shown.columns if name not in shown.low and not is_float(shown, name)]
     measures = [name for name in shown.columns if name in shown.low]
     if measure is not None and measure not in measures:
         raise InvalidParameter(
@@ -100,8 +77,8 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
             "There is nothing to draw: no row, or no number with an interval.", "Ask for a count."
         )
     wanted = [measure] if measure is not None else measures[:MOST_PANELS]
-    rows = _rows(shown, keys, wanted)
-    kind = _kind(rows, keys)
+    rows = rows_of(shown, keys, wanted)
+    kind = kind_of(rows, keys)
     delta = float(getattr(shown, "delta", 0))
     # With a delta the groups were found, and those with too few people for that were not.
     noise = f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
@@ -109,9 +86,9 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     if getattr(shown, "simultaneous", False):
         percent += " for all numbers together"
     if kind == "grid":
-        chart, marks = _grid(rows, keys, wanted[0], fit, _reach(shown))
+        chart, marks = _grid(rows, keys, wanted[0], fit, reach_of(shown))
         error = max(
-            (row[f"h {wanted[0]}"] - row[f"l {wanted[0]}"] for row in rows if _told(row, wanted[0])),
+            (row[f"h {wanted[0]}"] - row[f"l {wanted[0]}"] for row in rows if has_interval(row, wanted[0])),
             default=0,
         )
         says = f"{noise}the noise is within ± {_rounded(error / 2)} {percent}{''.join(f'; {mark}' for mark in marks)}"
@@ -124,11 +101,11 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     else:
         panels = [_points(rows, keys, name, part) for name in wanted]
     chart = panels[0] if len(panels) == 1 else altair().hconcat(*panels, spacing=20)
-    banded = kind == "points" and _steps([row[f"k {keys[0]}"] for row in rows])
+    banded = kind == "points" and steps([row[f"k {keys[0]}"] for row in rows])
     shape = "the band" if banded else "lines"
     verb = "is the interval" if banded else "are the intervals"
     lost = any(row[f"v {name}"] is None for row in rows for name in wanted)
-    if kind == "points" and any(_explained(row, name) for row in rows for name in wanted):
+    if kind == "points" and any(is_explained(row, name) for row in rows for name in wanted):
         cut += f"; hollow: {EXPLAINED}"
     says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
     return finish(chart, title or _title(wanted, keys, means), fit, says)
@@ -144,62 +121,6 @@ def _rounded(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= value < 1e12 else f"{value:,.3g}"
 
 
-def _told(row: Mapping[str, Any], name: str) -> bool:
-    """Whether a number has an interval."""
-    return row[f"l {name}"] is not None and row[f"h {name}"] is not None
-
-
-def _rows(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[dict[str, Any]]:
-    """Plain rows: `k <key>`, and for each measure `v`, `l` and `h` with its name; None where there is no number."""
-    columns: dict[str, list[Any]] = {f"k {key}": values_of(shown.values.column(key)) for key in keys}
-    for name in measures:
-        columns[f"v {name}"] = [_number(value) for value in shown.values.column(name).to_pylist()]
-        columns[f"l {name}"] = [_number(value) for value in shown.low[name].to_pylist()]
-        columns[f"h {name}"] = [_number(value) for value in shown.high[name].to_pylist()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _is_float(shown: Shown, name: str) -> bool:
-    """Whether a column holds a computed number rather than a key: no group is named by a float."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_floating(shown.values.schema.field(name).type))
-
-
-def _number(value: Any) -> float | None:
-    if value is None or isinstance(value, bool | str | bytes | dt.date | dt.timedelta):
-        return None
-    number = float(value)
-    return number if math.isfinite(number) else None
-
-
-def _kind(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
-    if len(keys) == 2 and all(len({row[f"k {key}"] for row in rows}) > 2 for key in keys):
-        cells = math.prod(len({row[f"k {key}"] for row in rows}) for key in keys)
-        return "grid" if cells <= MOST_CELLS else "bars"
-    if len(keys) == 1 and len(rows) > 10:
-        values = [row[f"k {keys[0]}"] for row in rows]
-        if all(map(_ordered, values)) and (len(rows) > MOST_BARS or _steps(values)):
-            return "points"
-    return "bars"
-
-
-def _steps(values: Sequence[Any]) -> bool:
-    """Whether keys are places on a line, which points may be joined along: dates, or numbers at even steps.
-
-    Whole numbers with gaps here and there are codes: nothing lies between 0401 and 0502.
-    """
-    if any(isinstance(value, dt.date) for value in values):
-        return True
-    ordered = sorted(set(map(float, values)))
-    gaps = [after - before for before, after in pairwise(ordered)]
-    return not gaps or max(gaps) <= 1.001 * min(gaps)
-
-
-def _ordered(value: Any) -> bool:
-    return isinstance(value, int | float | dt.date) and not isinstance(value, bool)
-
-
 def _panel(fit: Size, panels: int, rows: int, kind: str) -> Size:
     if kind == "bars":
         step = int(1.9 * fit.font)
@@ -207,20 +128,12 @@ def _panel(fit: Size, panels: int, rows: int, kind: str) -> Size:
     return Size(fit.part(panels).width, fit.height, fit.font)
 
 
-def _label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    return " · ".join(_text(row[f"k {key}"]) for key in keys) or "all"
-
-
-def _text(value: Any) -> str:
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else picture(str(value))
-
-
 def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, part: Size, first: bool) -> Any:
     alt = altair()
     table: list[dict[str, Any]] = []
     order: list[str] = []
     for row in rows[:MOST_BARS]:
-        label = _label(row, keys)
+        label = label_of(row, keys)
         while label in order:
             label += " "  # two groups of one name stay two
         order.append(label)
@@ -286,7 +199,7 @@ def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, p
             "v": row[f"v {name}"],
             "l": row[f"l {name}"],
             "h": row[f"h {name}"],
-            "sure": not _explained(row, name),
+            "sure": not is_explained(row, name),
         }
         for row in ordered
     ]
@@ -314,7 +227,7 @@ def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, p
         x=x, y=alt.Y(**y), fill=alt.condition("datum.sure", alt.value(COLOURS[0]), alt.value("white"))
     )
     span = {"x": x, "y": alt.Y(**{**y, "shorthand": "l:Q"}), "y2": "h:Q"}
-    if _steps([row[f"k {key}"] for row in ordered]):
+    if steps([row[f"k {key}"] for row in ordered]):
         line = base.mark_line(color=COLOURS[0], strokeWidth=1.2 if thick > 5 else 0.8)
         chart = (
             base.mark_area(color=BAND, line=False).encode(**span) + line.encode(x=x, y=alt.Y(**y)) + points
@@ -339,20 +252,20 @@ def _grid(
 ) -> tuple[Picture, list[str]]:
     """The grid, and the meaning of the marks on it."""
     alt = altair()
-    across, down = (_sorted({row[f"k {key}"] for row in rows}) for key in keys)
+    across, down = (sorted_values({row[f"k {key}"] for row in rows}) for key in keys)
     cells = {(row[f"k {keys[0]}"], row[f"k {keys[1]}"]): row for row in rows}
     table: list[dict[str, Any]] = []
     for one in across:
         for other in down:
             row = cells.get((one, other), {})
             value = row.get(f"v {name}")
-            mark = CROSS if value is None else "○" if _explained(row, name, reach) else ""
-            table.append({"x": _text(one), "y": _text(other), "v": value, "mark": mark})
+            mark = CROSS if value is None else "○" if is_explained(row, name, reach) else ""
+            table.append({"x": text_of(one), "y": text_of(other), "v": value, "mark": mark})
     side = min(fit.width / len(across), 1.25 * fit.height / len(down), 64)
-    upwards = all(_ordered(value) for value in down)
-    names = [_text(value) for value in (reversed(down) if upwards else down)]
+    upwards = all(ordered(value) for value in down)
+    names = [text_of(value) for value in (reversed(down) if upwards else down)]
     thin = alt.Axis(labelAngle=0, labelOverlap=True, ticks=False, domain=False)
-    x = alt.X("x:N", sort=[_text(value) for value in across], title=picture(keys[0]), axis=thin)
+    x = alt.X("x:N", sort=[text_of(value) for value in across], title=picture(keys[0]), axis=thin)
     y = alt.Y("y:N", sort=names, title=picture(keys[1]), axis=thin)
     given = [row for row in table if row["v"] is not None]
     most, least = max((row["v"] for row in given), default=1.0), min((row["v"] for row in given), default=0.0)
@@ -369,14 +282,10 @@ def _grid(
     if len(coloured) < len(given):
         grey = [row for row in given if row["mark"]]
         tiles += alt.Chart(data(grey)).mark_rect(color=PALE, stroke="white", strokeWidth=0.3).encode(x=x, y=y)
-    nothing = [row for row in table if row["v"] is None]
     chart = tiles
-    if nothing:
-        chart += (
-            alt.Chart(data(nothing))
-            .mark_rect(color="#ffffff", stroke=GROUND, strokeWidth=0.6)
-            .encode(x=x, y=y)
-        )
+    if nothing := [row for row in table if row["v"] is None]:
+        empty = alt.Chart(data(nothing)).mark_rect(color="#ffffff", stroke=GROUND, strokeWidth=0.6)
+        chart += empty.encode(x=x, y=y)
     marked = [row for row in table if row["mark"]]
     if marked and wide:
         chart += alt.Chart(data(marked)).mark_text(color=RULE, fontSize=min(fit.font, int(0.6 * side))).encode(
@@ -390,30 +299,3 @@ def _grid(
     )
     drawn = chart.properties(width=int(side * len(across)), height=int(side * len(down)))
     return drawn, [words for mark, words in means.items() if mark in seen]
-
-
-def _reach(shown: Shown) -> float:
-    """By which factor intervals of one number each are too short for all cells of a map together.
-
-    The tails of Laplace noise are exponential, and those of sums of it no heavier from there on: a chance of a/m
-    instead of a lies log(m/a)/log(1/a) times as far out, so that by the union bound all m cells hold together.
-    """
-    if getattr(shown, "simultaneous", False):
-        return 1.0
-    chance = 1 - shown.confidence
-    return 1 + math.log(max(1, len(shown.values))) / -math.log(chance)
-
-
-def _explained(row: Mapping[str, Any], name: str, reach: float = 1.0) -> bool:
-    """Whether the noise alone could have made a number of a map: zero lies within its reach."""
-    value, low, high = (row.get(f"{field} {name}") for field in "vlh")
-    if value is None or low is None or high is None:
-        return False
-    return bool(value - reach * (value - low) <= 0 <= value + reach * (high - value))
-
-
-def _sorted(values: set[Any]) -> list[Any]:
-    try:
-        return sorted(values)
-    except TypeError:  # NULL beside texts, say
-        return sorted(values, key=lambda value: (value is not None, str(value)))

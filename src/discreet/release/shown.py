@@ -105,7 +105,7 @@ def rows(release: Shown, most: int | None = None) -> list[list[str]]:
         elif one in release.without:
             columns.append([with_interval(value, None, None) for value in values])
         else:
-            columns.append([fixed(value) for value in values])
+            columns.append([exact_text(value) for value in values])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -163,7 +163,7 @@ def with_interval(value: object, low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return f"{_number(value, None)} {UNKNOWN}"
     if not isinstance(value, int | float):
-        return f"{fixed(value)} [{_number(low, None)}, {_number(high, None)}]"
+        return f"{exact_text(value)} [{_number(low, None)}, {_number(high, None)}]"
     below, above = value - low, high - value
     digits = 0 if isinstance(value, int) else _digits(max(abs(below), abs(above)))
     if math.isclose(below, above, rel_tol=0.05):
@@ -171,11 +171,11 @@ def with_interval(value: object, low: float | None, high: float | None) -> str:
     return f"{_number(value, digits)} [{_number(low, digits)}, {_number(high, digits)}]"
 
 
-def fixed(value: Any) -> str:
+def exact_text(value: Any) -> str:
     """A value that no noise is in, such as a key: a number without separators, for it may be a year or a code.
 
     Example:
-        >>> fixed(2013), fixed(2013.5), fixed(None), with_interval(2013, 2000, 2026)
+        >>> exact_text(2013), exact_text(2013.5), exact_text(None), with_interval(2013, 2000, 2026)
         ('2013', '2013.5', '-', '2,013 ± 13')
     """
     if value is None:
@@ -194,7 +194,7 @@ def _digits(error: float) -> int:
 
 def _number(value: object, digits: int | None) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return fixed(value)
+        return exact_text(value)
     if isinstance(value, int) and digits in (None, 0):
         return f"{value:,}"
     if not math.isfinite(value):

@@ -38,7 +38,7 @@ from discreet.sql.plan.planner import plan as make_plan
 
 if TYPE_CHECKING:
     from discreet.sql.finish.postprocess import Answered
-    from discreet.sql.lower.run import Noisy
+    from discreet.sql.lower.run import NoisyIntegers
 
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
 """Beyond these no question has noise that can be drawn, and floats of planning would overflow."""
@@ -149,11 +149,11 @@ class Queries:
         from discreet.sql.finish.serialisation import pack
         from discreet.sql.intervals.row_mapping import follows
 
-        def compute(draw: Draw) -> list[Noisy]:
+        def compute(draw: Draw) -> list[NoisyIntegers]:
             say("reading the data")
             return self.run(plan, draw)
 
-        def made(noisy: list[Noisy]) -> tuple[Release, bytes]:
+        def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
             say("finishing the answer")
             release = self.finish(plan, noisy, *level)
             return release, pack(release, noisy, follows(plan))
@@ -238,7 +238,7 @@ class Queries:
             state.update(f"{name} {sink.tell()} ".encode() + sink.getvalue())
         return state.hexdigest()
 
-    def run(self, plan: QueryPlan, draw: Draw) -> list[Noisy]:
+    def run(self, plan: QueryPlan, draw: Draw) -> list[NoisyIntegers]:
         """Compute the integers of all releases, with noise; a signal stops the engine at once."""
         from discreet.sql.lower.sequence import run_all
 
@@ -246,7 +246,7 @@ class Queries:
         return interruptibly(self.engine, lambda: run_all(plan, self.engine, salt, draw, self.catalog.public))
 
     def finish(
-        self, plan: QueryPlan, noisy: list[Noisy], confidence: float, together: bool = False
+        self, plan: QueryPlan, noisy: list[NoisyIntegers], confidence: float, together: bool = False
     ) -> Release:
         """The answer that noisy integers give."""
         from discreet.sql.finish.postprocess import finish

@@ -14,9 +14,9 @@ from typing import IO
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.release import gate
 from discreet.release.answer import Release
+from discreet.release.answer_archive import Packer, answer_of, made_of
 from discreet.release.answer_file import Target
 from discreet.release.draw import Draw
-from discreet.release.kept import Packer, answer_of, made_of
 from discreet.session.budget import DATA_SET
 from discreet.session.interruption import interruptibly
 from discreet.session.queries import Queries

@@ -21,7 +21,7 @@ from discreet.noise import laplace
 from discreet.sql.finish.postprocess import Answered, around, finish
 from discreet.sql.intervals.row_identity import Identified, identified
 from discreet.sql.intervals.simulation import simulated
-from discreet.sql.lower.run import Noisy
+from discreet.sql.lower.run import NoisyIntegers
 
 LISTED = "WITH r AS (SELECT h, a, COUNT(*) AS n FROM data GROUP BY h, a)"
 UNNAMED = {
@@ -52,7 +52,10 @@ def session() -> Iterator[dp.Session]:
 def answered(session: dp.Session, sql: str, truth: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Answered:
     """An answer with scale 2."""
     plan = session._queries.plan(sql, Fraction(len(session._queries.plan(sql, Fraction(1)).releases), 2))
-    noisy = [Noisy(one, (truth + laplace(one.scale(0), len(truth)))[:, np.newaxis]) for one in plan.releases]
+    noisy = [
+        NoisyIntegers(one, (truth + laplace(one.scale(0), len(truth)))[:, np.newaxis])
+        for one in plan.releases
+    ]
     return finish(plan, noisy, {}, 0.95)
 
 
@@ -79,11 +82,11 @@ def test_rows_told_apart_by_what_is_shown_are_found(
     plan = session._queries.plan(
         f"{LISTED} SELECT h, 2 * n AS v FROM r ORDER BY n DESC LIMIT 1", Fraction(1, 2)
     )
-    noisy = [Noisy(plan.releases[0], 100 * np.arange(100)[:, np.newaxis])]
+    noisy = [NoisyIntegers(plan.releases[0], 100 * np.arange(100)[:, np.newaxis])]
     values = pa.table({"h": [19], "v": [19800]})
 
     def ends(told: Identified, rows: pa.Table) -> tuple[float, float]:
-        found, _ = simulated.drawn(plan, noisy, {}, values, told, rows, ["v"], 0.95)
+        found, _ = simulated.simulated_intervals(plan, noisy, {}, values, told, rows, ["v"], 0.95)
         return float(found["v"][0][0]), float(found["v"][1][0])
 
     own = identified(plan.post, [plan.releases[0].name], {})
@@ -137,7 +140,7 @@ def test_whole_numbers_stay_whole_in_draws(
 def test_ties_are_possible(session: dp.Session, sql: str) -> None:
     """All groups lie within 8 of each other, less than the width of any band at scale 2: all may be equal."""
     plan = inside.plan_of(session, sql, Fraction(1, 2))
-    noisy = [Noisy(one, 100 + np.arange(100)[:, np.newaxis] % 9) for one in plan.releases]
+    noisy = [NoisyIntegers(one, 100 + np.arange(100)[:, np.newaxis] % 9) for one in plan.releases]
     low, _ = finish(plan, noisy, {}, 0.95).intervals["v"]
     assert (low == 1).all()
 
@@ -150,7 +153,7 @@ def test_ties_are_possible(session: dp.Session, sql: str) -> None:
 def test_a_higher_confidence_has_a_wider_interval(session: dp.Session, sql: str) -> None:
     """8,000 draws at 99.9 %, 4 beyond each end: wider than the 100 of 4,000 that are beyond it at 95 %."""
     plan = session._queries.plan(sql, Fraction(1, 2))
-    noisy = [Noisy(one, np.full((100, len(one.measures)), 100)) for one in plan.releases]
+    noisy = [NoisyIntegers(one, np.full((100, len(one.measures)), 100)) for one in plan.releases]
     ends = [finish(plan, noisy, {}, confidence).intervals["v"] for confidence in (0.8, 0.95, 0.99, 0.999)]
     for (low, high), (lower, higher) in pairwise(ends):
         assert ((lower <= low) & (high <= higher)).all()

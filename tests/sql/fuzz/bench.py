@@ -18,7 +18,7 @@ import pyarrow as pa
 
 import discreet as dp
 from discreet.sql.finish.postprocess import Answered, finish
-from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
 
 EPSILON = Fraction(100)
@@ -94,7 +94,7 @@ def answered(sql: str, limits: Limits = NO_LIMITS, epsilon: Fraction = EPSILON) 
     """The answer to a question as it would be if the noise were zero, with intervals for the noise of `epsilon`."""
     session = bench().session
     planned = plan(sql, session._catalog, epsilon, limits)
-    noisy = [Noisy(one, exact_integers(one, session._engine, SALT)) for one in planned.releases]
+    noisy = [NoisyIntegers(one, exact_integers(one, session._engine, SALT)) for one in planned.releases]
     return finish(planned, noisy, session._catalog.public, 0.95)
 
 

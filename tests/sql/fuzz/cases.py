@@ -24,7 +24,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.finish import blockwise
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.inspect.misleading import misled
-from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import Limits, plan
 
 NO_GROUP = "can have rows here"
@@ -288,7 +288,8 @@ def fair(seed: int) -> str:
         Limits(most, None),
     )
     noisy = [
-        Noisy(one, exact_integers(one, session._engine, rng.randrange(2**63))) for one in planned.releases
+        NoisyIntegers(one, exact_integers(one, session._engine, rng.randrange(2**63)))
+        for one in planned.releases
     ]
     counts = np.asarray(finish(planned, noisy, {}, 0.95).values.column("n").to_pylist(), float)
     share = most / values

@@ -64,8 +64,8 @@ def test_every_integer_is_that_of_the_plan() -> None:
     assert len(release["measure"]) == len(made.measures)
     for at, (told, measure) in enumerate(zip(release["measure"], made.measures, strict=True)):
         assert told["entries"] == measure.entries
-        assert told["row_sensitivity"] == measure.levels
-        assert told["sensitivity"] == made.sensitivity(measure) == 2 * 3 * measure.levels
+        assert told["row_sensitivity"] == measure.row_sensitivity
+        assert told["sensitivity"] == made.sensitivity(measure) == 2 * 3 * measure.row_sensitivity
         assert told["epsilon"] == show(made.shares[at], 12)
         assert told["scale"] == float(made.scale(at))
         if measure.grid is not None:

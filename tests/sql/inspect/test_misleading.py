@@ -38,7 +38,7 @@ def test_years_and_codes_print_without_separators(session: dp.Session) -> None:
     assert "2,013" not in text
     assert re.search(r"-?\d,\d{3} ± ", text), "what is counted keeps them"
     assert ">2013<" in session.sql("SELECT year, COUNT(*) AS n FROM data GROUP BY year", 1)._repr_html_()
-    assert shown.fixed(dt.date(2024, 1, 31)) == "2024-01-31"
+    assert shown.exact_text(dt.date(2024, 1, 31)) == "2024-01-31"
 
 
 def test_a_maximum_says_which_quantile_it_is(session: dp.Session) -> None:

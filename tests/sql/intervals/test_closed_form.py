@@ -23,7 +23,7 @@ from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.noise import laplace
 from discreet.sql.intervals import closed_form as intervals
 from discreet.sql.intervals.closed_form import direct, discrete_half_width
-from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.plan import ScopePlan
 
 DRAWS, FEW = 20_000, 500
@@ -74,7 +74,7 @@ def coverage(rows: int, sql: str, epsilon: Fraction, confidence: float, draws: i
         part = slice(at, at + measure.entries)
         entries[:, part] += laplace(release.scale(number), (draws, measure.entries))
         at += measure.entries
-    noisy, plain = Noisy(release, entries), Noisy(release, exact)
+    noisy, plain = NoisyIntegers(release, entries), NoisyIntegers(release, exact)
     out = {}
     for aggregate in release.aggregates:
         true = plain.values(aggregate)[0]
@@ -115,7 +115,7 @@ def test_intervals_from_draws_cover(what: str, rows: int, epsilon: Fraction) -> 
 
 def test_an_average_that_drowns_may_lie_anywhere() -> None:
     release, exact = released(1, "SELECT AVG(x) AS v FROM data", Fraction(1, 1000))
-    noisy = Noisy(release, exact)
+    noisy = NoisyIntegers(release, exact)
     low, high = direct(
         release, release.aggregates[0], noisy.of(release.aggregates[0]), np.array([50.0]), 0.95
     )

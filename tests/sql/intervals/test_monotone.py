@@ -13,7 +13,7 @@ import sqlglot
 from pyarrow import parquet
 
 import discreet as dp
-from discreet.sql.intervals import monotone as carried
+from discreet.sql.intervals import monotone as monotone_intervals
 from discreet.sql.intervals.monotone import monotone_in
 
 MONOTONE = {
@@ -76,7 +76,7 @@ def test_many_groups_have_them_too() -> None:
 def test_an_end_that_cannot_be_taken_may_lie_anywhere() -> None:
     low, high = np.array([1.0, 100.0, np.nan]), np.array([2.0, 200.0, np.nan])
     items = {"n": sqlglot.parse_one("CAST(t.a0 AS TINYINT)", read="duckdb")}
-    found = carried.carried(items, "t", lambda _: {}, lambda _: (low, high))
+    found = monotone_intervals.monotone_intervals(items, "t", lambda _: {}, lambda _: (low, high))
     assert np.array_equal(found["n"], [[1.0, -np.inf, np.nan], [2.0, np.inf, np.nan]], equal_nan=True)
 
 
@@ -105,5 +105,5 @@ def test_ends_that_are_not_put_in_order_are_found(
         return bool((np.asarray(release.low["n"]) < np.asarray(release.high["n"])).all())
 
     assert ordered(0.9)
-    monkeypatch.setattr(carried, "_ordered", lambda one, other: (one, other))
+    monkeypatch.setattr(monotone_intervals, "_ordered", lambda one, other: (one, other))
     assert not ordered(0.8)

@@ -16,7 +16,7 @@ from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.noise import add_laplace
 from discreet.sql.intervals import ratio
 from discreet.sql.intervals.ratio import Linear, Ratio, angle_ends, ratio_in
-from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
 
 GROUPS, RUNS, CLAIMED = 100, 60, 0.95
 
@@ -55,7 +55,10 @@ def covered(opened: dp.Session, item: str) -> tuple[float, float]:
             start = sum(one.entries for one in release.measures[:at])
             own = slice(start, start + measure.entries)
             noisy[:, own] = add_laplace(np.ascontiguousarray(exact[:, own]), release.scale(at))
-        low, high = ratio.ratio_ends(Noisy(release, noisy), found, slice(None), CLAIMED) or (truth, truth)
+        low, high = ratio.ratio_ends(NoisyIntegers(release, noisy), found, slice(None), CLAIMED) or (
+            truth,
+            truth,
+        )
         held += int(np.sum((low <= truth) & (truth <= high)))
         open_ += int(np.sum(~np.isfinite(low)))
     return held / (RUNS * GROUPS), open_ / (RUNS * GROUPS)
@@ -114,7 +117,7 @@ def test_what_is_read_as_a_ratio(sql: str, read: Ratio | None) -> None:
 
 def test_an_answer_has_them(opened: dp.Session) -> None:
     plan = inside.plan_of(opened, "SELECT g, SUM(x) / SUM(y) AS v FROM data GROUP BY g", Fraction(1, 2))
-    noisy = [Noisy(one, exact_integers(one, inside.engine_of(opened), 1)) for one in plan.releases]
+    noisy = [NoisyIntegers(one, exact_integers(one, inside.engine_of(opened), 1)) for one in plan.releases]
     answer = inside.answer_of(opened, plan, noisy)
     low, high = (np.asarray(ends["v"]) for ends in (answer.low, answer.high))
     assert (low < 1).all()

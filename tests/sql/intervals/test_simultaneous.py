@@ -24,7 +24,7 @@ from discreet.sql.finish.postprocess import finish
 from discreet.sql.intervals.bands.banded import Banded
 from discreet.sql.intervals.closed_form import _by_draws
 from discreet.sql.intervals.simultaneous import each
-from discreet.sql.lower.run import Noisy
+from discreet.sql.lower.run import NoisyIntegers
 
 GROUPS = 200
 COUNTS = "SELECT code, COUNT(*) AS n FROM data GROUP BY code"
@@ -44,7 +44,7 @@ def covered(session: dp.Session, sql: str, answers: int, together: bool) -> floa
     drawn = laplace(release.scale(0), answers * release.cells).reshape(answers, release.cells, 1)
     held = 0
     for entries in drawn:
-        answered = finish(plan, [Noisy(release, entries)], {}, 0.95, together)
+        answered = finish(plan, [NoisyIntegers(release, entries)], {}, 0.95, together)
         low, high = answered.intervals["n"]
         held += bool(((low <= 0) & (high >= 0)).all())
     return held / answers

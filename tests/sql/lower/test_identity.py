@@ -10,12 +10,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.errors import InvalidParameter
+from discreet.sql.expressions.dialect import STANDARD
 from discreet.sql.lower import identity as identities
 
-TABLE = pa.table({"k": ["a", "b"] * 50, "x": list(range(100)), "id": [n % 20 for n in range(100)]})
+TABLE = pa.table(
+    {"k": ["a", "b"] * 50, "x": list(range(100)), "y": list(range(100)), "id": [n % 20 for n in range(100)]}
+)
 GROUPED = "SELECT k, COUNT(*) AS n FROM data GROUP BY k"
 UNITS = "SELECT k, COUNT(DISTINCT id) AS n FROM data GROUP BY k"
 BOTH = "SELECT COUNT(*) AS n, MEDIAN(x) AS m FROM data"
@@ -49,7 +53,7 @@ APART: list[tuple[str, str, dict[str, Any]]] = [
 @pytest.fixture
 def session() -> dp.Session:
     return dp.protect(
-        TABLE, privacy_unit="id", max_rows=3, bounds={"x": (0, 100)}, keys={"k": ["a", "b"]}, budget=100,
+        TABLE, privacy_unit="id", max_rows=3, bounds={"x": (0, 100), "y": (0, 50)}, keys={"k": ["a", "b"]}, budget=100,
     )  # fmt: skip
 
 
@@ -143,3 +147,20 @@ def test_a_cap_that_is_none_is_refused(session: dp.Session, name: str, value: An
     with pytest.raises(InvalidParameter):
         session.sql(GROUPED, 1, **{name: value})
     assert session.budget.spent == 0
+
+
+def test_measures_keep_the_names_that_ledgers_have(
+    session: dp.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = inside.plan_of(
+        session, "SELECT MEDIAN(x) AS m, CORR(x, y) AS c, AVG(x) AS a FROM data", Fraction(1)
+    )
+    named = {type(measure).__name__: measure for measure in plan.releases[0].measures}
+
+    def kept() -> set[str]:
+        texts = (identities._text(measure, STANDARD).decode() for measure in named.values())
+        return {text.split("'")[1] for text in texts}
+
+    assert kept() == {"Tree", "Joint", "Measure"}
+    monkeypatch.setattr(identities, "NAMES", {})  # the planted fault: a class that is renamed charges again
+    assert kept() == set(named) == {"QuantileTree", "JointMoments", "Measure"}

@@ -19,7 +19,7 @@ from discreet.release.draw import Draw
 from discreet.session import queries
 from discreet.sql.finish import blockwise
 from discreet.sql.lower import sequence
-from discreet.sql.lower.run import Noisy, exact_integers, run_release
+from discreet.sql.lower.run import NoisyIntegers, exact_integers, run_release
 from discreet.sql.lower.uses import uses_of
 
 ROWS = 4000
@@ -104,7 +104,7 @@ def test_a_number_that_is_computed_again_without_noise_is_found(
 ) -> None:
     def bare(release: Any, engine: Any, salt: int, draw: Draw, given: Any) -> Any:
         if not given:  # the planted fault: the first release is read as it is
-            return Noisy(release, exact_integers(release, engine, salt))
+            return NoisyIntegers(release, exact_integers(release, engine, salt))
         return run_release(release, engine, salt, draw, given)
 
     monkeypatch.setattr(sequence, "run_release", bare)
@@ -112,7 +112,7 @@ def test_a_number_that_is_computed_again_without_noise_is_found(
         session.sql(ABOVE, epsilon=1)
 
     def unnoised(one: Any, noisy: Any, public: Any) -> pa.Table:
-        drawn = [Noisy(n.plan, exact_integers(n.plan, inside.engine_of(session), 7)) for n in noisy]
+        drawn = [NoisyIntegers(n.plan, exact_integers(n.plan, inside.engine_of(session), 7)) for n in noisy]
         return content(one, drawn, public)
 
     content = sequence.content

@@ -24,7 +24,7 @@ from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 from discreet.sql.lower import compile as compiling
-from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.measures import measure as measures
 from discreet.sql.measures.measure import (
     SCALE_BITS,
@@ -72,7 +72,7 @@ def make(
 
 def model(measure: Measure, x: float | int | None) -> list[int]:
     """The integers of one row, as the module says them."""
-    grid, r = measure.grid, measure.levels
+    grid, r = measure.grid, measure.row_sensitivity
     assert grid is not None
     if x is None or x != x:
         return [0] * (measure.entries - measure.with_null) + [r] * measure.with_null
@@ -105,10 +105,14 @@ def wrong(measure: Measure, values: Sequence[Any], rows: Sequence[Sequence[int]]
         missing = x is None or x != x
         if measure.degree >= 0 and any(e < 0 for e in entries):
             problems.append(f"{x!r}: negative {entries}")
-        if measure.degree > 0 and not (missing and not measure.with_null) and sum(entries) != measure.levels:
-            problems.append(f"{x!r}: the sum of {entries} is not {measure.levels}")
-        if sum(map(abs, entries)) > measure.levels:
-            problems.append(f"{x!r}: {entries} moves by more than {measure.levels}")
+        if (
+            measure.degree > 0
+            and not (missing and not measure.with_null)
+            and sum(entries) != measure.row_sensitivity
+        ):
+            problems.append(f"{x!r}: the sum of {entries} is not {measure.row_sensitivity}")
+        if sum(map(abs, entries)) > measure.row_sensitivity:
+            problems.append(f"{x!r}: {entries} moves by more than {measure.row_sensitivity}")
     return problems
 
 
@@ -164,7 +168,7 @@ def test_scales_stay_below_their_limit(
 ) -> None:
     for kind in (Type.FLOAT,) if hi < 1 or hi > 2**62 else (Type.FLOAT, Type.INTEGER):
         assert (
-            make(kind, Fraction(lo), Fraction(hi), degree, contribution).levels * contribution
+            make(kind, Fraction(lo), Fraction(hi), degree, contribution).row_sensitivity * contribution
             <= 2**SCALE_BITS
         )
 
@@ -173,13 +177,13 @@ def test_integers_are_their_own_grid() -> None:
     for degree in (-1, 1):
         grid = make(Type.INTEGER, Fraction(-5), Fraction(20), degree, Fraction(1)).grid
         assert grid == Grid(-5.0, 20.0, Fraction(1), 20 if degree < 0 else 25)
-    assert make(Type.INTEGER, Fraction(0), Fraction(2**40), 1, Fraction(1)).levels <= 2**30
+    assert make(Type.INTEGER, Fraction(0), Fraction(2**40), 1, Fraction(1)).row_sensitivity <= 2**30
 
 
 def test_bounds_of_integers_that_are_no_integers() -> None:
     """Beyond 1.5 lies 2, which as a sum would move by 2 where 1 is allowed."""
     measure = make(Type.INTEGER, Fraction(-3, 2), Fraction(3, 2), -1, Fraction(1))
-    assert measure.levels == 1
+    assert measure.row_sensitivity == 1
     assert wrong(measure, INTEGERS, in_sql(measure, INTEGERS)) == []
 
 
@@ -203,7 +207,7 @@ def without_noise(session: dp.Session, names: Sequence[str]) -> dict[str, np.nda
     """The estimates of some aggregates per group from exact integers."""
     plan = session._queries.plan(f"SELECT k, {', '.join(names)} FROM data GROUP BY k", Fraction(1))
     (release,) = plan.releases
-    noisy = Noisy(release, exact_integers(release, session._engine, 7))
+    noisy = NoisyIntegers(release, exact_integers(release, session._engine, 7))
     return {name: noisy.values(a) for name, a in zip(names, release.aggregates, strict=True)}
 
 
@@ -254,18 +258,22 @@ def test_sums_saturate_and_move_by_no_more_than_before(monkeypatch: pytest.Monke
 # Planted faults --------------------------------------------------------------------------------------------
 def test_planted_faults_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     measure = make(Type.FLOAT, Fraction(-5, 2), Fraction(4), 2, Fraction(1))
-    rounded_up = [[measure.levels - (b1 + 1) - b2, b1 + 1, b2] for _, b1, b2 in in_sql(measure, [4.0])]
+    rounded_up = [
+        [measure.row_sensitivity - (b1 + 1) - b2, b1 + 1, b2] for _, b1, b2 in in_sql(measure, [4.0])
+    ]
     assert wrong(measure, [4.0], rounded_up) == [
         f"4.0: negative {rounded_up[0]}",
         *wrong(measure, [4.0], rounded_up)[1:],
     ]
     assert wrong(measure, [1.0], [[1, 2, 3]]) != []
     truncated = (
-        replace(measure, grid=Grid(-2.0, 4.0, measure.grid.step, measure.levels)) if measure.grid else measure
+        replace(measure, grid=Grid(-2.0, 4.0, measure.grid.step, measure.row_sensitivity))
+        if measure.grid
+        else measure
     )
     assert in_sql(truncated, [0.1, 0.7]) != [model(measure, x) for x in (0.1, 0.7)]
     alone = make(Type.INTEGER, Fraction(-2), Fraction(1), -1, Fraction(1))
     assert alone.grid is not None
-    assert alone.levels == 2
+    assert alone.row_sensitivity == 2
     assert wrong(replace(alone, grid=replace(alone.grid, levels=1)), [-9], in_sql(alone, [-9])) != []
     assert scaled(alone.grid, -2.0, 0.0) == -2

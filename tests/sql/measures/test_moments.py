@@ -24,16 +24,16 @@ from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.aggregates import PAIR_DEGREES
 from discreet.sql.intervals.closed_form import direct
-from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.measures.measure import Grid, grid_of
-from discreet.sql.measures.moments import Joint
+from discreet.sql.measures.moments import JointMoments
 
 BOUNDS = [(Fraction(-5, 2), Fraction(4)), (Fraction(0), Fraction(1)), (Fraction(3), Fraction(3)),
           (Fraction(-(2**53)), Fraction(2**53)), (Fraction(1, 10**9), Fraction(1, 10**8))]  # fmt: skip
 
 
 @st.composite
-def joints(draw: st.DrawFn) -> Joint:
+def joints(draw: st.DrawFn) -> JointMoments:
     """A pair of columns with any bounds, degrees and coarseness."""
     columns = []
     for name in "xy":
@@ -45,7 +45,7 @@ def joints(draw: st.DrawFn) -> Joint:
     contribution = draw(st.sampled_from([Fraction(1, 1000), Fraction(10**6), Fraction(2**50)]))
     grids = [grid_of(column, 2, contribution) for column in columns]
     degrees = draw(st.sampled_from(sorted(set(PAIR_DEGREES.values()))))
-    return Joint(columns[0], columns[1], degrees, grids[0], grids[1], draw(st.booleans()))
+    return JointMoments(columns[0], columns[1], degrees, grids[0], grids[1], draw(st.booleans()))
 
 
 def basis(t: int, r: int, degree: int) -> list[int]:
@@ -55,11 +55,11 @@ def basis(t: int, r: int, degree: int) -> list[int]:
     return [r - b1 - b2, b1, b2]
 
 
-def model(joint: Joint, x: Any, y: Any) -> list[int]:
+def model(joint: JointMoments, x: Any, y: Any) -> list[int]:
     """The integers of one row, as the module says them."""
     body = (joint.degrees[0] + 1) * (joint.degrees[1] + 1)
     if x is None or y is None or x != x or y != y:
-        return [0] * body + [joint.levels] * joint.with_null
+        return [0] * body + [joint.row_sensitivity] * joint.with_null
 
     def scale(value: Any, grid: Grid) -> int:
         return math.floor((float(min(max(value, grid.lo), grid.hi)) - grid.lo) * float(1 / grid.step) + 0.5)
@@ -67,10 +67,10 @@ def model(joint: Joint, x: Any, y: Any) -> list[int]:
     b = basis(scale(x, joint.grid), joint.grid.levels, joint.degrees[0])
     c = basis(scale(y, joint.other_grid), joint.other_grid.levels, joint.degrees[1])
     entries = [one * other // joint.other_grid.levels for one, other in itertools.product(b, c)]
-    return [joint.levels - sum(entries[1:]), *entries[1:]] + [0] * joint.with_null
+    return [joint.row_sensitivity - sum(entries[1:]), *entries[1:]] + [0] * joint.with_null
 
 
-def in_sql(joint: Joint, pairs: Sequence[tuple[Any, ...]]) -> list[list[int]]:
+def in_sql(joint: JointMoments, pairs: Sequence[tuple[Any, ...]]) -> list[list[int]]:
     """The integers of each pair as the engine computes them, each in a group of its own."""
     table = {"id": pa.array(range(len(pairs)))}
     for at, column in enumerate(joint.arguments):
@@ -85,15 +85,15 @@ def in_sql(joint: Joint, pairs: Sequence[tuple[Any, ...]]) -> list[list[int]]:
     return found
 
 
-def wrong(joint: Joint, rows: Sequence[Sequence[int]]) -> list[str]:
+def wrong(joint: JointMoments, rows: Sequence[Sequence[int]]) -> list[str]:
     """Rows with a negative entry, or whose sum is neither R nor that of an uncounted NULL."""
-    sums = {joint.levels} if joint.with_null else {0, joint.levels}
+    sums = {joint.row_sensitivity} if joint.with_null else {0, joint.row_sensitivity}
     return [str(row) for row in rows if min(row) < 0 or sum(row) not in sums]
 
 
 @settings(deadline=None, database=None, max_examples=80, suppress_health_check=list(HealthCheck))
 @given(joint=joints(), data=st.data())
-def test_integers_in_sql_are_those_on_paper_and_sum_to_r(joint: Joint, data: st.DataObject) -> None:
+def test_integers_in_sql_are_those_on_paper_and_sum_to_r(joint: JointMoments, data: st.DataObject) -> None:
     worst = []
     for column, grid in ((joint.argument, joint.grid), (joint.other, joint.other_grid)):
         assert isinstance(column, Column)
@@ -111,14 +111,14 @@ def test_a_dropped_remainder_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted fault: every entry by its own division, so that a row sums to less than R."""
     column = Column("x", Type.FLOAT, Span(Fraction(0), Fraction(1)))
     grid = grid_of(column, 2, Fraction(1))
-    joint = Joint(column, Column("y", Type.FLOAT, column.span), (1, 1), grid, grid)
-    whole = Joint.group_items
+    joint = JointMoments(column, Column("y", Type.FLOAT, column.span), (1, 1), grid, grid)
+    whole = JointMoments.group_items
 
-    def dropped(measure: Joint, name: str, dialect: Dialect) -> list[str]:
-        r = measure.levels
+    def dropped(measure: JointMoments, name: str, dialect: Dialect) -> list[str]:
+        r = measure.row_sensitivity
         return [f"SUM(({r} - {name}x) * ({r} - {name}y) // {r})", *whole(measure, name, dialect)[1:]]
 
-    monkeypatch.setattr(Joint, "group_items", dropped)
+    monkeypatch.setattr(JointMoments, "group_items", dropped)
     assert wrong(joint, in_sql(joint, [(0.3, 0.7)])) != []
 
 
@@ -148,7 +148,7 @@ def test_without_noise_they_are_what_duckdb_says(alone: bool) -> None:
             sql = f"SELECT k, {', '.join(names)} FROM {{}} GROUP BY k ORDER BY k"
             (release,) = session._queries.plan(sql.format("data"), Fraction(1)).releases
             assert len(release.measures) == 1
-            noisy = Noisy(release, exact_integers(release, session._engine, 7))
+            noisy = NoisyIntegers(release, exact_integers(release, session._engine, 7))
             true = connection().sql(sql.format("plain")).fetchall()
             for at, name in enumerate(names):
                 expected = [float(row[at + 1]) for row in true]
@@ -159,8 +159,8 @@ def test_without_noise_they_are_what_duckdb_says(alone: bool) -> None:
 def test_estimates_stay_in_range_however_noisy() -> None:
     column = Column("x", Type.FLOAT, Span(Fraction(-2), Fraction(6)))
     grid = grid_of(column, 2, Fraction(1))
-    joint = Joint(column, column, (2, 2), grid, grid)
-    noisy = np.random.default_rng(1).laplace(0, 2 * joint.levels, (500, joint.entries))
+    joint = JointMoments(column, column, (2, 2), grid, grid)
+    noisy = np.random.default_rng(1).laplace(0, 2 * joint.row_sensitivity, (500, joint.entries))
     for what, most in (("corr", 1), ("r2", 1), ("covar_pop", 16)):
         values = joint.estimate(what, noisy)
         assert np.nanmax(np.abs(values)) <= most
@@ -179,7 +179,7 @@ def test_intervals_cover_what_there_is_without_noise(name: str) -> None:
     ) as session:
         (release,) = session._queries.plan(f"SELECT {name} FROM data", Fraction(1, 2)).releases
         exact = exact_integers(release, session._engine, 7)
-    true = Noisy(release, exact).values(release.aggregates[0])[0]
+    true = NoisyIntegers(release, exact).values(release.aggregates[0])[0]
     noisy = np.repeat(exact, 1500, axis=0)
     with_noise = (noisy + laplace(release.scale(0), noisy.shape)).astype(np.float64)
     aggregate = release.aggregates[0]

@@ -23,21 +23,21 @@ from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
-from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.measures import count_tree as ct
 from discreet.sql.measures.measure import Grid
-from discreet.sql.measures.quantile_tree import MOST_ENTRIES, MOST_LEAVES, Tree, quantile_of, tree_for
+from discreet.sql.measures.quantile_tree import MOST_ENTRIES, MOST_LEAVES, QuantileTree, quantile_of, tree_for
 
 Array = np.ndarray[Any, Any]
 BOUNDS = [(-2.5, 4.0), (0.0, 1.0), (3.0, 3.0), (-(2.0**53), 2.0**53), (1e-9, 1e-8), (-1e300, 1e300), (0.0, 5e-324),
           (2.0**60, 2.0**60 + 2**12), (0.0, 4095.0), (0.0, 4096.0), (-7.0, 100.0)]  # fmt: skip
 
 
-def tree(kind: Type, lo: float, hi: float, cells: int = 1) -> Tree:
+def tree(kind: Type, lo: float, hi: float, cells: int = 1) -> QuantileTree:
     return tree_for(Column("x", kind, Span(Fraction(lo), Fraction(hi))), cells)
 
 
-def leaf(made: Tree, x: Any) -> int | None:
+def leaf(made: QuantileTree, x: Any) -> int | None:
     """The leaf of a value, as the module says it."""
     if x is None or x != x:
         return None
@@ -79,8 +79,8 @@ def test_one_row_moves_each_level_by_one() -> None:
     for at in (0, 17, made.grid.levels - 1):
         entries = made.from_leaves(2, one, at * one, one)
         assert not entries[0].any()
-        assert [entries[1, part].sum() for part in ct.levels_of(made.shape)] == [1] * made.levels
-        assert np.abs(entries).sum() == made.levels == len(made.shape)
+        assert [entries[1, part].sum() for part in ct.levels_of(made.shape)] == [1] * made.row_sensitivity
+        assert np.abs(entries).sum() == made.row_sensitivity == len(made.shape)
 
 
 def test_leaves_are_the_integers_where_these_are_few() -> None:
@@ -129,7 +129,7 @@ def test_without_noise_they_are_what_duckdb_says_within_a_leaf(kind: str) -> Non
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, hi), "k": (0, 2)}, budget=1) as session:
         (release,) = session._queries.plan(sql, Fraction(1)).releases
         assert len(release.measures) == 1
-        noisy = Noisy(release, exact_integers(release, session._engine, 7))
+        noisy = NoisyIntegers(release, exact_integers(release, session._engine, 7))
     for at, name in enumerate(ASKED):
         aggregate = release.aggregates[at]
         found = noisy.values(aggregate)
@@ -139,7 +139,7 @@ def test_without_noise_they_are_what_duckdb_says_within_a_leaf(kind: str) -> Non
             assert least - slack <= found[group] <= most + slack, name
         assert aggregate.whole == (kind != "float")
         made = release.measures[0]
-        assert isinstance(made, Tree)
+        assert isinstance(made, QuantileTree)
         low, high = made.interval(aggregate.what, noisy.of(aggregate), 1e-6, 0.95)
         assert np.all((low <= found) & (found <= high))
 
@@ -149,10 +149,10 @@ def test_filters_have_trees_of_their_own_and_other_columns_other_parts() -> None
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, 9), "y": (0, 2)}, budget=1) as session:
         sql = "SELECT MEDIAN(x), MAX(x), MEDIAN(x) FILTER (WHERE y > 1), AVG(y), SUM(y), COUNT(*), MIN(y) FROM data"
         (release,) = session._queries.plan(sql, Fraction(1)).releases
-    trees = [m for m in release.measures if isinstance(m, Tree)]
+    trees = [m for m in release.measures if isinstance(m, QuantileTree)]
     assert len(release.measures) == 4
     assert len({m.part for m in trees}) == 3
-    assert not {m.part for m in trees} & {m.part for m in release.measures if not isinstance(m, Tree)}
+    assert not {m.part for m in trees} & {m.part for m in release.measures if not isinstance(m, QuantileTree)}
 
 
 @pytest.mark.parametrize("sql", [
@@ -218,7 +218,7 @@ def test_intervals_cover_what_there_is_without_noise(name: str, size: tuple[int,
     made, (rows, epsilon) = tree(Type.FLOAT, 0, 1), size
     at = np.array([leaf(made, x) for x in spread(name, rows, np.random.default_rng(rows))])
     exact = made.from_leaves(1, np.zeros(rows, np.int64), at, np.ones(rows, np.int64))
-    scale = Fraction(made.levels) / Fraction(str(epsilon))
+    scale = Fraction(made.row_sensitivity) / Fraction(str(epsilon))
     true = made.estimate(what, exact.astype(np.float64))[0]
     held = []
     for _ in range(6):
@@ -239,7 +239,7 @@ def test_an_interval_without_noise_correction_is_found(monkeypatch: pytest.Monke
     at = np.array([leaf(made, x) for x in spread("narrow", 5000, np.random.default_rng(1))])
     exact = made.from_leaves(1, np.zeros(5000, np.int64), at, np.ones(5000, np.int64))
     true = made.estimate("quantile 1/2", exact.astype(np.float64))[0]
-    noisy = (exact + laplace(Fraction(made.levels), (600, made.entries))).astype(np.float64)
+    noisy = (exact + laplace(Fraction(made.row_sensitivity), (600, made.entries))).astype(np.float64)
     low, high = made.interval("quantile 1/2", noisy, 1.0, 0.95)
     assert np.mean((low <= true) & (true <= high)) < 0.89
 
@@ -269,7 +269,7 @@ def test_draws_of_a_difference_cover_what_there_is_without_noise(name: str, size
     made, (rows, epsilon) = tree(Type.FLOAT, 0, 1), size
     at = np.array([leaf(made, x) for x in spread(name, rows, np.random.default_rng(rows))])
     exact = made.from_leaves(1, np.zeros(rows, np.int64), at, np.ones(rows, np.int64))
-    scale = Fraction(made.levels) / Fraction(str(epsilon))
+    scale = Fraction(made.row_sensitivity) / Fraction(str(epsilon))
     asked = ["quantile 1/4", "quantile 3/4", "min", "max"]
     true = [made.estimate(what, exact.astype(np.float64))[0] for what in asked]
     noisy = (exact + laplace(scale, (600, made.entries))).astype(np.float64)

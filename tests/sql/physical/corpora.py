@@ -23,7 +23,7 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.plan import Part, ScopePlan
+from discreet.sql.plan.plan import MeasuredRows, ScopePlan
 
 ROWS = 64
 BATCH = 24
@@ -137,7 +137,7 @@ def _faults(of: Engine, rows: Rows, some: Mapping[str, Expression]) -> Iterator[
 def _runs(of: Engine, rows: Rows, some: Sequence[Expression]) -> bool:
     shown = select(rows, [(f"v{at}", expression) for at, expression in enumerate(some)], None)
     chosen = tuple(Measure(0, shown.columns[f"v{at}"], None, False) for at in range(len(some)))
-    part = Part(shown, (), 1)
+    part = MeasuredRows(shown, (), 1)
     release = ScopePlan("corpus", (part,), (), chosen, (Fraction(1),) * len(chosen), (), 1)
     if lacking(release, getattr(of, "lacks", frozenset())):
         halves = (some[: len(some) // 2], some[len(some) // 2 :])

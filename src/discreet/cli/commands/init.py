@@ -75,18 +75,18 @@ def read_schema(source: str) -> tuple[str, dict[str, Columns]]:
     Raises:
         SourceError: the source cannot be opened.
     """
-    from discreet.engines.duckdb.sources.attach import _identifier, _kind, _read_url
     from discreet.engines.duckdb.sources.csv_text import header
+    from discreet.engines.duckdb.sources.urls import kind_of, read_url, table_name
     from discreet.engines.registry import opener, without_password
     from discreet.engines.sources import open_source
 
     if opener(source) is not None:
         return without_password(source), _columns(open_source(source))
-    kind, path, inner = _read_url(source)
-    kind = kind or _kind(path)
+    kind, path, inner = read_url(source)
+    kind = kind or kind_of(path)
     url = f"{kind}:{path}" + (f"#{inner}" if inner else "")
     if kind == "csv":
-        return url, {_identifier(path): [(name, "") for name in header(path).names]}
+        return url, {table_name(path): [(name, "") for name in header(path).names]}
     return url, _columns(open_source(url))
 
 

@@ -9,7 +9,7 @@ from discreet.engines.capabilities import Capabilities, Physical, listed, opaque
 from discreet.engines.schema import Type
 
 _INTEGER, _DOUBLE = "CAST({0} AS Int64)", "CAST({0} AS Float64)"
-# A String may hold any bytes. What is no text has no meaning as one.
+# A String may hold any bytes. Bytes that are no text have no meaning as one.
 _CUT = "toStringCutToZero({0})"
 _TEXT = "CASE WHEN isValidUTF8({0}) THEN CAST({0} AS String) END"
 

@@ -1,7 +1,7 @@
 """ClickHouse: one aggregate query runs where the data is, integers come back.
 
-Nothing is created on the server: what queries see of a table, and the key lists beside it, stand in front of each query
-as WITH. Dates are seen as days and time stamps as microseconds since 1970, whatever ClickHouse stores.
+Nothing is created on the server: the views of tables, and the key lists beside them, stand in front of each query as
+WITH. Dates are seen as days and time stamps as microseconds since 1970, in every type that ClickHouse stores them in.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class ClickHouseEngine:
 
     @classmethod
     def open_all(cls, sources: Iterable[tuple[str | None, object]]) -> ClickHouseEngine:
-        """Open (name, source) each: `clickhouse://host/database#table`, `clickhouse:folder#table`, or what is open.
+        """Open (name, source) each: `clickhouse://host/database#table`, `clickhouse:folder#table`, or an open client.
 
-        A url with // names a server, by HTTP; one without, a folder of the embedded ClickHouse. What is open may be a
-        client of clickhouse-connect or a session of chdb. Without a table all of the current database are there.
+        A url with // names a server, by HTTP; one without, a folder of the embedded ClickHouse. An open client
+        is one of clickhouse-connect, or a session of chdb. Without a table all of the current database are there.
 
         Raises:
             SourceError: there is no way to it, it is too old, its user may not choose settings, or there is no such
@@ -78,13 +78,13 @@ class ClickHouseEngine:
         return cls(line, tables)
 
     def schema(self) -> Mapping[str, TableSchema]:
-        """Return the schema of every table as it was at opening."""
+        """Return the schema of every table at the time of opening."""
         return MappingProxyType({name: table.schema for name, table in self._tables.items()})
 
     def integers(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> pa.Table:
         """Run one aggregate query and return its integers; see `Engine.integers`.
 
-        Privacy: what leaves is a table of int64 without NULL, or an error that is the same whatever the data.
+        Privacy: a table of int64 without NULL leaves, or an error that is the same for all data.
 
         Raises:
             EngineError: ClickHouse failed or was interrupted, or the result is not all Int64 without NULL.
@@ -164,7 +164,7 @@ class ClickHouseEngine:
         self._line.interrupt()
 
     def close(self) -> None:
-        """Stop what is running and release the connection; further queries raise `EngineError`."""
+        """Stop the running query and release the connection; further queries raise `EngineError`."""
         if self._closed:
             return
         self._closed = True
@@ -190,7 +190,7 @@ class ClickHouseEngine:
         return result
 
     def _text(self, sql: str, tables: Mapping[str, pa.Table]) -> str:
-        """A query with what it sees of its tables in front."""
+        """A query with the views of its tables in front."""
         see_no_clash(tables, self._tables)
         views = []
         for name, table in self._tables.items():
@@ -203,7 +203,7 @@ class ClickHouseEngine:
 
 
 def _base(source: object) -> object:
-    """What a source is of: two of one ClickHouse have the same."""
+    """The ClickHouse of a source: two sources of one ClickHouse have the same."""
     return source.partition("#")[0] if isinstance(source, str) else id(source)
 
 

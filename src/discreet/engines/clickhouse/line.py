@@ -27,13 +27,13 @@ class Line(Protocol):
     place: str | None
 
     def ask(self, sql: str) -> pa.Table:
-        """The result of a query. Whatever the driver raises gets out."""
+        """The result of a query. An error of the driver gets out."""
 
     def interrupt(self) -> None:
-        """Stop what is running, where that is possible."""
+        """Stop the running query, where that is possible."""
 
     def close(self) -> None:
-        """Let go of what was opened here."""
+        """Let go of the connection that was opened here."""
 
 
 class Server:
@@ -77,8 +77,8 @@ class Embedded:
     def ask(self, sql: str) -> pa.Table:
         """The result of a query, as Arrow.
 
-        After a query that failed, whoever asked it, the next one has no rows, whatever it is: so one is asked that does
-        not matter.
+        After a query that failed, whoever asked it, the next one always has no rows: so one is asked that does not
+        matter.
         """
         self._session.query("SELECT 1")
         return _table(self._session.query(sql, "ArrowStream").bytes())

@@ -1,4 +1,4 @@
-"""What decides the meaning of a query, and that none fails because of the size of the data, whatever a profile says."""
+"""Settings that decide the meaning of a query, and let none fail by the size of the data; they override profiles."""
 
 from __future__ import annotations
 

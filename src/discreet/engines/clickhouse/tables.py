@@ -1,4 +1,4 @@
-"""What is known of ClickHouse's tables without reading them, and the views that queries see of them."""
+"""Tables of ClickHouse: their columns, found without reading a row, and the views that queries see of them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def literal(text: str) -> str:
 
 
 def bare(kind: str) -> str:
-    """The name of a type without what stands around it and without its parameters.
+    """The name of a type without the types around it and without its parameters.
 
     Example:
         >>> bare("LowCardinality(Nullable(FixedString(3)))"), bare("DateTime64(6, 'UTC')"), bare("IntervalDay")
@@ -92,7 +92,7 @@ def find(ask: Callable[[str], pa.Table], name: str | None, wanted: str | None) -
         alike = sorted(one for one in names if one.lower() == table.lower())
         if table not in names and len(alike) > 1:
             raise SourceError(f"{table} may mean {' or '.join(alike)}.",
-                              "Write the one that is meant exactly as it is in the database.")  # fmt: skip
+                              "Write the one that is meant in the exact letters of the database.")  # fmt: skip
         names = {table} if table in names else set(alike)
     else:
         names = {one for one in names if not one.startswith(".inner")}

@@ -10,7 +10,7 @@ from discreet.engines.schema import Type
 
 # Under NOCASE one row would match two keys, and count twice.
 _TEXT = 'COLLATE "binary"'
-# TRY_CAST, for a time in seconds may lie beyond what microseconds can hold.
+# TRY_CAST, for a time in seconds may lie beyond the range of microseconds.
 _DOUBLE, _MOMENT = "TRY_CAST({0} AS DOUBLE)", "TRY_CAST({0} AS TIMESTAMP)"
 
 TYPES: Mapping[str, Physical] = MappingProxyType({

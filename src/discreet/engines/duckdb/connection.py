@@ -38,7 +38,7 @@ _CLOSED = {
 
 
 def quote(name: str) -> str:
-    """Write an identifier so that DuckDB reads it as it is.
+    """Write an identifier so that DuckDB reads it unchanged.
 
     Example:
         >>> quote('a "b" c')
@@ -84,7 +84,7 @@ def for_few_rows(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def make_total(connection: duckdb.DuckDBPyConnection) -> None:
-    """Set, for this connection of somebody else's database alone, what decides the meaning of a query."""
+    """Set, for this connection of somebody else's database alone, the options that decide the meaning of a query."""
     for name, value in TOTAL.items():
         connection.execute(f"SET SESSION {name} = {literal(value)}")
     no_bar(connection)

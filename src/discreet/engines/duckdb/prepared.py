@@ -1,8 +1,8 @@
 """Queries that are asked again, with another epsilon or other literals, are planned by DuckDB once.
 
-Only over tables in memory, which never change: of a file, a plan would keep what it knew of it. A plan reads the tables
-that were registered when it was made, even when others have their names since. So all plans are dropped as soon as a
-table that stands beside a query is registered or let go.
+Only over tables in memory, which never change: of a file, a plan would keep the state that it knew. A plan reads the
+tables that were registered when it was made, even when others have their names since. So all plans are dropped as soon
+as a table that stands beside a query is registered or let go.
 
 Integers that change from query to query are parameters of the plan, and those that never changed stay in it. That is
 done over few rows only, where a plan that knows each integer is worth no more.
@@ -62,7 +62,7 @@ class Prepared:
     """The plans of one connection. Whoever calls holds the connection's lock.
 
     Args:
-        connection: what runs them.
+        connection: the one that runs them.
         usable: whether all of its tables lie in memory.
         few: whether they have few rows.
     """
@@ -79,8 +79,8 @@ class Prepared:
     def instead(self, sql: str, changes: int) -> str | None:
         """The statement to run in place of a query that was asked before; None where the query itself is to be run.
 
-        It is asked for with the tables in place that stand beside the query. A query that cannot be prepared fails
-        as it is, or does not, so nothing of it is said here.
+        It is asked for with the tables in place that stand beside the query. A query that cannot be prepared
+        may fail or succeed when it is run, so nothing of it is said here.
 
         Args:
             sql: the query.

@@ -43,7 +43,7 @@ def identity_of(
 
 
 def collations(connection: duckdb.DuckDBPyConnection, relation: str, names: Sequence[str]) -> dict[str, str]:
-    """The columns of a relation whose texts are not compared by code point, and by what they are; reads no row.
+    """The columns of a relation whose texts are not compared by code point, with the collation of each; reads no row.
 
     DuckDB tells no caller the collation of a column, but it does write it into the definition of a table made from it.
     """

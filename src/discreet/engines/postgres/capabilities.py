@@ -10,7 +10,7 @@ from discreet.engines.schema import Type
 
 _LARGEST = "1.7976931348623158e308"
 _LEAST = "2.4703282292062328e-324"
-# A numeric can hold what a double cannot.
+# A numeric can hold numbers that a double cannot.
 _NUMERIC = (
     f"CASE WHEN {{0}} = 'NaN' THEN NULL WHEN {{0}} > {_LARGEST} THEN CAST('Infinity' AS float8) "
     f"WHEN {{0}} < -{_LARGEST} THEN CAST('-Infinity' AS float8) WHEN abs({{0}}) < {_LEAST} "

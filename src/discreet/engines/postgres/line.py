@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Line:
-    """A connection that is opened again, where discreet opened it; one that was passed is left as it is.
+    """A connection that is opened again, where discreet opened it; one that was passed is left alone.
 
     Attributes:
         connection: the one that is open now.
@@ -57,6 +57,6 @@ class Line:
 
 
 def _hang_up(own: list[Any], process: int) -> None:
-    if os.getpid() == process:  # what a forked child says on it, the server takes for the parent's word
+    if os.getpid() == process:  # the server takes the words of a forked child on it for the parent's
         for connection in own:
             connection.close()

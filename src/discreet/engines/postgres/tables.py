@@ -1,4 +1,4 @@
-"""Opening PostgreSQL: the connection, and what is known of tables and columns without reading them."""
+"""Opening PostgreSQL: the connection, and the tables and columns, found without reading a row."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
         alike = sorted({row[2] for row in found})
         if not exact and len(alike) > 1:
             raise SourceError(f"{table} may mean {' or '.join(alike)}.",
-                              "Write the one that is meant exactly as it is in the database.")  # fmt: skip
+                              "Write the one that is meant in the exact letters of the database.")  # fmt: skip
         found = (exact or found)[:1]
     if not found:
         what = f"no table {wanted or name}" if table else "no table"
@@ -154,7 +154,7 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
 
 
 def in_utf8(connection: psycopg.Connection[Any]) -> None:
-    """Let this transaction speak UTF-8, whatever a connection of the caller's does: it holds every text there is.
+    """Let this transaction speak UTF-8, in a connection of the caller's too: it holds every text there is.
 
     By a cursor of its own, since one remembers how it read its first answer.
     """
@@ -179,11 +179,11 @@ def _listed_as(kind: str, category: str, array: bool) -> str:
     if array:
         return "array"
     several = {"e": "enum", "c": "composite", "r": "range", "m": "range"}
-    # What an extension or a user made may have the name of a type of PostgreSQL's own; citext alone is meant.
+    # A type of an extension or a user may have the name of one of PostgreSQL's own; citext alone is meant.
     return several.get(category, kind if category == "b" else f"{kind} ({category})")
 
 
 def _column(name: str, kind: str, category: str, array: bool) -> tuple[str, ColumnSchema]:
-    """A column in its logical type, and what is known of it; reading it cannot fail."""
+    """The SQL of a column in its logical type, which cannot fail, and its schema."""
     listed = _listed_as(kind, category, array)
     return CAPABILITIES.physical(listed).read.format(quote(name)), CAPABILITIES.column(name, listed)

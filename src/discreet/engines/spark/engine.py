@@ -94,13 +94,13 @@ class SparkEngine:
         return cls(session, schema, " ".join(sorted(urls)) or None)
 
     def schema(self) -> Mapping[str, TableSchema]:
-        """Return the schema of every table as it was at opening."""
+        """Return the schema of every table at the time of opening."""
         return self._schema
 
     def integers(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> pa.Table:
         """Run one aggregate query and return its integers; see `Engine.integers`.
 
-        Privacy: what leaves is a table of int64 without NULL, or an error that is the same whatever the data.
+        Privacy: a table of int64 without NULL leaves, or an error that is the same for all data.
 
         Raises:
             EngineError: Spark failed or was interrupted, or the result is not all BIGINT without NULL.
@@ -175,7 +175,7 @@ class SparkEngine:
         self._session.sparkContext.cancelJobGroup(self._group)
 
     def close(self) -> None:
-        """Stop what is running; further queries raise `EngineError`. The caller's session stays open."""
+        """Stop the running query; further queries raise `EngineError`. The caller's session stays open."""
         if not self._closed:
             self._closed = True
             self.interrupt()
@@ -291,7 +291,7 @@ def _session(source: object) -> Any:
 
 
 def _place(session: Any, url: str) -> str:
-    """The name of what a url stands for, the same however it is spelled."""
+    """The name of the place of a url, the same however it is spelled."""
     if url.startswith("spark://"):
         return url.partition("#")[0].rstrip("/").lower()
     table = url.partition(":")[2].replace("`", "").lower()

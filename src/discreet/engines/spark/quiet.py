@@ -1,4 +1,4 @@
-"""Keep what pyspark logs of a failed query out of the log: it quotes the SQL, with its secret salt, and data."""
+"""Keep pyspark's own entry about a failed query out of the log: it quotes the SQL, with its secret salt, and data."""
 
 from __future__ import annotations
 

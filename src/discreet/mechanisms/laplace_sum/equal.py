@@ -40,7 +40,7 @@ def reach(n: int, confidence: Fraction) -> float:
 
 
 def _more(n: int) -> npt.NDArray[np.float64]:
-    """P(K > i) for i = 0, 1, ..., as far as it is not negligible: K is about sqrt(2n) times a half normal."""
+    """P(K > i) for i = 0, 1, ..., up to the first that is negligible: K is about sqrt(2n) times a half normal."""
     most = min(n, math.ceil(_LIMIT * math.sqrt(2 * n)) + 100)
     j = n - np.arange(1, most)  # of K = 1, 2, ...
     ladder = np.concatenate([[0.0], np.cumsum(np.log(2 * j / (n - 1 + j)))])

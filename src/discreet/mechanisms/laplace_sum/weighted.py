@@ -72,7 +72,7 @@ def reach(weights: Floats, confidence: float) -> Floats:
         8.42
     """
     w = np.abs(np.asarray(weights, dtype=np.float64))
-    # Measured in the largest weight, whose square may be beyond doubles where bounds are as wide as they are.
+    # Measured in the largest weight, whose square may be beyond doubles where bounds are very wide.
     unit = w.max(axis=-1)
     unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
     with np.errstate(over="ignore"):

@@ -3,7 +3,7 @@
 Every report supports some categories. A person's own category is supported with probability p, any other with
 probability q < p, independently over people ("pure" protocols: Wang, Blocki, Li, Jha 2017). If C of n reports
 support a category that m people have, E C = m p + (n - m) q, so (C - n q)/(p - q) is unbiased for m, with variance
-(m p (1 - p) + (n - m) q (1 - q))/(p - q)^2, whatever the other people have.
+(m p (1 - p) + (n - m) q (1 - q))/(p - q)^2, for any categories of the other people.
 
 C is the sum of two independent binomial variables, Bin(m, p) + Bin(n - m, q), and it grows with m in distribution.
 So the m at which neither P(C' <= C) nor P(C' >= C) is below (1 - confidence)/2 are an interval that holds at any
@@ -37,7 +37,7 @@ class Frequencies:
     """How many people have each category, as estimated from their reports.
 
     Attributes:
-        categories: what they are called.
+        categories: their names.
         people: how many reports there were.
         support: int64 array (k,), how many reports support each category.
         own: p, the probability that a report supports its person's category.

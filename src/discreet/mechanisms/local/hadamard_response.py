@@ -10,7 +10,7 @@ x != y the parities of x and y differ where j AND ((x + 1) XOR (y + 1)) has odd 
 rows, so q = 1/2: reports are those of `frequencies`. All supports together are one fast Hadamard transform.
 
 Error. The variance of an estimated share is (e^epsilon + 1)^2/(n (e^epsilon - 1)^2) and less for a share that is not
-rare, whatever k. Against `UnaryEncoding` that is 1.3 times as much at epsilon 1, twice at 1.8; a report takes one
+rare, for every k. Against `UnaryEncoding` that is 1.3 times as much at epsilon 1, twice at 1.8; a report takes one
 number in the place of k bits.
 """
 
@@ -111,9 +111,11 @@ class HadamardResponse(OfPeople, PureLoss):
         """
         array = np.asarray(reports)
         if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
-            raise InvalidParameter("The reports are none, or not integers.", "Give what release returned.")
+            raise InvalidParameter(
+                "The reports are none, or not integers.", "Give the reports that release returned."
+            )
         if array.min() < 0 or array.max() >= 2 * self.rows:
-            raise InvalidParameter("A report is out of range.", "Give what release returned.")
+            raise InvalidParameter("A report is out of range.", "Give the reports that release returned.")
         # Sum over reports of (-1)^(bit + parity): supports less contradictions.
         signs = np.bincount(array >> 1, weights=1 - 2.0 * (array & 1), minlength=self.rows)
         margins = _transform(np.rint(signs).astype(np.int64))[1 : len(self.categories) + 1]

@@ -6,7 +6,7 @@ each report is epsilon-differentially private for the person who gives it (the a
 
 Error. The noise of the mean of n reports has standard deviation sqrt(2) (high - low)/(epsilon sqrt(n)); its interval
 comes from the exact law of a sum of n Laplace variables (`laplace_sum`). The grid is at most 2^-20 of the scale, and
-so is what the discrete law differs from that one, relatively. Clamping is a bias that no interval covers.
+so is the relative difference of the discrete law from that one. Clamping is a bias that no interval covers.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class LocalLaplace(OfPeople):
         array = np.asarray(reports)
         if array.ndim != 1 or not array.size or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
             raise InvalidParameter(
-                "The reports are none, or not finite numbers.", "Give what release returned."
+                "The reports are none, or not finite numbers.", "Give the reports that release returned."
             )
         return LocalMean(array.size, float(array.mean(dtype=np.float64)), self.scale)
 

@@ -1,10 +1,10 @@
 """The classical survey with two coins, whose epsilon follows from the coins.
 
-The first coin says truth with probability t; otherwise the second says yes with probability y, whatever is true.
-P(yes | yes) = t + (1 - t) y, P(yes | no) = (1 - t) y, and epsilon is the largest of |ln| of the ratio of the two
+The first coin says truth with probability t; otherwise the second says yes with probability y, whether it is true or
+not. P(yes | yes) = t + (1 - t) y, P(yes | no) = (1 - t) y, and epsilon is the largest of |ln| of the ratio of the two
 and of the ratio of their complements (Warner 1965; Dwork and Roth 2014, section 3.2, for two fair coins, ln 3). It
-changes with the coins: a coin that nearly always says truth is worth a large epsilon, and a second coin that never
-says yes is worth none, for then a yes is proof.
+changes with the coins: a coin that nearly always says truth is worth a large epsilon, and a second coin that never says
+yes is worth none, for then a yes is proof.
 """
 
 from __future__ import annotations

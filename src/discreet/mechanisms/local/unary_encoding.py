@@ -4,7 +4,7 @@ A report has one bit for each category. The bit of a person's own category is 1 
 with probability q = 1/(e^epsilon + 1), independently. Two values of a person differ in two bits only; for any report
 the ratio of its probabilities is at most (1/2)/q * (1 - q)/(1/2) = (1 - q)/q = e^epsilon (Wang, Blocki, Li, Jha 2017).
 
-Error. The variance of an estimated share is 4 e^epsilon/(n (e^epsilon - 1)^2), plus f/n for a share f, whatever the
+Error. The variance of an estimated share is 4 e^epsilon/(n (e^epsilon - 1)^2), plus f/n for a share f, for any
 number of categories; that of k-ary randomised response grows with k. It is the smaller of the two when
 k > 3 e^epsilon + 2.
 """
@@ -104,10 +104,12 @@ class UnaryEncoding(OfPeople, PureLoss):
         """
         k = len(self.categories)
         if getattr(reports, "dtype", None) != np.uint8 or reports.ndim != 2:
-            raise InvalidParameter("The reports are not an array of bytes.", "Give what release returned.")
+            raise InvalidParameter(
+                "The reports are not an array of bytes.", "Give the reports that release returned."
+            )
         if reports.shape[1] != -(-k // 8) or not len(reports):
             raise InvalidParameter(
-                "The reports are none, or of another length.", "Give what release returned."
+                "The reports are none, or of another length.", "Give the reports that release returned."
             )
         support = np.zeros(k, np.int64)
         rows = max(1, _BLOCK // k)

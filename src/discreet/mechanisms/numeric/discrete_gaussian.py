@@ -42,7 +42,7 @@ _SMOOTH: Final = 3
 class DiscreteGaussian:
     """Release numbers with discrete Gaussian noise of parameter sensitivity^2/(2 rho).
 
-    Privacy: one call of `release` is rho-zCDP, whatever is released, if the values come from a function whose
+    Privacy: one call of `release` is rho-zCDP, for all values, if they come from a function whose
     L2 sensitivity over neighbouring data sets is at most `sensitivity`: the square root of the sum of the
     squares of all changes. That premise is the caller's to answer for. It is not pure epsilon-DP. Source and
     proof: the module's text.

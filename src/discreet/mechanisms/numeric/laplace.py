@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 class Laplace:
     """Release numbers with discrete Laplace noise of scale sensitivity/epsilon.
 
-    Privacy: one call of `release` is epsilon-differentially private (pure), whatever is released, if the
-    values come from a function whose L1 sensitivity over neighbouring data sets is at most `sensitivity`.
+    Privacy: one call of `release` is epsilon-differentially private (pure), for all values, if they
+    come from a function whose L1 sensitivity over neighbouring data sets is at most `sensitivity`.
     That premise is the caller's to answer for. Source and proof: the module's text.
 
     A vector counts as one release: `sensitivity` is that of all coordinates together, the sum over all of
-    them of what one unit can change. If it is known for each coordinate only, it is `l1.vector` of those
+    them of the change that one unit can make. If it is known for each coordinate only, it is `l1.vector` of those
     bounds: five counts that one person can all change by 1 have sensitivity 5, not 1. A sequence is refused
     in its place.
 

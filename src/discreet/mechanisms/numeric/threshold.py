@@ -10,7 +10,7 @@ that add up to k <= m. With q = e^(-1/b) and T >= c, one of them is shown with p
     p(n) = P(n + Z >= T) = q^(T - n)/(1 + q),   n = n_g.
 
 The counts of the groups that both have differ by at most m - k in L1, so by the Laplace mechanism and
-post-processing what is shown of those has probabilities within e^((m - k)/b) of each other.
+post-processing the output for those has probabilities within e^((m - k)/b) of each other.
 
     D' against D: either some group of G is shown, which has a probability of 1 - product over G of (1 - p(n_g)), or the
         answer speaks of common groups only. So P'(S) <= 1 - product + e^epsilon P(S).

@@ -16,7 +16,7 @@ given those answers, they are the same functions of the data.
 Monotonic values. If between neighbours no value rises, or none falls, c S/epsilon_2 is enough: when all fall,
 compare with the same r, and a yes needs at most S more; when all rise, with r + S, and so does a yes.
 
-What was published wrongly and is not done here (Lyu et al. 2017, section 3): questions without noise of their own,
+Published errors that are not made here (Lyu et al. 2017, section 3): questions without noise of their own,
 noise that ignores c, and the noisy value itself in place of a yes, each of which breaks the guarantee. A number
 costs a release of `Laplace`, with an epsilon of its own.
 """
@@ -148,7 +148,7 @@ class AboveThreshold(PureLoss):
         count = read_count(questions, "questions", "Give their number.")
         each = (
             1 + read_confidence(confidence)
-        ) / 2  # half of what may fail for the threshold, half for the rest
+        ) / 2  # half of the chance of failure for the threshold, half for the rest
         drawn = min(count, self.c) if self.resets else 1
         threshold = Laplace(1, self.threshold_scale, self.granularity).max_error(drawn, each)
         return float(threshold + Laplace(1, self.scale, self.granularity).max_error(count, each))

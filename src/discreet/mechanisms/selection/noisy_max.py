@@ -13,7 +13,7 @@ over z: P(list on D) <= e^(2 k S/b) P(list on D') = e^epsilon P(list on D'). An 
 data is a mixture of fixed ones, so ties cost nothing, however frequent they are.
 
 Monotonic scores. If all scores move in one direction, say from u to u' >= u, use z'_i = z_i - (u'_i - u_i) + S
-one way and z_i = z'_i + (u'_i - u_i) the other: what is added is from 0 to S, and b = k S/epsilon is enough.
+one way and z_i = z'_i + (u'_i - u_i) the other: the addend is from 0 to S, and b = k S/epsilon is enough.
 
 Sources: Dwork and Roth 2014, section 3.3 (one winner); Dwork, Su, Zhang 2021 (k winners from one draw); Ding et
 al. 2021 (exponential noise is permute-and-flip). k = 1 with exponential noise is the best known choice.

@@ -30,7 +30,7 @@ class Scores:
 
     Attributes:
         numbers: int64 array (n,) in steps of the grid, or an object array (n,) of Fractions.
-        names: what each candidate is called; None for its place from 0.
+        names: the name of each candidate; None for its place from 0.
     """
 
     numbers: npt.NDArray[Any]

@@ -105,7 +105,7 @@ class Selection(OfCandidates, PureLoss):
         return float(law @ read.gaps.astype(np.float64)) * float(self._grid)
 
     def error(self, candidates: int, confidence: Number = 0.95) -> float:
-        """How far the chosen score may be below the largest, with the confidence given, whatever the scores.
+        """How far the chosen score may be below the largest, with the confidence given, for all scores.
 
         It is scale (ln candidates + ln 1/(1 - confidence)), in the unit of the scores: the logarithm of the
         number of candidates is a part of it. With granularity, rounding adds up to one step.

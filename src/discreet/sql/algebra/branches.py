@@ -126,54 +126,64 @@ def _traced(relation: Relation, numbers: Iterator[int]) -> Iterator[Branch]:
         for part in relation.parts:
             yield from _branches(part, numbers)
     elif isinstance(relation, rel.Select):
-        for one in _branches(relation.source, numbers):
-            conditions = one.conditions + one.all_over_leaves(relation.where)
-            if one.unmatched and relation.where is not None:
-                judged = any(_holds_null(one.over_leaves(leaf)) for leaf in leaves(relation.where))
-                one = dataclasses.replace(one, judged=one.judged or judged)
-            if relation.items is None:
-                yield _with(one, conditions=conditions)
-            else:
-                columns = {name: one.over_leaves(item) for name, item in relation.items}
-                number = f"{next(numbers)}:"
-                yield Branch(
-                    columns, conditions, one.joined, one.lonely, number, {}, one.unmatched, one.judged
-                )
+        yield from _selected(relation, numbers)
     elif isinstance(relation, rel.Join):
-        # Units are equal on both sides, and a row of nobody has no unit that equals another.
-        sides = tuple(
-            [one for one in _branches(side, numbers) if not one.unmatched]
-            for side in (relation.left, relation.right)
-        )
-        for left, right in product(*sides):
-            both = _with(
-                left,
-                columns={**right.columns, **left.columns},
-                conditions=left.conditions + right.conditions,
-                joined=left.joined + right.joined,
-                lonely=left.lonely + right.lonely,
-                public={**right.public, **left.public},
-            )
-            yield _with(both, conditions=both.conditions + both.all_over_leaves(relation.on))
-        if relation.outer:
-            for left in sides[0]:
-                yield _with(left, columns={**_nothing(sides[1]), **left.columns})
+        yield from _joined(relation, numbers)
     elif isinstance(relation, rel.PublicJoin):
         yield from _public(relation, numbers)
     elif isinstance(relation, rel.Matching):
         yield from _branches(relation.left, numbers)
     elif isinstance(relation, rel.PerUnit):
-        for one in _branches(relation.source, numbers):
-            if one.unmatched:
-                continue
-            prefix = f"{next(numbers)}:"
-            columns = {name: one.over_leaves(item) for name, item in relation.keys}
-            for name, aggregate in relation.aggregates:
-                if aggregate.chosen and aggregate.argument is not None:
-                    columns[name] = one_of(f"{prefix}{name}", one.over_leaves(aggregate.argument))
-            yield Branch(columns, one.conditions, one.joined, one.lonely, prefix)
+        yield from _per_unit(relation, numbers)
     else:
         yield from _branches(relation.source, numbers)
+
+
+def _selected(relation: rel.Select, numbers: Iterator[int]) -> Iterator[Branch]:
+    for one in _branches(relation.source, numbers):
+        conditions = one.conditions + one.all_over_leaves(relation.where)
+        if one.unmatched and relation.where is not None:
+            judged = any(_holds_null(one.over_leaves(leaf)) for leaf in leaves(relation.where))
+            one = dataclasses.replace(one, judged=one.judged or judged)
+        if relation.items is None:
+            yield _with(one, conditions=conditions)
+        else:
+            columns = {name: one.over_leaves(item) for name, item in relation.items}
+            number = f"{next(numbers)}:"
+            yield Branch(columns, conditions, one.joined, one.lonely, number, {}, one.unmatched, one.judged)
+
+
+def _joined(relation: rel.Join, numbers: Iterator[int]) -> Iterator[Branch]:
+    # Units are equal on both sides, and a row of nobody has no unit that equals another.
+    sides = tuple(
+        [one for one in _branches(side, numbers) if not one.unmatched]
+        for side in (relation.left, relation.right)
+    )
+    for left, right in product(*sides):
+        both = _with(
+            left,
+            columns={**right.columns, **left.columns},
+            conditions=left.conditions + right.conditions,
+            joined=left.joined + right.joined,
+            lonely=left.lonely + right.lonely,
+            public={**right.public, **left.public},
+        )
+        yield _with(both, conditions=both.conditions + both.all_over_leaves(relation.on))
+    if relation.outer:
+        for left in sides[0]:
+            yield _with(left, columns={**_nothing(sides[1]), **left.columns})
+
+
+def _per_unit(relation: rel.PerUnit, numbers: Iterator[int]) -> Iterator[Branch]:
+    for one in _branches(relation.source, numbers):
+        if one.unmatched:
+            continue
+        prefix = f"{next(numbers)}:"
+        columns = {name: one.over_leaves(item) for name, item in relation.keys}
+        for name, aggregate in relation.aggregates:
+            if aggregate.chosen and aggregate.argument is not None:
+                columns[name] = one_of(f"{prefix}{name}", one.over_leaves(aggregate.argument))
+        yield Branch(columns, one.conditions, one.joined, one.lonely, prefix)
 
 
 def one_of(name: str, argument: Expression) -> Column:

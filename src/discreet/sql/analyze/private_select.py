@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet import far
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
@@ -22,7 +21,7 @@ from discreet.sql.analyze.splitting import Env, Public, Scope, Splitting
 from discreet.sql.analyze.subqueries.correlated import BEYOND, Inside, looked_up
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries, over_groups, reads_given
 from discreet.sql.analyze.subqueries.matching import in_by_key
-from discreet.sql.analyze.subqueries.released_tables import standing_alone, waits
+from discreet.sql.analyze.subqueries.public_values import PublicValues
 from discreet.sql.analyze.units.scope import UnitScope
 from discreet.sql.analyze.units.windows import windowed
 from discreet.sql.expressions.expression import Column, Expression
@@ -31,11 +30,7 @@ from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import as_groups, constant
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-MOST_VALUES = 10_000
-"""The most values that a public sub-query of IN may have."""
+    pass
 
 
 class PrivateSelect:
@@ -51,6 +46,7 @@ class PrivateSelect:
         self.conditions = conditions
         self.refuse = splitter.refuse
         self.inner = InnerQueries(splitter, env, frame)
+        self.public = PublicValues(splitter, env)
         self.waiting: list[exp.Expr] = []
 
     @property
@@ -71,7 +67,7 @@ class PrivateSelect:
                 raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
         self._filter()
         for child in self._clauses():
-            self._with_public_values(child)
+            self.public.put_in(child)
         if self.node.args.get("group") is None and not any(map(has_aggregate, self.node.expressions)):
             self._as_groups()
         if not self._aggregates():
@@ -180,7 +176,7 @@ class PrivateSelect:
                 self.waiting.append(node)
             elif not self._matches(node):
                 self.splitter.back_to(place)  # of a look-up that it is not
-                self._with_public_values(node)
+                self.public.put_in(node)
                 if any(isinstance(one, exp.Query) for one in with_queries(node)):
                     self.waiting.append(node)
                 else:
@@ -261,55 +257,6 @@ class PrivateSelect:
         see_same_units(node, self.splitter.text, rows, scope)
         relation = rel.Matching(rows.relation, scope.relation, on, anti)
         self.frame = self.frame.over(rel.replaced(rows, relation))
-
-    def _with_public_values(self, node: exp.Expr) -> None:
-        """Replace public sub-queries by their values: they cost nothing and do not wait for a release."""
-        for inner in with_queries(node):
-            if isinstance(inner, exp.In | exp.Subquery) and self._waits(inner):
-                continue  # it is released, or read beside the rows, or refused where it is read
-            if isinstance(inner, exp.In) and inner.args.get("query"):
-                table = self._public(inner.args["query"])
-                self._see_dates(inner, table)
-                values = [v for v in table.column(0).unique().to_pylist() if v is not None]
-                if len(values) > MOST_VALUES or not values:
-                    raise self.refuse(inner, f"This sub-query has {len(values):,} values; from 1 to {MOST_VALUES:,} "
-                                      "are allowed.", "Join with the public table instead.")  # fmt: skip
-                inner.set("query", None)
-                inner.set("expressions", [exp.convert(v) for v in values])
-            elif isinstance(inner, exp.Subquery):
-                if isinstance(inner.parent, exp.In | exp.Exists):
-                    continue
-                table = self._public(inner)
-                if len(table) > 1 or table.num_columns != 1:
-                    raise self.refuse(
-                        inner, "This sub-query is not a single value.", "Add LIMIT 1, or aggregate."
-                    )
-                self._see_dates(inner, table)
-                inner.replace(exp.convert(table.column(0)[0].as_py()) if len(table) else exp.null())
-
-    def _waits(self, node: exp.Expr) -> bool:
-        """Whether a part of the statement reads private rows, or numbers that are released from them."""
-        for table in node.find_all(exp.Table):
-            name = table.name.lower()
-            known = self.env.get(name)
-            if isinstance(known, Rows) or (known is None and name in self.splitter.catalog.private):
-                return True
-            if isinstance(known, Public) and waits(standing_alone(table, self.env)):
-                return True
-        return False
-
-    def _see_dates(self, node: exp.Expr, table: pa.Table) -> None:
-        if any(far.is_far(column) for column in table.itercolumns()):
-            raise self.refuse(node, "This sub-query has a date outside the years 1 to 9999.",
-                              "Leave it out with a condition.")  # fmt: skip
-
-    def _public(self, query: exp.Expr) -> pa.Table:
-        scope = self.splitter.query(query.copy(), self.env)
-        if isinstance(scope, Rows):
-            raise self.refuse(
-                query, "This sub-query returns rows of a private table.", "Aggregate them in it."
-            )
-        return self.splitter.evaluate(scope.node, self.env)
 
     # rows --------------------------------------------------------------------------------------------------
 

@@ -417,7 +417,7 @@ class Splitter:
         return len(self.drafts), len(self._split)
 
     def back_to(self, place: tuple[int, int]) -> None:
-        """Forget what was split since then."""
+        """Forget all that was split since then."""
         del self.drafts[place[0] :], self._split[place[1] :]
 
     def given(self, node: exp.Expr, env: Env, asked: exp.Expr) -> Given | None:

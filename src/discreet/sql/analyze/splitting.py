@@ -112,7 +112,7 @@ class Splitting(Protocol):
         """How far the statement was split, for `back_to`."""
 
     def back_to(self, place: tuple[int, int]) -> None:
-        """Forget what was split since then."""
+        """Forget all that was split since then."""
 
     def given(self, node: exp.Expr, env: Env, asked: exp.Expr) -> Given | None:
         """The table of released numbers that a public sub-query will be; None where it waits for no release."""

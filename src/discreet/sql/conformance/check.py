@@ -22,7 +22,7 @@ from discreet.sql.expressions.expression import Column
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.plan import Part, ScopePlan
+from discreet.sql.plan.plan import MeasuredRows, ScopePlan
 from discreet.sql.plan.planner import plan
 
 SALT = 0x9E3779B97F4A7C15
@@ -103,7 +103,7 @@ def _halved(engine: Engine, case: Case, part: str) -> list[Problem]:
     if len(case.names) == 1:
         return []
     half = len(case.names) // 2
-    both = (_some(case, range(half)), _some(case, range(half, len(case.names))))
+    both = (_subset(case, range(half)), _subset(case, range(half, len(case.names))))
     return [problem for one in both for problem in _compare(engine, one, part)]
 
 
@@ -127,7 +127,7 @@ def _by_name(case: Case) -> list[list[Measure]]:
     return out
 
 
-def _some(case: Case, which: range) -> Case:
+def _subset(case: Case, which: range) -> Case:
     groups = _by_name(case)
     chosen = tuple(measure for at in which for measure in groups[at])
     release = _release(case.release.parts[0], case.release.keys, chosen)
@@ -136,7 +136,7 @@ def _some(case: Case, which: range) -> Case:
     )
 
 
-def _release(part: Part, keys: tuple[ks.Key, ...], chosen: tuple[Measure, ...]) -> ScopePlan:
+def _release(part: MeasuredRows, keys: tuple[ks.Key, ...], chosen: tuple[Measure, ...]) -> ScopePlan:
     return ScopePlan("corpus", (part,), keys, chosen, (Fraction(1),) * len(chosen), (), 1)
 
 
@@ -164,7 +164,7 @@ def _functions(part_name: str) -> Iterator[Case]:
         # Each expression is computed beside the row once, and measured in several ways.
         items = [("k", number), *((f"v{i}", expression) for i, (_, expression) in enumerate(some))]
         shown = select(rows, items, None)
-        part = Part(shown, (key.expression,), 1)
+        part = MeasuredRows(shown, (key.expression,), 1)
         chosen = tuple(m for i in range(len(some)) for m in measures(shown.columns[f"v{i}"]))
         names = tuple(name for name, _ in some)
         yield Case(names, _release(part, (key,), chosen), (part_name, at // BATCH), tuple(range(len(some))))

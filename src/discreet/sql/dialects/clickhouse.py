@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from discreet.sql.dialects import clickhouse_moments as moments
-from discreet.sql.expressions.dialect import WIDE, Dialect, Kept
+from discreet.sql.expressions.dialect import WIDE, Dialect, RowSelection
 from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.functions import calendar as cal
 from discreet.sql.functions.portable import (
@@ -55,7 +55,7 @@ def _hash(salt: int, columns: Sequence[str]) -> str:
     return f"cityHash64(toUInt64({salt}), cityHash64(toUInt64({salt}), {listed}))"
 
 
-def _least(kept: Kept) -> str | None:
+def _least(kept: RowSelection) -> str | None:
     """The rows that are kept, from an array of those of each unit: less than half as long as ranking them all."""
     if not kept.names:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from discreet.sql.dialects.packed_rows import behind, fits, pack_values, unpack
-from discreet.sql.expressions.dialect import NUMBER, Dialect, Kept
+from discreet.sql.expressions.dialect import NUMBER, Dialect, RowSelection
 
 MANY = 64
 """Up to so many rows of a unit, the least of them are kept in a heap for each unit; more are sorted."""
@@ -23,7 +23,7 @@ def _slice(salt: int, unit: str, at: int, of: int) -> str:
     return f"hash({salt}::UBIGINT, {unit}) % {of} = {at}"
 
 
-def _least(kept: Kept) -> str | None:
+def _least(kept: RowSelection) -> str | None:
     """The rows that are kept, by a heap for each unit."""
     if kept.max_rows > MANY:
         return None

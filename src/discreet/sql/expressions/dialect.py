@@ -117,7 +117,7 @@ class Dialect:
     saturate: str = "CAST(GREATEST(LEAST({0}, {1}), -{1}) AS BIGINT)"
     hash: Callable[[int, Sequence[str]], str] = _hash
     same_hash: str = "md5({0})"
-    least: Callable[[Kept], str | None] | None = None
+    least: Callable[[RowSelection], str | None] | None = None
     slice: Callable[[int, str, int, int], str] | None = None
     fence: str = ""
     named_arguments: bool = False
@@ -137,7 +137,7 @@ class Dialect:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RowSelection:
     """The choice of the rows of a unit that are kept.
 
     Attributes:

@@ -28,17 +28,17 @@ from discreet.sql.finish.postprocess import Answered, around, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
 from discreet.sql.intervals.bands.banded import banded
 from discreet.sql.intervals.closed_form import direct
-from discreet.sql.intervals.lazy import Late
-from discreet.sql.intervals.monotone import carried, monotone_in
+from discreet.sql.intervals.lazy import LazyMapping
+from discreet.sql.intervals.monotone import monotone_in, monotone_intervals
 from discreet.sql.intervals.row_identity import identified_in
 from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, with_cell
-from discreet.sql.intervals.simulation.simulated import Interval, drawn, plain, used
+from discreet.sql.intervals.simulation.simulated import Interval, plain, simulated_intervals, used
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
-from discreet.sql.measures.quantile_tree import Tree
+from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
@@ -104,14 +104,14 @@ def _exact(release: ScopePlan, part: int, engine: Engine, salt: int) -> Iterator
     measures = [m for m in release.measures if m.part == part]
     width = sum(m.entries for m in measures)
     size = max(1, NUMBERS // sum(m.entries for m in release.measures))
-    (tree,) = measures if isinstance(measures[0], Tree) else (None,)
+    (tree,) = measures if isinstance(measures[0], QuantileTree) else (None,)
     pieces = in_batches(engine, compiled.sql, "cell", compiled.tables)
-    rows = _Sorted(pieces, 3 if isinstance(tree, Tree) else 1 + width)
+    rows = _Sorted(pieces, 3 if isinstance(tree, QuantileTree) else 1 + width)
     for start in range(0, release.cells, size):
         stop = min(start + size, release.cells)
         found = rows.below(stop)
         cell = found[:, 0] - start
-        if isinstance(tree, Tree):
+        if isinstance(tree, QuantileTree):
             yield tree.from_leaves(stop - start, cell, found[:, 1], found[:, 2])
             continue
         block = np.zeros((stop - start, width), np.int64, order="F")
@@ -247,8 +247,8 @@ def _spilled(
             if without is None:
                 known = {*shown, *more} | (key_columns(plan) if has_cell else set())
                 rest = [name for name in values.column_names if name not in known]
-                _, without = drawn(plan, (), read, values, found, None, rest, confidence)
-            yield Answered(values, Late(makers), without)
+                _, without = simulated_intervals(plan, (), read, values, found, None, rest, confidence)
+            yield Answered(values, LazyMapping(makers), without)
 
 
 def _beside(
@@ -297,7 +297,9 @@ def _further(
     def ends(at: int) -> Interval:
         return _ends(release, at, table.column(f"__a{at}"), table.select(wanted[at]), confidence)
 
-    return carried(items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends)
+    return monotone_intervals(
+        items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends
+    )
 
 
 def _file(kept: zipfile.ZipFile, number: int, release: ScopePlan, extra: list[str], path: Path) -> Path:

@@ -18,9 +18,9 @@ from discreet.release.noisy_schema import CELL, aggregate_name, key_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
-from discreet.sql.intervals.lazy import Late
-from discreet.sql.intervals.monotone import carried
-from discreet.sql.intervals.ratio import carried_ratios
+from discreet.sql.intervals.lazy import LazyMapping
+from discreet.sql.intervals.monotone import monotone_intervals
+from discreet.sql.intervals.ratio import ratio_intervals
 from discreet.sql.intervals.row_identity import ID, Identified, identified_in
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
@@ -31,9 +31,9 @@ from discreet.sql.intervals.row_mapping import (
     shared_with_cell,
 )
 from discreet.sql.intervals.row_mapping import table as picked_table
-from discreet.sql.intervals.simulation.simulated import Interval, drawn, plain, used
+from discreet.sql.intervals.simulation.simulated import Interval, plain, simulated_intervals, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
-from discreet.sql.lower.run import EVERY, LARGEST, Noisy, Some, blocks
+from discreet.sql.lower.run import EVERY, LARGEST, GroupSelection, NoisyIntegers, blocks
 from discreet.sql.lower.sequence import compared, in_sequence
 from discreet.sql.plan.plan import Aggregate, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
@@ -64,7 +64,7 @@ class Answered:
 
     def ends(self, at: int) -> Mapping[str, pa.Array]:
         """The low (0) or the high (1) ends as Arrow float64 arrays, null where there is none."""
-        return Late({name: partial(self._end, name, at) for name in self.intervals})
+        return LazyMapping({name: partial(self._end, name, at) for name in self.intervals})
 
     def _end(self, name: str, at: int) -> pa.Array:
         return arrow.column(self.intervals[name][at])
@@ -72,7 +72,7 @@ class Answered:
 
 def finish(
     plan: QueryPlan,
-    noisy: Sequence[Noisy],
+    noisy: Sequence[NoisyIntegers],
     public: Mapping[str, pa.Table],
     confidence: float,
     together: bool = False,
@@ -106,10 +106,9 @@ def finish(
     rest = [name for name in values.column_names if name not in intervals and name not in keys]
     ends: dict[str, Interval] = {}
     if cells is not None:
-        ends = _carried(plan, noisy[0], values, cells, rest, level.confidence)
-        ends |= _ratios(
-            plan, noisy[0], values, cells, [name for name in rest if name not in ends], level.confidence
-        )
+        ends = _monotone_intervals(plan, noisy[0], values, cells, rest, level.confidence)
+        others = [name for name in rest if name not in ends]
+        ends |= _ratio_intervals(plan, noisy[0], values, cells, others, level.confidence)
         rest = [name for name in rest if name not in ends]
     if cells is not None and rest:
         rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
@@ -119,12 +118,14 @@ def finish(
         more, without = _by_draws_or_bands(noisy, values, rows, rest, (over(), level, confidence), cells)
     ends.update({name: ordered(values, name, pair) for name, pair in more.items()})
     intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
-    return Answered(values, Late({n: intervals[n] for n in values.column_names if n in intervals}), without)
+    return Answered(
+        values, LazyMapping({n: intervals[n] for n in values.column_names if n in intervals}), without
+    )
 
 
 def _answered(
-    plan: QueryPlan, noisy: Sequence[Noisy], read: Mapping[str, pa.Table]
-) -> tuple[Identified | None, pa.Table, pa.Table | None, Some | None]:
+    plan: QueryPlan, noisy: Sequence[NoisyIntegers], read: Mapping[str, pa.Table]
+) -> tuple[Identified | None, pa.Table, pa.Table | None, GroupSelection | None]:
     """The statement whose rows have an identity, the answer, that identity, and the group of each row if it is one."""
     post, has_cell = shared_with_cell(plan)
     picked = picked_columns(post) if has_cell else None
@@ -170,12 +171,12 @@ def _numbered(found: Identified | None, cells: int | Integers, first: int) -> pa
 
 
 def _by_draws_or_bands(
-    noisy: Sequence[Noisy],
+    noisy: Sequence[NoisyIntegers],
     values: pa.Table,
     rows: pa.Table | None,
     names: Sequence[str],
     how: tuple[Banded, Level, float],
-    cells: Some | None,
+    cells: GroupSelection | None,
 ) -> tuple[dict[str, Interval], tuple[str, ...]]:
     """Intervals from draws; from bands, where noise selects or folds on the way, or draws are not enough."""
     over, level, confidence = how
@@ -200,17 +201,19 @@ def _by_draws_or_bands(
     only = None
     if cells is not None and not isinstance(cells, slice) and of_one_group(plan):
         only = np.asarray(cells, np.int64)
-    more, without = drawn(plan, noisy, over.public, values, over.found, rows, rest, level.confidence, only)
+    more, without = simulated_intervals(
+        plan, noisy, over.public, values, over.found, rows, rest, level.confidence, only
+    )
     found.update(more)
     late = [*bent, *without]
     if late:
         at = level.confidence if level.together else over.level(confidence, len(values))
         found.update(banded_ends(late, at))
-    fixed = {name for name in bent if place[name] < len(columns) and not columns[place[name]].noisy}
-    return found, tuple(name for name in names if name in late and name not in {*found, *fixed})
+    noise_free = {name for name in bent if place[name] < len(columns) and not columns[place[name]].noisy}
+    return found, tuple(name for name in names if name in late and name not in {*found, *noise_free})
 
 
-def _everywhere(noisy: Noisy, aggregate: Aggregate, confidence: float) -> Interval:
+def _everywhere(noisy: NoisyIntegers, aggregate: Aggregate, confidence: float) -> Interval:
     """The interval of an aggregate in every group.
 
     Private rows that were compared with a released number are others than those compared with the true one, and how
@@ -249,7 +252,7 @@ def as_it_is(ends: Interval) -> Interval:
 
 
 def _direct(
-    plan: QueryPlan, noisy: Noisy, cells: Some, confidence: float
+    plan: QueryPlan, noisy: NoisyIntegers, cells: GroupSelection, confidence: float
 ) -> dict[str, Callable[[], Interval]]:
     """Intervals of the columns that are exactly an aggregate; a formula is worked out when it is looked at."""
     out: dict[str, Callable[[], Interval]] = {}
@@ -266,7 +269,9 @@ def _direct(
     return out
 
 
-def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float) -> Interval:
+def direct_ends(
+    noisy: NoisyIntegers, aggregate: Aggregate, at: GroupSelection, confidence: float
+) -> Interval:
     """The interval of an unchanged aggregate, in some groups: float64 arrays (groups,)."""
     low, high = (np.empty(len(noisy.entries[at, :0])) for _ in range(2))
     for part, here in blocks(at, len(noisy.entries)):
@@ -277,14 +282,19 @@ def direct_ends(noisy: Noisy, aggregate: Aggregate, at: Some, confidence: float)
     return low, high
 
 
-def _carried(
-    plan: QueryPlan, noisy: Noisy, values: pa.Table, cells: Some, names: list[str], confidence: float
+def _monotone_intervals(
+    plan: QueryPlan,
+    noisy: NoisyIntegers,
+    values: pa.Table,
+    cells: GroupSelection,
+    names: list[str],
+    confidence: float,
 ) -> dict[str, Interval]:
     """Intervals of the columns that are monotone in one aggregate of their group."""
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
     asked = {name: item for name, item in items.items() if is_number(values, name)}
     aggregates = noisy.plan.aggregates
-    return carried(
+    return monotone_intervals(
         asked,
         noisy.plan.name,
         lambda wanted: noisy.keys(wanted, cells),
@@ -292,13 +302,18 @@ def _carried(
     )
 
 
-def _ratios(
-    plan: QueryPlan, noisy: Noisy, values: pa.Table, cells: Some, names: list[str], confidence: float
+def _ratio_intervals(
+    plan: QueryPlan,
+    noisy: NoisyIntegers,
+    values: pa.Table,
+    cells: GroupSelection,
+    names: list[str],
+    confidence: float,
 ) -> dict[str, Interval]:
     """Intervals of the columns that are ratios of counts and sums of their group; NaN where the column is NULL."""
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
     asked = {name: item for name, item in items.items() if is_number(values, name)}
-    found = carried_ratios(asked, noisy, cells, confidence, list(asked))
+    found = ratio_intervals(asked, noisy, cells, confidence)
     out = {}
     for name, (low, high) in found.items():
         there = np.isfinite(arrow.floats(values.column(name)))

@@ -1,6 +1,6 @@
 """The part of an answer that the ledger keeps: its noisy integers, and the answer itself where they do not give it.
 
-The same question at another confidence costs nothing. How integers are kept is `release.kept`.
+The same question at another confidence costs nothing. `release.answer_archive` writes the integers.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 
 from discreet import far
 from discreet.release.answer import Release
-from discreet.release.kept import Packer, answer_of, block_of, made_of, table_of
+from discreet.release.answer_archive import Packer, answer_of, block_of, made_of, table_of
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import keys as ks
-from discreet.sql.lower.run import Noisy
+from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
@@ -34,7 +34,7 @@ BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredAnswer:
     """The kept part of an answer.
 
     Attributes:
@@ -45,10 +45,10 @@ class Kept:
 
     made: dt.datetime
     answer: Release | None
-    noisy: list[Noisy]
+    noisy: list[NoisyIntegers]
 
 
-def pack(release: Release, noisy: Sequence[Noisy], follows: bool = False) -> bytes:
+def pack(release: Release, noisy: Sequence[NoisyIntegers], follows: bool = False) -> bytes:
     """Put an answer and its noisy integers into one piece.
 
     Args:
@@ -70,7 +70,7 @@ def pack(release: Release, noisy: Sequence[Noisy], follows: bool = False) -> byt
     return out.getvalue()
 
 
-def unpack(data: bytes, plan: QueryPlan) -> Kept:
+def unpack(data: bytes, plan: QueryPlan) -> StoredAnswer:
     """Read the bytes that `pack` wrote, for the same plan."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         release = answer_of(archive)
@@ -82,11 +82,11 @@ def unpack(data: bytes, plan: QueryPlan) -> Kept:
             entries = np.empty((one.cells, sum(m.entries for m in one.measures)), np.int64, order="F")
             for block in blocks_of(archive, at, one):
                 entries[block.first : block.first + len(block.entries)] = block.entries
-            noisy.append(Noisy(one, entries))
-        return Kept(made_of(archive), release, noisy)
+            noisy.append(NoisyIntegers(one, entries))
+        return StoredAnswer(made_of(archive), release, noisy)
 
 
-def blocks_of(archive: zipfile.ZipFile, number: int, release: ScopePlan) -> Iterator[Noisy]:
+def blocks_of(archive: zipfile.ZipFile, number: int, release: ScopePlan) -> Iterator[NoisyIntegers]:
     """The noisy integers of a release block by block."""
     at, first = 0, 0
     places = places_of(release)
@@ -94,7 +94,7 @@ def blocks_of(archive: zipfile.ZipFile, number: int, release: ScopePlan) -> Iter
         entries = np.empty((len(parts[0]), sum(map(len, places))), np.int64, order="F")
         for part, own in zip(parts, places, strict=True):
             entries[:, own] = part
-        yield Noisy(release, entries, first)
+        yield NoisyIntegers(release, entries, first)
         at, first = at + 1, first + len(entries)
 
 

@@ -9,7 +9,20 @@ from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.calendar import DAY
 from discreet.sql.functions.portable import DATE_TEXT, FLOAT_TEXT, INTEGER_TEXT, TIMESTAMP_TEXT, matching
-from discreet.sql.functions.table import INT64, B, D, F, I, S, T, define, fixed, same, truth, unknown
+from discreet.sql.functions.table import (
+    INT64,
+    B,
+    D,
+    F,
+    I,
+    S,
+    T,
+    constant_bounds,
+    define,
+    same,
+    truth,
+    unknown,
+)
 
 
 def _to_integer(a: Span) -> Span:
@@ -20,7 +33,7 @@ def _to_integer(a: Span) -> Span:
     return sp.clamp(rounded, Fraction(-INT64 - 1), Fraction(INT64)).null()
 
 
-define("to_integer", "CAST(a AS BIGINT)", "b", I, fixed(0, 1), "CAST({0} AS BIGINT)", "true is 1")
+define("to_integer", "CAST(a AS BIGINT)", "b", I, constant_bounds(0, 1), "CAST({0} AS BIGINT)", "true is 1")
 define("to_integer", "CAST(a AS BIGINT)", "i", I, sp.truncate, "{0}")
 define("to_integer", "CAST(a AS BIGINT)", "f", I, _to_integer, "TRY_CAST({0} AS BIGINT)",
        "nearest integer, ties to even; NULL outside 64 bits")  # fmt: skip
@@ -52,7 +65,7 @@ for _t, _sql, _bounds, _says in (
         unknown,
         "NULL unless it is a decimal number such as -1.5 or 2e10, not above 1.79e308",
     ),
-    ("b", "CAST(CAST({0} AS INTEGER) AS DOUBLE)", fixed(0, 1), "true is 1"),
+    ("b", "CAST(CAST({0} AS INTEGER) AS DOUBLE)", constant_bounds(0, 1), "true is 1"),
 ):
     define("to_float", "CAST(a AS DOUBLE)", _t, F, _bounds, _sql, _says)
 

@@ -9,7 +9,17 @@ from fractions import Fraction
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.portable import exact_log2, remainder
-from discreet.sql.functions.table import Bounds, F, I, Rule, define, fixed, null, unknown, whole_between
+from discreet.sql.functions.table import (
+    Bounds,
+    F,
+    I,
+    Rule,
+    constant_bounds,
+    define,
+    null,
+    unknown,
+    whole_between,
+)
 
 OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs", "integer_divide"})
 """Operators that can lead out of 64 bits; they are then computed in floating point."""
@@ -175,7 +185,7 @@ define("power", "power(a, b)", "ff", F, _power,
        "NULL where it is no real number")  # fmt: skip
 _RIGHT = Fraction(math.pi) / 2
 for _name in ("sin", "cos"):
-    define(_name, f"{_name}(a)", "f", F, fixed(-1, 1), f"{_name}({{0}})", "of an angle in radians")
+    define(_name, f"{_name}(a)", "f", F, constant_bounds(-1, 1), f"{_name}({{0}})", "of an angle in radians")
 define("tan", "tan(a)", "f", F, unknown, "tan({0})", "of an angle in radians")
 for _name, _f2, _ends in (
     ("asin", math.asin, (-_RIGHT, _RIGHT)),

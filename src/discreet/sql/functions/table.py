@@ -141,7 +141,7 @@ def null(*spans: Span) -> bool:
     return any(s.nullable for s in spans)
 
 
-def fixed(lo: int, hi: int, nullable: bool = False) -> Bounds:
+def constant_bounds(lo: int, hi: int, nullable: bool = False) -> Bounds:
     """The same bounds for all arguments."""
     return lambda *a: Span(Fraction(lo), Fraction(hi), nullable or null(*a))
 

@@ -10,8 +10,8 @@ from discreet.sql.functions.table import (
     B,
     I,
     T,
+    constant_bounds,
     define,
-    fixed,
     text_up_to,
     truth,
     unknown,
@@ -83,7 +83,7 @@ define(
     "CAST(strpos({0}, {1}) AS BIGINT)",
     "where b begins in a, counting from 1; 0 when it is not there",
 )
-define("ascii", "ascii(a)", "t", I, fixed(0, 0x10FFFF), "CAST(ascii({0}) AS BIGINT)",
+define("ascii", "ascii(a)", "t", I, constant_bounds(0, 0x10FFFF), "CAST(ascii({0}) AS BIGINT)",
        "the number of the first character; 0 for an empty text")  # fmt: skip
 
 # Put in by itself ------------------------------------------------------------------------------------------

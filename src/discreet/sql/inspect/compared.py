@@ -14,7 +14,7 @@ from discreet.errors import PostProcessingError
 from discreet.escaping import name as one_line
 from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.finish.postprocess import finish
-from discreet.sql.lower.run import Noisy
+from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.lower.sequence import given_to
 from discreet.sql.plan.plan import QueryPlan
 
@@ -32,7 +32,7 @@ def released_first(plan: QueryPlan) -> dict[str, ReleasedTable]:
 
 def compared_with(
     plan: QueryPlan,
-    noisy: Sequence[Noisy] = (),
+    noisy: Sequence[NoisyIntegers] = (),
     public: Mapping[str, pa.Table] | None = None,
     confidence: float = 0.95,
 ) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def compared_with(
 def _words(
     table: ReleasedTable,
     plan: QueryPlan,
-    noisy: Sequence[Noisy],
+    noisy: Sequence[NoisyIntegers],
     public: Mapping[str, pa.Table],
     confidence: float,
 ) -> str:

@@ -7,7 +7,7 @@ from math import prod
 
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.multiplicity import unbounded_joins
-from discreet.sql.plan.plan import Part, QueryPlan
+from discreet.sql.plan.plan import MeasuredRows, QueryPlan
 
 
 def cut_joins(plan: QueryPlan) -> tuple[str, ...]:
@@ -19,7 +19,7 @@ def cut_joins(plan: QueryPlan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said for part in parts for said in _of_part(part)))
 
 
-def _of_part(part: Part) -> Iterator[str]:
+def _of_part(part: MeasuredRows) -> Iterator[str]:
     if not part.rows.per_unit or part.rows.fixed or part.cap != part.rows.max_rows:
         return
     joins = list(unbounded_joins(part.rows.relation))

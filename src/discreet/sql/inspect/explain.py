@@ -24,8 +24,8 @@ from discreet.sql.inspect.diagram import Fact, Json, Node, draw, svg
 from discreet.sql.inspect.explain_rows import part_node, public_table
 from discreet.sql.inspect.wording import ends, values, words
 from discreet.sql.lower.compile import compile_discovery, compile_part
-from discreet.sql.measures.moments import Joint
-from discreet.sql.measures.quantile_tree import Tree
+from discreet.sql.measures.moments import JointMoments
+from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, QueryPlan, ScopePlan
 from discreet.sql.syntax.nodes import shown_as
 
@@ -213,13 +213,13 @@ def _measure(release: ScopePlan, at: int) -> Fact:
     if measure.grid is not None and measure.argument is not None:
         span = ends(measure.argument.span, measure.argument.type)
         lines.append(f"   clamped to {span} on a grid of step g = {_power(measure.grid.step)}")
-        if isinstance(measure, Joint):
+        if isinstance(measure, JointMoments):
             other = ends(measure.other.span, measure.other.type)
             lines.append(f"   and to {other} on a grid of step g = {_power(measure.other_grid.step)}")
         data |= {"clamp": span, "step": float(measure.grid.step), "levels": measure.grid.levels}
-    letter = "M" if measure.degree < 0 else "levels" if isinstance(measure, Tree) else "R"
-    letter = "" if measure.levels == 1 else letter
-    row = f"{letter} = {measure.levels:,}" if letter else "1"
+    letter = "M" if measure.degree < 0 else "levels" if isinstance(measure, QuantileTree) else "R"
+    letter = "" if measure.row_sensitivity == 1 else letter
+    row = f"{letter} = {measure.row_sensitivity:,}" if letter else "1"
     cap = release.parts[measure.part].cap
     factors = (
         [letter] * bool(letter)
@@ -228,7 +228,7 @@ def _measure(release: ScopePlan, at: int) -> Fact:
     )
     one_unit = f"{' · '.join(factors)} = {total:,}" if len(factors) > 1 else f"{total:,}"
     size, unit = _natural(measure, scale)
-    natural = "" if unit == "rows" and measure.levels == 1 else f" = {_figure(size)} {unit}"
+    natural = "" if unit == "rows" and measure.row_sensitivity == 1 else f" = {_figure(size)} {unit}"
     lines.append(f"   one row moves them by {row}, one unit by {one_unit}, in L1")
     lines.append(f"   epsilon {show(share)}: noise of scale {_figure(float(scale))}{natural} on each integer")
     beside = [one + 1 for one in release.beside(at)]
@@ -237,7 +237,7 @@ def _measure(release: ScopePlan, at: int) -> Fact:
         lines.append(f"   no row moves two of the measures {named}, so they cost this epsilon once")
         data["alternatives"] = [*beside]
     data |= {
-        "row_sensitivity": measure.levels,
+        "row_sensitivity": measure.row_sensitivity,
         "sensitivity": total,
         "epsilon": show(share, 12),
         "scale": float(scale),
@@ -251,7 +251,7 @@ def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:
     """A scale in integers as rows, or as units of a sum asked for alone."""
     if measure.degree < 0 and measure.grid is not None and measure.argument is not None:
         return float(scale * measure.grid.step), f"of {words(measure.argument)}"
-    return float(scale if isinstance(measure, Tree) else scale / measure.levels), "rows"
+    return float(scale if isinstance(measure, QuantileTree) else scale / measure.row_sensitivity), "rows"
 
 
 def _output(release: ScopePlan, at: int, post: exp.Query) -> Fact:

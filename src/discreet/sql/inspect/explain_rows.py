@@ -14,7 +14,7 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.diagram import Fact, Node
 from discreet.sql.inspect.wording import words
-from discreet.sql.plan.plan import Part, ScopePlan
+from discreet.sql.plan.plan import MeasuredRows, ScopePlan
 
 
 def part_node(release: ScopePlan, at: int, policy: Policy) -> Node:
@@ -103,7 +103,7 @@ def _scan(relation: rel.Scan, needed: set[str], policy: Policy) -> Node:
     return Node("private table", table.name, (Fact("unit", unit), *facts))
 
 
-def _cap(part: Part) -> str:
+def _cap(part: MeasuredRows) -> str:
     if not part.rows.per_unit:
         return "each row is one unit"
     plural = "s" * (part.cap != 1)

@@ -18,7 +18,7 @@ from discreet.sql.inspect.compared import compared_with
 from discreet.sql.inspect.misleading import chosen, meanings_of
 from discreet.sql.inspect.warnings import warnings_of
 from discreet.sql.intervals.simultaneous import Level
-from discreet.sql.lower.run import Noisy
+from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
 from discreet.sql.plan.unknown_groups import imagined
@@ -184,7 +184,7 @@ def _errors(
     plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, group_rows: int
 ) -> dict[str, float]:
     plan = imagined(plan)
-    noisy = [Noisy(release, _invented(release, group_rows)) for release in plan.releases]
+    noisy = [NoisyIntegers(release, _invented(release, group_rows)) for release in plan.releases]
     answered = finish(plan, noisy, public, *level)
     out: dict[str, float] = {}
     for name, (low, high) in answered.intervals.items():

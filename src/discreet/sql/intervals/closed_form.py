@@ -1,13 +1,13 @@
 """Intervals of direct aggregates, in closed form wherever there is one.
 
 An interval is for the noise alone: it covers, with the stated confidence, the value that the same query would
-have given without noise. It does not cover what clamping, the row limit and dropped keys changed before.
+have given without noise. It does not cover the change that clamping, the row limit and dropped keys made before.
 
 Each noisy entry is its true integer plus a Laplace variable of known scale, so a linear quantity (a count, a sum)
 errs by a weighted sum of Laplace variables, whose tail has a closed form. A mean is a ratio of two noisy entries:
 mean <= c exactly when (1 - c) a - c b <= 0, so the set of all c that a test of that inequality does not reject
 has exactly the stated coverage (Fieller 1954), however few rows there are. A quantile is found by a test, too, see
-`quantile_tree.Tree.interval`. Variances, covariances and what is made of them are drawn again.
+`quantile_tree.QuantileTree.interval`. Variances, covariances and all that is made of them are drawn again.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
-from discreet.sql.measures.moments import Joint
-from discreet.sql.measures.quantile_tree import Tree
+from discreet.sql.measures.moments import JointMoments
+from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.plan.plan import Aggregate, ScopePlan
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def draws_for(releases: Sequence[ScopePlan], least: int = 0, cells: int | None =
     """
     numbers = 0
     for release in releases:
-        drawn = sum(measure.entries for measure in release.measures if not isinstance(measure, Tree))
+        drawn = sum(measure.entries for measure in release.measures if not isinstance(measure, QuantileTree))
         numbers += (release.cells if cells is None else cells) * (drawn + len(release.aggregates))
     return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
 
@@ -186,7 +186,7 @@ def drawn_again(
     Args:
         release: the plan.
         measure: which measure the entries belong to.
-        quantities: what is estimated.
+        quantities: those that are estimated.
         entries: float64 array (n, entries), noisy.
         draws: how often.
 
@@ -194,7 +194,7 @@ def drawn_again(
         For each quantity a float64 array (draws, n).
     """
     what = release.measures[measure]
-    if isinstance(what, Tree):
+    if isinstance(what, QuantileTree):
         return quantiles_again(what, quantities, entries, float(release.scale(measure)), draws)
     out = [np.empty((draws, len(entries))) for _ in quantities]
     block = max(1, MOST_NUMBERS // (draws * what.entries))
@@ -223,15 +223,15 @@ def direct(
         return values - width, values + width
     measure = release.measures[aggregate.measure]
     scale = float(release.scale(aggregate.measure))
-    if isinstance(measure, Tree):
+    if isinstance(measure, QuantileTree):
         return measure.interval(aggregate.what, entries, scale, confidence)
     if aggregate.what == "avg" and measure.degree == 1:
         assert measure.grid is not None
         low, high = mean_interval(entries[:, 0], entries[:, 1], scale, confidence)
-        reach = float(measure.grid.step) * measure.levels
+        reach = float(measure.grid.step) * measure.row_sensitivity
         return measure.grid.lo + reach * low, measure.grid.lo + reach * high
     low, high = _by_draws(release, aggregate, entries, confidence)
-    if isinstance(measure, Joint):
+    if isinstance(measure, JointMoments):
         return np.clip(low, *measure.range(aggregate.what)), np.clip(high, *measure.range(aggregate.what))
     return low, high
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 
-class Late(Mapping[str, Value]):
+class LazyMapping(Mapping[str, Value]):
     """A mapping whose values are made on the first look, and then kept.
 
     Two threads that look at once may both make a value; it must be the same, however often it is made. It is

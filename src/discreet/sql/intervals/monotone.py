@@ -27,8 +27,8 @@ _NUMBERS = {
     exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.INT128, exp.DType.FLOAT,
     exp.DType.DOUBLE, exp.DType.DECIMAL,
 }  # fmt: skip
-_FIXED = (exp.Literal, exp.Neg, exp.Paren, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Cast, exp.DataType, exp.Identifier,
-          exp.DataTypeParam)  # fmt: skip
+_CONSTANTS = (exp.Literal, exp.Neg, exp.Paren, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Cast, exp.DataType,
+              exp.Identifier, exp.DataTypeParam)  # fmt: skip
 
 
 def monotone_in(node: exp.Expr, table: str) -> str | None:
@@ -42,24 +42,24 @@ def monotone_in(node: exp.Expr, table: str) -> str | None:
         return monotone_in(node.this, table)
     if isinstance(node, exp.Add | exp.Sub | exp.Mul):
         for one, other in ((node.this, node.expression), (node.expression, node.this)):
-            if _fixed(other, table):
+            if _is_constant(other, table):
                 return monotone_in(one, table)
         return None
     if isinstance(node, exp.Div):
-        return monotone_in(node.this, table) if _fixed(node.expression, table) else None
+        return monotone_in(node.this, table) if _is_constant(node.expression, table) else None
     if isinstance(node, exp.Round | exp.Floor | exp.Ceil):
         places = node.args.get("decimals")
-        return monotone_in(node.this, table) if places is None or _fixed(places, table) else None
+        return monotone_in(node.this, table) if places is None or _is_constant(places, table) else None
     if type(node) is exp.Cast and node.to.this in _NUMBERS:
         return monotone_in(node.this, table)
     if isinstance(node, exp.Greatest | exp.Least):
         parts = [node.this, *node.expressions]
-        moving = [part for part in parts if not _fixed(part, table)]
+        moving = [part for part in parts if not _is_constant(part, table)]
         return monotone_in(moving[0], table) if len(moving) == 1 else None
     return None
 
 
-def carried(
+def monotone_intervals(
     items: Mapping[str, exp.Expr],
     table: str,
     keys_of: Callable[[list[int]], Mapping[str, pa.Array]],
@@ -84,7 +84,7 @@ def carried(
     out: dict[str, Interval] = {}
     for aggregate, names in by_aggregate.items():
         number = aggregate_number(aggregate)
-        assert number is not None  # it is what `monotone_in` returns
+        assert number is not None  # `monotone_in` returned it
         ends = ends_of(number)
         listed = [items[name] for name in names]
         found = [_at(end, aggregate, listed, table, keys_of) for end in ends]
@@ -102,13 +102,13 @@ def _ordered(one: Floats, other: Floats) -> Interval:
     return np.minimum(one, other), np.maximum(one, other)
 
 
-def _fixed(node: exp.Expr, table: str) -> bool:
+def _is_constant(node: exp.Expr, table: str) -> bool:
     """Whether an expression is made of literals and keys alone."""
     for one in node.walk():
         if isinstance(one, exp.Column):
             if one.table != table or key_number(one.name) is None:
                 return False
-        elif not isinstance(one, _FIXED):
+        elif not isinstance(one, _CONSTANTS):
             return False
     return True
 

@@ -29,12 +29,12 @@ def place(draws: int, confidence: float) -> int:
     return max(1, math.floor((1 - confidence) / 2 * (draws + 1)))
 
 
-def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
+def percentiles(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
     """The central interval over the first axis; a draw without a value (NaN) may lie anywhere."""
-    at = place(len(drawn), confidence)
-    missing = np.isnan(drawn).sum(axis=0)
+    at = place(len(samples), confidence)
+    missing = np.isnan(samples).sum(axis=0)
     ordered = np.sort(
-        drawn, axis=0
+        samples, axis=0
     )  # NaN last, where it stands for the greatest value; below it shifts the others
     lowest = np.take_along_axis(ordered, np.maximum(at - 1 - missing, 0)[np.newaxis], axis=0)[0]
     lost = missing >= at

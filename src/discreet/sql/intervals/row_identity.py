@@ -1,4 +1,4 @@
-"""The identity of a row above the noise: which groups it was made of, whatever the noise is.
+"""The identity of a row above the noise: which groups it was made of, for any noise.
 
 Each SELECT gets hidden columns: the numbers of the groups that a row comes from, or the public keys that it is grouped
 by. They go through CTEs, sub-queries, joins and UNION ALL, so that the row of an answer and the row of a draw are the
@@ -49,7 +49,7 @@ class Identified(NamedTuple):
 
     Attributes:
         post: the statement with the hidden columns last.
-        ids: their names; none where there is one row whatever the noise.
+        ids: their names; none where there is one row for any noise.
         chosen: whether noise decides which rows are shown.
         bent: whether noise selects or folds anywhere in it.
     """
@@ -63,7 +63,7 @@ class Identified(NamedTuple):
 class _Columns(NamedTuple):
     """The face of a relation: columns that no noise can change, hidden ones, and whether noise chose its rows."""
 
-    fixed: frozenset[str]
+    noise_free: frozenset[str]
     ids: tuple[str, ...]
     chosen: bool = False
 
@@ -131,7 +131,7 @@ class _Identity:
     def _recursive(self, cte: exp.CTE, known: Mapping[str, _Columns]) -> _Columns:
         """A table that reads itself: if no noise decides which rows it has, its public columns tell them apart.
 
-        How often they occur is then the same whatever the noise; rows that have all of them alike are found later.
+        How often they occur is then the same for any noise; rows that have all of them alike are found later.
         """
         node, own = cte.this, cte.alias.lower()
         if not isinstance(node, exp.Union) or cte.args["alias"].args.get("columns"):
@@ -140,10 +140,10 @@ class _Identity:
         if not all(isinstance(side, exp.Select) and not side.is_star for side in sides):
             raise NoIdentityError
         names = [output_name(item).lower() for item in sides[0].selects]
-        fixed = frozenset(names)
+        noise_free = frozenset(names)
         for _ in range(len(names) + 1):
-            before = fixed
-            inside = {**known, own: _Columns(fixed, ())}
+            before = noise_free
+            inside = {**known, own: _Columns(noise_free, ())}
             for side in sides:
                 assert isinstance(side, exp.Select)
                 clause = side.args.get("from_")
@@ -151,15 +151,15 @@ class _Identity:
                 sources = dict(self.source(holder.this.copy(), inside) for holder in holders)
                 if self._chooses(side, sources) or side.args.get("group") or side.args.get("limit"):
                     raise NoIdentityError
-                fixed &= frozenset(
+                noise_free &= frozenset(
                     name for name, item in zip(names, side.selects, strict=False)
-                    if self._fixed(item.unalias(), sources)
+                    if self._is_constant(item.unalias(), sources)
                 )  # fmt: skip
-            if fixed == before:
+            if noise_free == before:
                 break
-        if not fixed:
+        if not noise_free:
             raise NoIdentityError
-        return _Columns(fixed, tuple(sorted(fixed)))
+        return _Columns(noise_free, tuple(sorted(noise_free)))
 
     def union(self, node: exp.Union, known: Mapping[str, _Columns]) -> _Columns:
         """UNION ALL: beside its own identity each row has the number of its side."""
@@ -172,14 +172,14 @@ class _Identity:
                 self._append(side, exp.null())
             self._append(side, exp.Literal.number(number))
         names = [item.alias_or_name for item in sides[0].selects]
-        # By place: a column is that of the first side, whatever its name in the others.
-        fixed = frozenset(
+        # By place: a column is that of the first side, under any name in the others.
+        noise_free = frozenset(
             places[0]
             for places in zip(*shown, strict=False)
-            if all(name in one.fixed for name, one in zip(places, own, strict=True))
+            if all(name in one.noise_free for name, one in zip(places, own, strict=True))
         )
         chosen = any(one.chosen for one in own) or node.args.get("limit") is not None
-        return _Columns(fixed, tuple(names[len(names) - most - 1 :]), chosen)
+        return _Columns(noise_free, tuple(names[len(names) - most - 1 :]), chosen)
 
     def select(self, node: exp.Select, known: Mapping[str, _Columns]) -> _Columns:
         sources: dict[str, _Columns] = {}
@@ -213,30 +213,32 @@ class _Identity:
                 for source, columns in sources.items()
                 for name in columns.ids
             ]
-        fixed = frozenset(
+        noise_free = frozenset(
             output_name(item).lower() for item in node.expressions
-            if not item.is_star and self._fixed(item.unalias(), sources)
+            if not item.is_star and self._is_constant(item.unalias(), sources)
         )  # fmt: skip
         for item in node.expressions:
             if isinstance(item, exp.Star):
-                fixed |= frozenset(name for columns in sources.values() for name in columns.fixed)
+                noise_free |= frozenset(name for columns in sources.values() for name in columns.noise_free)
         chosen = self._chooses(node, sources) or (
             group is None and any(columns.chosen for columns in sources.values())
         )
-        return _Columns(fixed, tuple(self._append(node, one) for one in identity), chosen)
+        return _Columns(noise_free, tuple(self._append(node, one) for one in identity), chosen)
 
     def _bends(self, node: exp.Select, sources: Mapping[str, _Columns]) -> bool:
-        """Whether noise selects or folds in a SELECT; in a sub-query of an expression, whatever may is taken for it."""
+        """Whether noise selects or folds in a SELECT; in a sub-query of an expression, all that may do it counts."""
         for part in own_clauses(node):
             for one in part.walk():
                 if isinstance(one, exp.Query) and any(isinstance(inner, _BENDING) for inner in one.walk()):
                     return True
                 if isinstance(one, exp.Window):
                     order = one.args.get("order")
-                    if order is not None and not self._fixed(order, sources):
+                    if order is not None and not self._is_constant(order, sources):
                         return True
                 elif isinstance(one, _BENDING):
-                    plain = [child for child in one.iter_expressions() if not self._fixed(child, sources)]
+                    plain = [
+                        child for child in one.iter_expressions() if not self._is_constant(child, sources)
+                    ]
                     if plain:
                         return True
         return self._chooses(node, sources)
@@ -245,7 +247,7 @@ class _Identity:
         """Whether noise decides which rows of a SELECT are shown."""
         clauses = [node.args.get(key) for key in ("where", "having", "qualify")]
         clauses += [join.args.get("on") for join in node.args.get("joins") or []]
-        if any(one is not None and not self._fixed(one, sources) for one in clauses):
+        if any(one is not None and not self._is_constant(one, sources) for one in clauses):
             return True
         order = node.args.get("order")
         if order is None or all(node.args.get(key) is None for key in ("limit", "offset")):
@@ -255,9 +257,9 @@ class _Identity:
             by = one.this
             if isinstance(by, exp.Literal) and by.is_int:
                 by = node.expressions[int(by.name) - 1].unalias()
-            elif isinstance(by, exp.Column) and not by.table and not self._fixed(by, sources):
+            elif isinstance(by, exp.Column) and not by.table and not self._is_constant(by, sources):
                 by = items.get(by.name.lower(), by)
-            if not self._fixed(by, sources):
+            if not self._is_constant(by, sources):
                 return True
         return False
 
@@ -283,14 +285,14 @@ class _Identity:
         if name in self.noisy:
             return node.alias_or_name, _Columns(frozenset({CELL}), (CELL,))
         if name in self.public:
-            # A row of a public table is known by what it holds; two that hold the same answer alike.
+            # A row of a public table is known by its values; two with the same values answer alike.
             return node.alias_or_name, _Columns(self.public[name], tuple(sorted(self.public[name])))
         raise NoIdentityError
 
     def _first_of_each(
         self, node: exp.Select, distinct: exp.Expr, sources: Mapping[str, _Columns]
     ) -> _Columns:
-        """DISTINCT ON keys, in an order that no noise can change: one row of each, the same whatever the noise."""
+        """DISTINCT ON keys, in an order that no noise can change: one row of each, the same for any noise."""
         on, order = distinct.args.get("on"), node.args.get("order")
         keys = (
             [] if on is None else on.expressions if isinstance(on, exp.Tuple) else [without_parentheses(on)]
@@ -298,13 +300,15 @@ class _Identity:
         by = [] if order is None else [one.this for one in order.expressions]
         if on is None and not any(item.is_star for item in node.expressions):
             items = [item.unalias() for item in node.expressions]
-            if all(self._fixed(item, sources) for item in items):
-                fixed = frozenset(output_name(item).lower() for item in node.expressions)
+            if all(self._is_constant(item, sources) for item in items):
+                noise_free = frozenset(output_name(item).lower() for item in node.expressions)
                 ids = tuple(self._append(node, item.copy()) for item in items)
                 return _Columns(
-                    fixed, ids, self._chooses(node, sources) or any(one.chosen for one in sources.values())
+                    noise_free,
+                    ids,
+                    self._chooses(node, sources) or any(one.chosen for one in sources.values()),
                 )
-        if not keys or not by or not all(self._fixed(one, sources) for one in [*keys, *by]):
+        if not keys or not by or not all(self._is_constant(one, sources) for one in [*keys, *by]):
             raise NoIdentityError
         return _Columns(frozenset(), tuple(self._append(node, key.copy()) for key in keys))
 
@@ -319,9 +323,9 @@ class _Identity:
         for key in keys:
             if isinstance(key, exp.Literal):
                 key = node.expressions[int(key.name) - 1].unalias()
-            elif isinstance(key, exp.Column) and not key.table and not self._fixed(key, sources):
+            elif isinstance(key, exp.Column) and not key.table and not self._is_constant(key, sources):
                 key = items.get(key.name.lower(), key)
-            if not self._fixed(key, sources):
+            if not self._is_constant(key, sources):
                 raise NoIdentityError
             out.append(key.copy())
         if group.args.get("all"):
@@ -329,7 +333,7 @@ class _Identity:
             group.set("expressions", [key.copy() for key in out])
         return out
 
-    def _fixed(self, node: exp.Expr, sources: Mapping[str, _Columns]) -> bool:
+    def _is_constant(self, node: exp.Expr, sources: Mapping[str, _Columns]) -> bool:
         """Whether no noise can change an expression: it is made of keys and public values alone."""
         if any(isinstance(one, exp.Query | exp.AggFunc | exp.Window | exp.Star) for one in node.walk()):
             return False
@@ -337,7 +341,7 @@ class _Identity:
         for column in node.find_all(exp.Column):
             name, table = column.name.lower(), column.table.lower()
             own = [by_name[table]] if table in by_name else list(by_name.values())
-            keys = [columns for columns in own if name in columns.fixed]
+            keys = [columns for columns in own if name in columns.noise_free]
             if not keys and not (table in self.noisy and re_key(name)):
                 return False
         return True

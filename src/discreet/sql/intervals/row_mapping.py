@@ -13,7 +13,7 @@ from discreet import arrow
 from discreet.engines.sandbox import Sandbox
 from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number, key_number
 from discreet.sql.intervals.closed_form import closed
-from discreet.sql.lower.run import EVERY, Noisy, Some
+from discreet.sql.lower.run import EVERY, GroupSelection, NoisyIntegers
 from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _in_full(order: exp.Order, post: exp.Select) -> None:
 def follows(plan: QueryPlan) -> bool:
     """Whether an answer follows from the noisy integers, the same whenever it is made, so that they are enough to keep.
 
-    It does where each column is a key or an aggregate as it is and every interval is a formula.
+    It does where each column is a bare key or a bare aggregate and every interval is a formula.
     """
     post, has_cell = shared_with_cell(plan)
     if not has_cell or picked_columns(post) is None:
@@ -132,7 +132,7 @@ def _plain(key: str, value: object) -> bool:
 
 
 def key_columns(plan: QueryPlan) -> set[str]:
-    """The columns of a statement over one noisy table that are a key as it is, which no noise can change."""
+    """The columns of a statement over one noisy table that are a bare key, which no noise can change."""
     return {
         item.alias_or_name
         for item in plan.post.selects
@@ -141,7 +141,7 @@ def key_columns(plan: QueryPlan) -> set[str]:
 
 
 def aggregate_columns(plan: QueryPlan) -> dict[str, int]:
-    """The columns of a statement over one noisy table that are an aggregate as it is, with the number of that."""
+    """The columns of a statement over one noisy table that are a bare aggregate, with the number of that."""
     (release,) = plan.releases
     names = {aggregate_name(at): at for at in range(len(release.aggregates))}
     items = [(item.alias_or_name, item.unalias()) for item in plan.post.selects]
@@ -152,7 +152,7 @@ def aggregate_columns(plan: QueryPlan) -> dict[str, int]:
     }
 
 
-def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
+def table(picked: list[tuple[str, str]], noisy: NoisyIntegers, cells: GroupSelection) -> pa.Table:
     """The columns that a statement picks, in the groups that it shows."""
     import pyarrow as pa
 
@@ -170,7 +170,7 @@ def table(picked: list[tuple[str, str]], noisy: Noisy, cells: Some) -> pa.Table:
     return values.rename_columns([name for name, column in picked if column != CELL])
 
 
-def chosen(post: exp.Query, noisy: Noisy) -> Some:
+def chosen(post: exp.Query, noisy: NoisyIntegers) -> GroupSelection:
     """The groups that a statement shows, in its order; it only picks columns of its table."""
     if picks_all(post):
         return EVERY
@@ -187,7 +187,7 @@ def chosen(post: exp.Query, noisy: Noisy) -> Some:
         )
 
 
-def _sorted(post: exp.Query, noisy: Noisy) -> Integers | None:
+def _sorted(post: exp.Query, noisy: NoisyIntegers) -> Integers | None:
     """All groups in the order of one count; None where a statement says anything else."""
     others = [value for key, value in post.args.items() if key not in ("expressions", "from_", "order")]
     if any(others) or not len(noisy.entries):

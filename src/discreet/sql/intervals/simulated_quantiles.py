@@ -1,10 +1,10 @@
-"""Quantiles drawn again, for the intervals of what is computed from them.
+"""Quantiles drawn again, for the intervals of all that is computed from them.
 
 Noise drawn again around released counts would tell how the estimate scatters, but a quantile is not linear in the
-counts: far out in a tail the estimate is off to one side, and so would be all draws. What is drawn here is instead
-where the true quantile may lie: from the distribution whose central part, at every confidence, is the interval that
-`Tree.interval` finds by a test (a confidence distribution: Efron 1993; Schweder and Hjort 2002). For a standard
-normal z, that is the place where T_j, the rank of boundary j in standard deviations of its noise, passes z.
+counts: far out in a tail the estimate is off to one side, and so would be all draws. Drawn here, instead, is
+a place where the true quantile may lie: from the distribution whose central part, at every confidence, is the interval
+that `QuantileTree.interval` finds by a test (a confidence distribution: Efron 1993; Schweder and Hjort 2002). For a
+standard normal z, that is the place where T_j, the rank of boundary j in standard deviations of its noise, passes z.
 
 Several quantiles of one tree share its noise: their z are drawn with the correlation that their ranks have.
 """
@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.mechanisms.laplace_sum import half_width
 from discreet.sql.measures import count_tree as ct
-from discreet.sql.measures.quantile_tree import BLOCK, Tree, quantile_of
+from discreet.sql.measures.quantile_tree import BLOCK, QuantileTree, quantile_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ LEVEL = 0.95
 
 
 def quantiles_again(
-    tree: Tree, quantities: Sequence[str], noisy: Floats, scale: float, draws: int
+    tree: QuantileTree, quantities: Sequence[str], noisy: Floats, scale: float, draws: int
 ) -> list[Floats]:
     """Draw where some quantiles may lie.
 
@@ -66,7 +66,7 @@ def quantiles_again(
 
 
 def _places(
-    tree: Tree,
+    tree: QuantileTree,
     q: float,
     noisy: Floats,
     total: Floats,
@@ -98,7 +98,7 @@ def _places(
     return np.asarray(np.clip(tree.grid.lo + step * leaf + inside, tree.grid.lo, tree.grid.hi))
 
 
-def _correlations(tree: Tree, ranks: Sequence[Floats], shares: Sequence[float]) -> Floats:
+def _correlations(tree: QuantileTree, ranks: Sequence[Floats], shares: Sequence[float]) -> Floats:
     """The correlations of the noise of several ranks where they pass zero: float64 array (n, k, k)."""
     leaves = ranks[0].shape[1] - 1
     weights = np.stack(

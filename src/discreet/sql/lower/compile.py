@@ -27,8 +27,8 @@ from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
-from discreet.sql.measures.quantile_tree import Tree
-from discreet.sql.plan.plan import AnyMeasure, Part, ScopePlan
+from discreet.sql.measures.quantile_tree import QuantileTree
+from discreet.sql.plan.plan import AnyMeasure, MeasuredRows, ScopePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,7 +113,9 @@ def _compile_part(
     entries = [f"{dialect.saturate.format(one, SATURATE)} AS m{at}" for at, one in enumerate(sums)]
     outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
     by, counted = keys, ""
-    if isinstance(measures[0], Tree):  # alone in its part: one count for every group and leaf that has rows
+    if isinstance(
+        measures[0], QuantileTree
+    ):  # alone in its part: one count for every group and leaf that has rows
         by, counted = [*keys, "t0"], " WHERE t0 IS NOT NULL"
         outputs = f"CAST(g.t0 AS BIGINT) AS leaf, {outputs}"
     group_by = f" GROUP BY {', '.join(by)}" if by else ""
@@ -159,7 +161,7 @@ def compile_discovery(release: ScopePlan, engine_dialect: str, salt: int) -> Com
     return Compiled(sql, public_tables(part.rows.relation))
 
 
-def _over_raw(part: Part, measure: AnyMeasure) -> AnyMeasure:
+def _over_raw(part: MeasuredRows, measure: AnyMeasure) -> AnyMeasure:
     """Read the stored values of a plain column where the measure clamps it into the same bounds anyway."""
 
     def raw(argument: Expression) -> Expression:
@@ -168,7 +170,7 @@ def _over_raw(part: Part, measure: AnyMeasure) -> AnyMeasure:
     return measure.over(raw)
 
 
-def _rows(part: Part, used: list[Expression], items: list[tuple[str, str]], steps: Steps) -> str:
+def _rows(part: MeasuredRows, used: list[Expression], items: list[tuple[str, str]], steps: Steps) -> str:
     needed = {column.name for expression in used for column in leaves(expression)}
     source = steps.over(to_sql(part.rows.relation, needed, steps.dialect))
     listed = [f"{sql} AS {name}" for name, sql in items]
@@ -177,7 +179,7 @@ def _rows(part: Part, used: list[Expression], items: list[tuple[str, str]], step
     return f"SELECT {', '.join(listed) or '1 AS one'} FROM ({source}) AS r"
 
 
-def _alike(part: Part) -> bool:
+def _alike(part: MeasuredRows) -> bool:
     """Whether rows of a unit can be alike in all that they carry, and some of them be dropped."""
     if part.rows.fixed and part.cap >= part.rows.max_rows:
         return False
@@ -186,7 +188,7 @@ def _alike(part: Part) -> bool:
     return not (isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried)
 
 
-def _portable(part: Part, measures: list[AnyMeasure]) -> dict[str, Type]:
+def _portable(part: MeasuredRows, measures: list[AnyMeasure]) -> dict[str, Type]:
     """The types of the unit and of the columns of a row, where every engine writes it as the same text."""
     table = scans(part.rows.relation)[0].table
     types = {} if table.unit is None else {UNIT: table.unit.type}

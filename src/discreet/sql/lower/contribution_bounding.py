@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import UNIT
-from discreet.sql.expressions.dialect import NUMBER, Dialect, Kept, quote, typed
+from discreet.sql.expressions.dialect import NUMBER, Dialect, RowSelection, quote, typed
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def kept_sql(
     source = f"({rows}) AS q WHERE {keep}"
     numbered = alike and bool(names)  # rows that carry nothing are all alike, and any of them may be kept
     if dialect.least is not None and portable is None:
-        least = dialect.least(Kept(source, unit, names, max_rows, salt, spans, numbered))
+        least = dialect.least(RowSelection(source, unit, names, max_rows, salt, spans, numbered))
         if least is not None:
             return least
     asked = [NUMBER] if numbered else []

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SALT = 0
 """In the place of the secret of the data set, which decides no identity."""
+NAMES = {"QuantileTree": "Tree", "JointMoments": "Joint"}
+"""The names of classes in the identities that ledgers keep, where they differ from those here."""
 
 
 def identity(plan: QueryPlan, dialect: str) -> str:
@@ -106,5 +108,6 @@ def _plain(value: object, dialect: Dialect) -> Any:
         return tuple(_plain(one, dialect) for one in value)
     if dataclasses.is_dataclass(value):
         fields = (getattr(value, field.name) for field in dataclasses.fields(value))
-        return type(value).__name__, *(_plain(one, dialect) for one in fields)
+        name = type(value).__name__
+        return NAMES.get(name, name), *(_plain(one, dialect) for one in fields)
     raise TypeError(type(value).__name__)

@@ -20,7 +20,7 @@ from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
-from discreet.sql.measures.quantile_tree import Tree
+from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.plan.plan import Aggregate, ScopePlan
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-Some: TypeAlias = "slice | Integers"
+GroupSelection: TypeAlias = "slice | Integers"
 """Which groups: all of them, some that stand together, or their numbers in any order."""
 EVERY: Final = slice(None)
 LARGEST = 2.0**62
@@ -38,7 +38,7 @@ BLOCK = 1 << 16
 """How many groups are worked on at a time: the arrays in the making fit the cache, however many there are."""
 
 
-def blocks(at: Some, cells: int, size: int | None = None) -> Iterator[tuple[slice, Some]]:
+def blocks(at: GroupSelection, cells: int, size: int | None = None) -> Iterator[tuple[slice, GroupSelection]]:
     """Some groups a block at a time: where a block stands among them, and which groups it has.
 
     Example:
@@ -53,7 +53,7 @@ def blocks(at: Some, cells: int, size: int | None = None) -> Iterator[tuple[slic
 
 
 @dataclass(frozen=True)
-class Noisy:
+class NoisyIntegers:
     """The noisy integers of a release, or of some of its groups. Everything made of them is post-processing.
 
     Attributes:
@@ -71,7 +71,7 @@ class Noisy:
         """Whether these are all groups of the release."""
         return len(self.entries) == self.plan.cells
 
-    def of(self, aggregate: Aggregate, at: Some = EVERY) -> Floats:
+    def of(self, aggregate: Aggregate, at: GroupSelection = EVERY) -> Floats:
         """The entries of the measure that an aggregate is estimated from, in some groups.
 
         Returns:
@@ -83,14 +83,14 @@ class Noisy:
         """Whether an aggregate is exactly its one noisy integer."""
         return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.what)
 
-    def values(self, aggregate: Aggregate, at: Some = EVERY) -> Floats:
+    def values(self, aggregate: Aggregate, at: GroupSelection = EVERY) -> Floats:
         """The estimate of an aggregate in some groups: float64 array (groups,)."""
         out = np.empty(len(self.entries[at, :0]))
         for part, here in blocks(at, len(self.entries)):
             out[part] = self._estimate(aggregate, here)
         return out
 
-    def _estimate(self, aggregate: Aggregate, at: Some) -> Floats:
+    def _estimate(self, aggregate: Aggregate, at: GroupSelection) -> Floats:
         if self.counted(aggregate):
             return self.of(aggregate, at)[:, 0]
         exact = self.plan.measures[aggregate.measure].estimate(aggregate.what, self.of(aggregate, at))
@@ -116,7 +116,7 @@ class Noisy:
                 data[name] = made[name] if number is None else self.column(self.plan.aggregates[number])
         return pa.table(data)
 
-    def keys(self, wanted: Collection[int], at: Some = EVERY) -> dict[str, pa.Array]:
+    def keys(self, wanted: Collection[int], at: GroupSelection = EVERY) -> dict[str, pa.Array]:
         """The columns of some keys in some groups, by the numbers of the keys."""
         if not isinstance(at, slice) and 8 * len(at) < len(self.entries):
             return ks.columns_of(self.plan.keys, at + self.first, wanted)
@@ -199,11 +199,12 @@ def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more:
     places = columns(release.measures)
     cell = arrow.numbers(result.column("cell"))
     at_tree = next(
-        (at for at, m in enumerate(release.measures) if m.part == number and isinstance(m, Tree)), None
+        (at for at, m in enumerate(release.measures) if m.part == number and isinstance(m, QuantileTree)),
+        None,
     )
     if at_tree is not None:
         tree = release.measures[at_tree]
-        assert isinstance(tree, Tree)
+        assert isinstance(tree, QuantileTree)
         leaf, count = arrow.numbers(result.column("leaf")), arrow.numbers(result.column("m0"))
         out[:, places[at_tree]] += tree.from_leaves(release.cells, cell, leaf, count)
         return
@@ -224,7 +225,7 @@ def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more:
 
 def run_release(
     release: ScopePlan, engine: Engine, salt: int, draw: Draw, given: Mapping[str, pa.Table] = NO_TABLES
-) -> Noisy:
+) -> NoisyIntegers:
     """Compute the integers of a release, and have noise drawn on them.
 
     Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale
@@ -255,4 +256,4 @@ def run_release(
             continue
         for _, here in blocks(EVERY, release.cells):
             entries[here, part] = draw(use_of(release, at), entries[here, part])
-    return Noisy(release, entries)
+    return NoisyIntegers(release, entries)

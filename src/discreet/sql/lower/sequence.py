@@ -1,4 +1,4 @@
-"""Runs the releases of a statement one after the other: what an earlier one released may be read by a later one.
+"""Runs the releases of a statement one after the other: a later one may read the numbers of an earlier one.
 
 The plan of every release is there before the first is drawn, and so is its charge. Between two releases nothing is
 decided: the noisy numbers fill the tables that the SQL of the next one names.
@@ -16,7 +16,7 @@ from discreet.release.draw import REPORT, Draw
 from discreet.release.noisy_schema import is_table
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.released import ReleasedTable, reads_released, released_tables
-from discreet.sql.lower.run import Noisy, run_release
+from discreet.sql.lower.run import NoisyIntegers, run_release
 from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
@@ -31,21 +31,21 @@ def given_to(release: ScopePlan) -> dict[str, ReleasedTable]:
 
 
 def compared(release: ScopePlan, aggregate: Aggregate) -> bool:
-    """Whether a released number decides which rows an aggregate is of, or what is aggregated."""
+    """Whether a released number decides which rows an aggregate is of, or the numbers in it."""
     measure = release.measures[aggregate.measure]
     part = release.parts[measure.part]
-    arguments = () if aggregate.what == "rows" else measure.arguments  # every row counts, whatever is in it
+    arguments = () if aggregate.what == "rows" else measure.arguments  # every row counts
     return reads_released(part.rows.relation, read([*part.keys, *arguments]))
 
 
 def in_sequence(plan: QueryPlan) -> bool:
-    """Whether a release of a plan reads what an earlier one released."""
+    """Whether a release of a plan reads the numbers of an earlier one."""
     return any(map(given_to, plan.releases))
 
 
 def run_all(
     plan: QueryPlan, engine: Engine, salt: int, draw: Draw, public: Mapping[str, pa.Table] = NO_TABLES
-) -> list[Noisy]:
+) -> list[NoisyIntegers]:
     """Compute the integers of all releases, with noise.
 
     Privacy: as `run_release`, by adaptive composition; see `algebra.released`.
@@ -59,16 +59,16 @@ def run_all(
 
     Raises:
         EngineError: the engine failed; the charge stays.
-        PostProcessingError: DuckDB refused what is computed from released numbers; its message speaks of these only.
+        PostProcessingError: DuckDB refused a statement over released numbers; its message speaks of these only.
     """
-    noisy: list[Noisy] = []
+    noisy: list[NoisyIntegers] = []
     for release in plan.releases:
         given = {name: content(table, noisy, public) for name, table in given_to(release).items()}
         noisy.append(run_release(release, engine, salt, draw, given))
     return noisy
 
 
-def content(table: ReleasedTable, noisy: Sequence[Noisy], public: Mapping[str, pa.Table]) -> pa.Table:
+def content(table: ReleasedTable, noisy: Sequence[NoisyIntegers], public: Mapping[str, pa.Table]) -> pa.Table:
     """A table of released numbers, made of the noisy tables of the releases so far.
 
     Raises:

@@ -93,7 +93,7 @@ class Measure:
         return (1 if self.degree < 0 else self.degree + 1) + self.with_null
 
     @property
-    def levels(self) -> int:
+    def row_sensitivity(self) -> int:
         """By how much one row moves the integers of its group, in L1."""
         return 1 if self.grid is None else self.grid.levels
 
@@ -145,7 +145,7 @@ class Measure:
     def group_items(self, name: str, dialect: Dialect) -> list[str]:
         """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
         wide = dialect.wide
-        n, r = f"CAST(COUNT({name}) AS {wide})", self.levels
+        n, r = f"CAST(COUNT({name}) AS {wide})", self.row_sensitivity
         null = [f"{r} * CAST(COUNT(*) - COUNT({name}) AS {wide})"] if self.with_null else []
         if self.argument is None:
             return ["COUNT(*)"]
@@ -178,14 +178,14 @@ class Measure:
             return np.asarray(noisy @ weights)
         assert self.grid is not None
         body = noisy[..., : self.degree + 1]
-        lo, width = self.grid.lo, float(self.grid.step) * self.levels
+        lo, width = self.grid.lo, float(self.grid.step) * self.row_sensitivity
         total = body.sum(axis=-1)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             usable = total > 0
             mean = np.where(usable, (body @ np.linspace(0, 1, self.degree + 1)) / total, np.nan)
             if what == "avg":
                 return lo + width * np.clip(mean, 0, 1)
-            n = total / self.levels
+            n = total / self.row_sensitivity
             variance = np.clip(body[..., 2] / total - mean * mean, 0, 0.25) * width * width
             if what.endswith("samp"):
                 variance = np.where(n > 1, variance * n / (n - 1), np.nan)
@@ -196,7 +196,7 @@ class Measure:
         """The entries of a group whose values are spread evenly over their bounds: int64 array (entries,)."""
         body = self.entries - self.with_null
         out = np.zeros(self.entries, dtype=np.int64)
-        out[:body] = rows * self.levels // body
+        out[:body] = rows * self.row_sensitivity // body
         if self.degree < 0 and self.grid is not None:  # the sum itself, not its distance from the lower bound
             middle = (Fraction(self.grid.lo) + Fraction(self.grid.hi)) / 2
             out[0] = round(rows * middle / self.grid.step)
@@ -229,16 +229,16 @@ class Measure:
         w = np.zeros(self.entries)
         body = slice(0, self.entries - self.with_null)
         if what == "rows":
-            w[:] = 1 / self.levels
+            w[:] = 1 / self.row_sensitivity
         elif what == "count":
-            w[body] = 1 / self.levels
+            w[body] = 1 / self.row_sensitivity
         elif what == "sum" and self.grid is not None:
             step = float(self.grid.step)
             if self.degree < 0:
                 w[0] = step
             else:
                 # sum x = lo n + g sum t, and sum t = (b1/2 + b2) in the basis of degree 2
-                w[body] = self.grid.lo / self.levels + step * np.linspace(0, 1, self.degree + 1)
+                w[body] = self.grid.lo / self.row_sensitivity + step * np.linspace(0, 1, self.degree + 1)
         else:
             return None
         return w

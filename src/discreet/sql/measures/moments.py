@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class JointMoments:
     """The integers of a pair of expressions.
 
     Attributes:
@@ -72,7 +72,7 @@ class Joint:
         return (self.degrees[0] + 1) * (self.degrees[1] + 1)
 
     @property
-    def levels(self) -> int:
+    def row_sensitivity(self) -> int:
         """By how much one row moves the integers of its group, in L1."""
         return self.grid.levels
 
@@ -90,17 +90,17 @@ class Joint:
         """No quantity of a pair is exactly one of its integers."""
         return False
 
-    def over(self, rename: Callable[[Expression], Expression]) -> Joint:
+    def over(self, rename: Callable[[Expression], Expression]) -> JointMoments:
         """The same measure, reading its arguments elsewhere."""
         return dataclasses.replace(self, argument=rename(self.argument), other=rename(self.other))
 
-    def reading(self, rename: Callable[[Expression], Expression]) -> Joint:
+    def reading(self, rename: Callable[[Expression], Expression]) -> JointMoments:
         """The same measure, reading its arguments where they were computed already."""
         return self.over(rename)
 
     def weights(self, what: str) -> Floats | None:
         """The estimate of a linear quantity as weights of the entries; None when it is not linear."""
-        out = np.full(self.entries, 1 / self.levels)
+        out = np.full(self.entries, 1 / self.row_sensitivity)
         if what == "rows":
             return out
         out[self._body :] = 0
@@ -116,7 +116,7 @@ class Joint:
     def group_items(self, name: str, dialect: Dialect) -> list[str]:
         """The exact integers of one group in SQL, over the rows of that group; wide, not yet saturated."""
         wide = dialect.wide
-        r, bound = self.levels, self.other_grid.levels
+        r, bound = self.row_sensitivity, self.other_grid.levels
         b = _bernstein(f"{name}x", r, self.degrees[0], dialect)
         c = _bernstein(f"{name}y", bound, self.degrees[1], dialect)
         sums = [
@@ -132,7 +132,7 @@ class Joint:
     def invented(self, rows: int) -> Integers:
         """The entries of a group whose pairs are spread evenly over the square: int64 array (entries,)."""
         out = np.zeros(self.entries, dtype=np.int64)
-        out[: self._body] = rows * self.levels // self._body
+        out[: self._body] = rows * self.row_sensitivity // self._body
         return out
 
     def relative_variance(self, what: str) -> float:
@@ -176,7 +176,7 @@ class Joint:
             )
             covariance = np.clip(product - u * v, -0.25, 0.25)
             if what.startswith("covar"):
-                rows = n / self.levels
+                rows = n / self.row_sensitivity
                 besides = np.where(rows > 1, rows / (rows - 1), np.nan) if what == "covar_samp" else 1.0
                 return np.asarray(covariance * wide * high * besides)
             if what in ("slope_of_x", "intercept_of_x"):

@@ -53,7 +53,7 @@ def quantile_of(what: str) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class QuantileTree:
     """Counts of the values of an expression, on all nodes of a tree over its range.
 
     Attributes:
@@ -77,14 +77,15 @@ class Tree:
         return ct.node_count(self.shape)
 
     @property
-    def levels(self) -> int:
+    def row_sensitivity(self) -> int:
         """By how much one row moves the integers of its group, in L1: 1 on each level."""
         return len(self.shape)
 
     @property
     def name(self) -> str:
         """The name of the measure, for people."""
-        return f"counts on a tree of {self.grid.levels:,} leaves and {self.levels} level{'s' * (self.levels > 1)}"
+        depth = len(self.shape)
+        return f"counts on a tree of {self.grid.levels:,} leaves and {depth} level{'s' * (depth > 1)}"
 
     @property
     def arguments(self) -> tuple[Expression, ...]:
@@ -100,11 +101,11 @@ class Tree:
         """No quantile is exactly one of the integers."""
         return False
 
-    def over(self, rename: Callable[[Expression], Expression]) -> Tree:
+    def over(self, rename: Callable[[Expression], Expression]) -> QuantileTree:
         """The same measure, reading its argument elsewhere."""
         return dataclasses.replace(self, argument=rename(self.argument))
 
-    def reading(self, rename: Callable[[Expression], Expression]) -> Tree:
+    def reading(self, rename: Callable[[Expression], Expression]) -> QuantileTree:
         """The same measure, reading its argument where it was computed already."""
         return self.over(rename)
 
@@ -301,7 +302,7 @@ def _alike(noisy: Floats) -> bool:
     return len(noisy) > 1 and bool((noisy[0] == noisy[-1]).all()) and bool((noisy == noisy[0]).all())
 
 
-def tree_for(argument: Expression, cells: int, part: int = 0) -> Tree:
+def tree_for(argument: Expression, cells: int, part: int = 0) -> QuantileTree:
     """The tree for an expression in a query with so many groups.
 
     Args:
@@ -317,7 +318,7 @@ def tree_for(argument: Expression, cells: int, part: int = 0) -> Tree:
         grid = leaf_grid(argument, most)
         shape = ct.shape_for(grid.levels)
         if cells * ct.node_count(shape) <= MOST_ENTRIES:
-            return Tree(argument, grid, shape, part)
+            return QuantileTree(argument, grid, shape, part)
         most //= 2
     raise QueryRefused(f"Quantiles, MIN and MAX of {cells:,} groups need more than {MOST_ENTRIES:,} counts.",
                        "Group by fewer or coarser keys.")  # fmt: skip

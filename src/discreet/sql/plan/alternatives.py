@@ -20,14 +20,14 @@ from collections.abc import Sequence
 
 from discreet.sql.algebra.disjoint import ALWAYS, Alternatives, argument_present, exclude, present
 from discreet.sql.expressions.expression import Column, Expression
-from discreet.sql.plan.choice import Choice
+from discreet.sql.plan.measure_choice import MeasureChoice
 
 MOST = 256
 """The most measures that are compared with each other; those beyond cost epsilon each, which is right, too."""
 SAME_PART = frozenset({"rows", "pairs", "distinct"})
 
 
-def moved_where(choice: Choice) -> Alternatives:
+def moved_where(choice: MeasureChoice) -> Alternatives:
     """On which rows a measure may be moved."""
     if choice.argument is None or choice.with_null:
         return ALWAYS
@@ -48,7 +48,7 @@ def _holds_zero(argument: Expression) -> bool:
     return span.lo is not None and span.hi is not None and span.lo <= 0 <= span.hi
 
 
-def sets_of(choices: Sequence[Choice], per_unit: bool) -> tuple[int, ...]:
+def sets_of(choices: Sequence[MeasureChoice], per_unit: bool) -> tuple[int, ...]:
     """For each choice the number of its set of alternatives; sets are numbered as they come.
 
     Args:

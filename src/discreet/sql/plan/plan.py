@@ -13,13 +13,13 @@ from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures.measure import Measure
-from discreet.sql.measures.moments import Joint
-from discreet.sql.measures.quantile_tree import Tree
+from discreet.sql.measures.moments import JointMoments
+from discreet.sql.measures.quantile_tree import QuantileTree
 
 if TYPE_CHECKING:
     from discreet.mechanisms import ThresholdedCounts
 
-AnyMeasure: TypeAlias = Measure | Tree | Joint
+AnyMeasure: TypeAlias = Measure | QuantileTree | JointMoments
 """Integers per group, by how much one row can move them, and their estimates."""
 
 
@@ -41,7 +41,7 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
-class Part:
+class MeasuredRows:
     """Private rows that some measures of a release are taken over.
 
     Attributes:
@@ -68,7 +68,7 @@ class Discovery:
             nobody asked for them.
     """
 
-    part: Part
+    part: MeasuredRows
     share: Fraction
     delta: Fraction
     measure: int | None
@@ -102,7 +102,7 @@ class ScopePlan:
     """
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[MeasuredRows, ...]
     keys: tuple[ks.Key, ...]
     measures: tuple[AnyMeasure, ...]
     shares: tuple[Fraction, ...]
@@ -137,7 +137,7 @@ class ScopePlan:
 
     def sensitivity(self, measure: AnyMeasure) -> int:
         """By how much one neighbour step moves the integers of a measure over all groups, in L1."""
-        return self.unit_factor * self.parts[measure.part].cap * measure.levels
+        return self.unit_factor * self.parts[measure.part].cap * measure.row_sensitivity
 
     def scale(self, measure: int) -> Fraction:
         """The scale of the Laplace noise on each integer of a measure."""

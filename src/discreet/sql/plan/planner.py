@@ -21,8 +21,8 @@ from discreet.sql.analyze.scopes import Splitter
 from discreet.sql.analyze.splitting import Draft
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
-from discreet.sql.plan.choice import Choice
-from discreet.sql.plan.plan import AnyMeasure, Discovery, Part, QueryPlan, ScopePlan
+from discreet.sql.plan.measure_choice import MeasureChoice
+from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
@@ -54,7 +54,7 @@ Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
 
 
 NO_LIMITS = Limits()
-FINDING = Choice(0, None, False, "finding")
+FINDING = MeasureChoice(0, None, False, "finding")
 """The counts of units by which groups are found whose keys are not public."""
 
 
@@ -173,8 +173,10 @@ def _release(
     limits: Limits,
     delta: Fraction,
 ) -> ScopePlan:
-    parts: list[Part] = []
-    shared: dict[int, Part] = {}  # a tree is alone in its part: its query counts by leaf, not only by group
+    parts: list[MeasuredRows] = []
+    shared: dict[
+        int, MeasuredRows
+    ] = {}  # a tree is alone in its part: its query counts by leaf, not only by group
     measures: list[AnyMeasure] = []
     shares = tuple(of_sets[at] for at in chosen.sets)  # the counts that find groups may come behind
     for choice, share in zip(chosen.choices, shares, strict=True):
@@ -205,7 +207,7 @@ def _release(
     )
 
 
-def _part(draft: Draft, choice: Choice, limits: Limits) -> Part:
+def _part(draft: Draft, choice: MeasureChoice, limits: Limits) -> MeasuredRows:
     """The rows that a measure is taken over, and how many of one unit count."""
     rows = draft.rows
     finding = choice.counts == FINDING.counts
@@ -214,7 +216,7 @@ def _part(draft: Draft, choice: Choice, limits: Limits) -> Part:
     if limits.max_rows is not None and rows.per_unit and not rows.fixed:
         cap = limits.max_rows
     if not (choice.counts == "units" or (finding and rows.per_unit)):
-        return Part(rows, keys, cap)
+        return MeasuredRows(rows, keys, cap)
     # Each unit once in each of its groups; it has no more groups than rows.
     some = choice.argument
     where = None if some is None else call("not", _is_null(some))
@@ -230,7 +232,7 @@ def _part(draft: Draft, choice: Choice, limits: Limits) -> Part:
     if not finding and not draft.unknown:
         groups = min(groups, planned_cells(draft.keys))  # nobody is in more groups than there are
     counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
-    return Part(counted, tuple(columns.values()), groups)
+    return MeasuredRows(counted, tuple(columns.values()), groups)
 
 
 def _is_null(expression: Expression) -> Expression:

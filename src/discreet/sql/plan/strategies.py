@@ -11,10 +11,10 @@ from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of
 from discreet.sql.measures.measure import Measure, grid_of
-from discreet.sql.measures.moments import Joint
+from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import tree_for
 from discreet.sql.plan.alternatives import sets_of
-from discreet.sql.plan.choice import Choice
+from discreet.sql.plan.measure_choice import MeasureChoice
 from discreet.sql.plan.one_request import unified
 from discreet.sql.plan.plan import Aggregate, AnyMeasure
 
@@ -31,7 +31,7 @@ class Chosen:
         rewritten: whether a request is answered by another measure than it would be alone.
     """
 
-    choices: list[Choice]
+    choices: list[MeasureChoice]
     requests: list[Request]
     answered_by: list[int]
     sets: tuple[int, ...]
@@ -72,7 +72,7 @@ def choose(asked: Sequence[Request], per_unit: bool = True) -> Chosen:
         free = next(alone, None)
         if free is None:
             free = len(choices)
-            choices.append(Choice(0, None, False))
+            choices.append(MeasureChoice(0, None, False))
             sets += (max(sets, default=-1) + 1,)
         else:
             first = choices[free]
@@ -86,15 +86,15 @@ def choose(asked: Sequence[Request], per_unit: bool = True) -> Chosen:
     return Chosen(choices, requests, answered_by, sets, rewritten)
 
 
-def _choice(family: Family, wanted: set[str]) -> Choice:
+def _choice(family: Family, wanted: set[str]) -> MeasureChoice:
     """The measure of the quantities wanted of one argument, or of one pair."""
     counts, argument, other = family
     if counts == "pairs":
         p, q = (max(PAIR_DEGREES[what][axis] for what in wanted) for axis in (0, 1))
-        return Choice(p, argument, False, counts, other, q)
+        return MeasureChoice(p, argument, False, counts, other, q)
     if counts != "rows":
-        return Choice(-1 if counts == "distinct_sum" else 0, argument, False, counts)
-    return Choice(
+        return MeasureChoice(-1 if counts == "distinct_sum" else 0, argument, False, counts)
+    return MeasureChoice(
         -1 if wanted == {"sum"} else max(BY_QUANTITY[what].degrees[0] for what in wanted), argument, False
     )
 
@@ -112,7 +112,7 @@ def _family(request: Request) -> Family:
     return family_of(request.what), request.argument, request.other
 
 
-def measure(choice: Choice, contribution: Fraction, part: int, cells: int) -> AnyMeasure:
+def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int) -> AnyMeasure:
     """Give a chosen measure its grid.
 
     Args:
@@ -132,7 +132,7 @@ def measure(choice: Choice, contribution: Fraction, part: int, cells: int) -> An
         assert choice.other is not None
         x, y = (grid_of(argument, 2, contribution) for argument in (choice.argument, choice.other))
         degrees = choice.degree, choice.degree_other
-        return Joint(choice.argument, choice.other, degrees, x, y, choice.with_null, part)
+        return JointMoments(choice.argument, choice.other, degrees, x, y, choice.with_null, part)
     if choice.counts == "units":
         return Measure(0, None, None, False, part)
     grid = None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from discreet.sql.algebra import keys as ks
-from discreet.sql.plan.choice import Choice
+from discreet.sql.plan.measure_choice import MeasureChoice
 
 if TYPE_CHECKING:
     from discreet.sql.plan.plan import QueryPlan
@@ -16,7 +16,7 @@ IMAGINED = 10
 """How many groups a preview invents where the keys are not public."""
 
 
-def answering(choices: Sequence[Choice], keys: tuple[ks.Key, ...], per_unit: bool) -> int | None:
+def answering(choices: Sequence[MeasureChoice], keys: tuple[ks.Key, ...], per_unit: bool) -> int | None:
     """The number of the choice whose integers are the counts of units by which the groups are found anyway."""
     if any(key.public for key in keys):
         return None

@@ -14,8 +14,8 @@ import pytest
 
 import discreet as dp
 from discreet.engines.duckdb.connection import connect
-from discreet.engines.duckdb.sources import attach, pandas_types
-from discreet.engines.duckdb.sources.attach import to_arrow
+from discreet.engines.duckdb.sources import frames, pandas_types
+from discreet.engines.duckdb.sources.frames import to_arrow
 from discreet.engines.duckdb.sources.pandas_types import to_table
 from discreet.engines.schema import Type
 from discreet.engines.sources import open_source
@@ -115,7 +115,7 @@ def test_no_cell_decides_what_is_shown_for_nothing(name: str) -> None:
 def test_types_that_pandas_chose_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: the types of pandas are taken."""
     monkeypatch.setattr(
-        attach, "_typed", lambda _, name, source, types: (to_arrow(name, source), frozenset())
+        frames, "_typed", lambda _, name, source, types: (to_arrow(name, source), frozenset())
     )
     with pytest.raises((AssertionError, SourceError)):
         test_no_cell_decides_what_is_shown_for_nothing(name)

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.sql.finish.postprocess import finish
-from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import plan
 
 DAYS = [dt.date(2024, 5, at) for at in (1, 2, 3)]
@@ -40,7 +40,7 @@ def test_they_are_compared(where: str, rows: int) -> None:
     policy = dp.Policy(**declared)
     session = dp.protect({"rides": RIDES, "weather": WEATHER}, policy=policy)
     planned = plan(f"SELECT COUNT(*) AS n FROM rides WHERE {where}", session._catalog, Fraction(1))
-    noisy = [Noisy(one, exact_integers(one, session._engine, 3)) for one in planned.releases]
+    noisy = [NoisyIntegers(one, exact_integers(one, session._engine, 3)) for one in planned.releases]
     assert finish(planned, noisy, dict(session._catalog.public), 0.95).values.column("n").to_pylist() == [
         rows
     ]

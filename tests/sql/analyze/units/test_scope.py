@@ -23,7 +23,7 @@ from discreet.engines.spark import SparkEngine
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.expressions.dialect import SATURATE
-from discreet.sql.lower.run import Noisy, exact_integers
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import plan
 
 ROWS = pa.table(
@@ -67,7 +67,7 @@ def differing(engine: Engine, inner: list[str]) -> list[str]:
     for text in inner:
         question = f"SELECT COUNT(s) AS n, SUM({{}}) AS total FROM ({text}) AS v"
         (release,) = plan(question.format("clamp(s, -64, 64)"), catalog, Fraction(1)).releases
-        noisy = Noisy(release, exact_integers(release, engine, 7))  # with no noise
+        noisy = NoisyIntegers(release, exact_integers(release, engine, 7))  # with no noise
         got = [noisy.table().column(name)[0].as_py() for name in ("a0", "a1")]
         ((count, total),) = plain.sql(question.format("s")).fetchall()
         if [round(each, 3) for each in got] != [count, total]:

@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from discreet.engines.duckdb.sources.attach import parquet_relation
 from discreet.engines.duckdb.sources.mended import mended
+from discreet.engines.duckdb.sources.parquet import parquet_relation
 from discreet.engines.schema import TableSchema
 
 Make: TypeAlias = Callable[[str, str], TableSchema]
@@ -24,7 +24,7 @@ def unread(why: Sequence[type[Exception]]) -> bool:
 
 
 class Copies:
-    """Lets the view of a table read copies of its files, as long as the files stay as they were."""
+    """Lets the view of a table read copies of its files, as long as the files do not change."""
 
     def __init__(self, folder: str, make: Make) -> None:
         self._folder = folder
@@ -33,7 +33,7 @@ class Copies:
         self._tried: dict[str, str] = {}
 
     def take(self, table: str, files: Sequence[str], version: str, schema: TableSchema) -> bool:
-        """Read copies of those files of a table that hold what cannot be read; whether there are such.
+        """Read copies of those files of a table that hold unreadable values; whether there are any.
 
         Args:
             table: its name.

@@ -6,11 +6,15 @@ them from the policy. Only where a file is public are its types found by looking
 
 from __future__ import annotations
 
+import hashlib
+import os
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.engines.duckdb.connection import literal, quote
 from discreet.engines.duckdb.sources.csv_text import Header, header, in_utf8
+from discreet.engines.duckdb.sources.origin import Origin, file_version
 from discreet.engines.schema import Type
 from discreet.errors import SourceError
 
@@ -36,7 +40,7 @@ _WRITTEN = {
     Type.TIMESTAMP: r"\d{4}-\d{1,2}-\d{1,2}[ T]\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?",
 }
 
-# What says "no value" in a column of another type than text.
+# Texts that say "no value" in a column of another type than text.
 _MISSING = "'', 'na', 'n/a', 'nan', 'null', 'none', '#n/a'"
 
 
@@ -64,19 +68,21 @@ def import_csv(
         SourceError: the file cannot be read as CSV.
     """
     found = header(path)
-    fixed = _fixed(found.names, types)
+    declared = _declared_types(found.names, types)
     raw = quote(f"{table}_raw")
     if not _read(connection, path, raw, found):
         raise SourceError(
             f"{path} cannot be read as a CSV file.",
             "Check that it is text with a header line and may be read.",
         )
-    rest = [name for name in found.names if name not in fixed]
+    rest = [name for name in found.names if name not in declared]
     looked = _infer(connection, raw, rest) if look else dict.fromkeys(rest, Type.TEXT)
-    kinds = {**looked, **fixed}
+    kinds = {**looked, **declared}
     # Of a type that was found by looking, every value is known to be of it: the plain cast is enough.
     casts = {
-        name: cast(quote(name), type_) if name in fixed or type_ is not Type.INTEGER else _plain(quote(name))
+        name: cast(quote(name), type_)
+        if name in declared or type_ is not Type.INTEGER
+        else _plain(quote(name))
         for name, type_ in kinds.items()
     }
     columns = ", ".join(f"{casts[name]} AS {quote(name)}" for name in found.names)
@@ -85,7 +91,7 @@ def import_csv(
 
 
 def _read(connection: duckdb.DuckDBPyConnection, path: str, raw: str, found: Header) -> bool:
-    """Read a file as it is written into a table of texts; whether that was possible."""
+    """Read a file, unchanged, into a table of texts; whether that was possible."""
     import duckdb
 
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in found.names)
@@ -104,7 +110,7 @@ def _read(connection: duckdb.DuckDBPyConnection, path: str, raw: str, found: Hea
     return True
 
 
-def _fixed(names: Sequence[str], types: Mapping[str, Type]) -> dict[str, Type]:
+def _declared_types(names: Sequence[str], types: Mapping[str, Type]) -> dict[str, Type]:
     """The declared types of the columns that there are; of another the check of the policy says where it stands."""
     by_lower = {name.lower(): name for name in names}
     return {by_lower[name.lower()]: type_ for name, type_ in types.items() if name.lower() in by_lower}
@@ -112,7 +118,7 @@ def _fixed(names: Sequence[str], types: Mapping[str, Type]) -> dict[str, Type]:
 
 def _infer(connection: duckdb.DuckDBPyConnection, raw: str, names: list[str]) -> dict[str, Type]:
     """Find the first type that all values of each column are written in, else TEXT."""
-    # What fails on the first rows fails: of the types left, one after the other is tried on all rows.
+    # A type that fails on the first rows fails: of the types left, one after the other is tried on all rows.
     left = _fitting(connection, f"(FROM {raw} LIMIT 1000)", {name: list(_SQL) for name in names})
     found: dict[str, Type] = {}
     while len(found) < len(names):
@@ -151,7 +157,7 @@ def cast(column: str, type_: Type) -> str:
         return column
     text = _value(column)
     if type_ is Type.INTEGER:
-        # DuckDB would round 1.5 to 2 and read 0x10: what is not written as an integer is NULL.
+        # DuckDB would round 1.5 to 2 and read 0x10: a text that is not written as an integer is NULL.
         number = f"TRY_CAST({text} AS DOUBLE)"
         integral = f"({text} NOT LIKE '%.%' OR {number} = trunc({number}))"
         text = (
@@ -177,3 +183,16 @@ def _plain_integer(column: str) -> str:
 
 def _value(column: str) -> str:
     return f"CASE WHEN lower(trim({column})) NOT IN ({_MISSING}) THEN trim({column}) END"
+
+
+def attach_csv(connection: duckdb.DuckDBPyConnection, path: str, types: Mapping[str, Type] | None) -> Origin:
+    """Import a CSV file in the types given; None finds them in the values of a public file."""
+    if not os.path.isfile(path):
+        raise SourceError(f"There is no file {path}.", "Check the path.")
+    # Read in other types, the same file is other data.
+    known = sorted((name.lower(), type_.name) for name, type_ in (types or {}).items())
+    version = hashlib.sha256(repr((file_version([path]), types is None, known)).encode()).hexdigest()
+    store = f"csv_{secrets.token_hex(8)}"
+    import_csv(connection, path, store, types or {}, look=types is None)
+    twins = header(path).twins
+    return Origin(f"memory.main.{store}", lambda: version, csv=True, files=(path,), twins=twins)

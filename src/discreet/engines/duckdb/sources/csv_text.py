@@ -32,8 +32,8 @@ class Header:
     """The content of the header line.
 
     Attributes:
-        names: of the columns; what has no name is called by its number, and a name that is taken gets a number.
-        delimiter: what stands between them.
+        names: of the columns; one without a name is called by its number, and a name that is taken gets a number.
+        delimiter: the character between them.
         twins: names, in lower case, that several columns have but for case.
     """
 
@@ -43,7 +43,7 @@ class Header:
 
 
 def header(path: str) -> Header:
-    """Read the header line of a file, whatever its line ends and its delimiter.
+    """Read the header line of a file, with any line ends and any delimiter.
 
     Raises:
         SourceError: there is no such file, or it has no header line.
@@ -124,7 +124,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _wide(file: IO[bytes]) -> Iterator[str]:
-    """The text of a file in UTF-16; what is no character is a question mark in a box."""
+    """The text of a file in UTF-16; bytes that are no character are a question mark in a box."""
     decoder = codecs.getincrementaldecoder("utf-16")("replace")
     while block := file.read(_BLOCK):
         yield decoder.decode(block)

@@ -1,7 +1,7 @@
 """Copies of Parquet files whose values DuckDB cannot read, with NULL in their place.
 
-DuckDB fails on a text that is not UTF-8 and on milliseconds beyond what microseconds can hold. Few files have such
-values, so each is read as it is, and looked through only once a query has failed in that way. What a query answers is
+DuckDB fails on a text that is not UTF-8 and on milliseconds beyond the range of microseconds. Few files have such
+values, so each is read directly, and looked through only once a query has failed in that way. The answer of a query is
 the same as if every file were looked through; only the time is not.
 """
 
@@ -50,7 +50,7 @@ def _bad(file: str) -> bool:
 
 
 def _copied(file: str, folder: str) -> str:
-    """A copy with what can be read, under the same name and partition."""
+    """A copy with the readable values, under the same name and partition."""
     import pyarrow as pa
     from pyarrow import parquet
 

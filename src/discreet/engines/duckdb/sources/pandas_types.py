@@ -2,8 +2,8 @@
 
 pandas chooses the type of a column by its values: one missing number makes fractions of whole numbers, one text or one
 odd object makes a column of type object. So, as in a CSV file, the policy decides: a declared column is read in its
-type, any other as a text, and what is not of the type is NULL by itself. A column whose type somebody gave it, as by
-astype("Int64") or with a type of Arrow, keeps it.
+type, any other as a text, and a value that is not of the type is NULL by itself. A column whose type somebody gave it,
+as by astype("Int64") or with a type of Arrow, keeps it.
 
 Every value has one text, whichever column it stands in, and columns are read from these texts. Where a column holds one
 kind of value a shorter way leads to the same; a test compares the two.
@@ -39,7 +39,7 @@ def to_table(
     Args:
         connection: reads texts in their types.
         frame: of pandas, whose columns have different names.
-        types: the types of columns by name, whatever its case; the others are texts, unless pandas was told a type.
+        types: the types of columns by name, in any case; the others are texts, unless pandas was told a type.
 
     Returns:
         The table, and the names of the columns whose types are the policy's.
@@ -68,7 +68,7 @@ def to_table(
 
 
 def text(value: object, kind: Type = Type.TEXT) -> str | None:
-    """The text of one value of a column that is read as some type; None for no value, and for what has no text.
+    """The text of one value of a column that is read as some type; None for no value, and for one without a text.
 
     Example:
         >>> text(7), text(7.0), text(Decimal("7.00")), text(float("nan")), text([7])
@@ -148,7 +148,7 @@ def _plain(series: Any) -> Any:
 
 
 def _was_told(dtype: Any) -> bool:
-    """Whether somebody gave a column its type; what pandas chooses by itself are types of NumPy and its own str."""
+    """Whether somebody gave a column its type; pandas itself chooses types of NumPy and its own str."""
     import pandas as pd
 
     if isinstance(
@@ -200,7 +200,7 @@ def _short_way(series: Any, kind: Type) -> pa.Array | None:
 
 
 def _moments(values: Any, kind: Type) -> pa.Array | None:
-    """Time stamps without a zone; the shorter way is for what pandas itself makes of moments."""
+    """Time stamps without a zone; the shorter way is for the moments that pandas itself makes."""
     import pyarrow as pa
 
     if kind is not Type.TIMESTAMP or np.datetime_data(values.dtype)[0] not in ("us", "ns"):

@@ -1,6 +1,6 @@
-"""Arrow columns that DuckDB can read whatever is in them: what has no meaning in a column's type is NULL.
+"""Arrow columns that DuckDB can always read: a value without a meaning in its column's type is NULL.
 
-The type of a column decides what is done, and each value is judged by itself.
+The type of a column decides the conversion, and each value is judged by itself.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _hollow(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Lists, maps and structs without what is in them, which nothing asks for: of them only NULL is told apart.
+    """Lists, maps and structs without their content, which nothing asks for: of them only NULL is told apart.
 
     DuckDB fails on a key that a map has twice, and on a text or a moment that it cannot read anywhere inside.
     """

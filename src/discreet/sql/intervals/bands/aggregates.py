@@ -13,14 +13,14 @@ _MIDDLE = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile)
 
 
 @dataclass(frozen=True)
-class Kept:
+class AggregatedRows:
     """Which rows an aggregate is over.
 
     Attributes:
         sure: SQL that says whether a row counts surely.
         possibly: the same for possibly.
         certain: whether no noise decides it.
-        argument: what is aggregated, of these rows.
+        argument: the aggregated expression, of these rows.
     """
 
     sure: str
@@ -29,19 +29,19 @@ class Kept:
     argument: exp.Expr | None
 
     @property
-    def kept(self) -> str:
+    def possible_rows(self) -> str:
         """The rows that possibly count."""
         return f" FILTER (WHERE {self.possibly})"
 
     @property
-    def surely(self) -> str:
+    def sure_rows(self) -> str:
         """The rows that surely count."""
         return f" FILTER (WHERE {self.sure})"
 
 
 def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
     """The ends of an aggregate, perhaps with FILTER."""
-    rows = _kept(scope, node)
+    rows = _aggregated_rows(scope, node)
     if isinstance(node, exp.Filter):
         node = node.this
     if isinstance(node, exp.Count):
@@ -55,14 +55,14 @@ def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
     if rows.certain and not scope.arithmetic.moves(argument) and not one.noisy:
         others = [child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)]
         if not scope.plainly(lambda: any(scope.arithmetic.moves(other) for other in others)):
-            text = f"{node.sql('duckdb')}{rows.kept if rows.possibly != 'TRUE' else ''}"
+            text = f"{node.sql('duckdb')}{rows.possible_rows if rows.possibly != 'TRUE' else ''}"
             return Ends(text, text)
         return Ends(*ANYWHERE, True, True)
     return _of_noisy(node, one, rows)
 
 
-def _kept(scope: BandScope, node: exp.Expr) -> Kept:
-    """What FILTER, and a CASE of one branch under SUM or COUNT, leave of the rows."""
+def _aggregated_rows(scope: BandScope, node: exp.Expr) -> AggregatedRows:
+    """The rows that FILTER, and a CASE of one branch under SUM or COUNT, leave."""
     sure, possibly, certain = scope.sure, "TRUE", scope.certain
     if isinstance(node, exp.Filter):
         truth = scope.plainly(lambda: scope.arithmetic.truth(node.expression.this))
@@ -79,12 +79,12 @@ def _kept(scope: BandScope, node: exp.Expr) -> Kept:
             sure, possibly = f"{sure} AND {truth.surely}", f"{possibly} AND {truth.possibly}"
             certain = certain and not truth.noisy
             argument = ifs[0].args["true"]
-    return Kept(sure, possibly, certain, argument)
+    return AggregatedRows(sure, possibly, certain, argument)
 
 
-def _of_noisy(node: exp.Expr, one: Ends, rows: Kept) -> Ends:
+def _of_noisy(node: exp.Expr, one: Ends, rows: AggregatedRows) -> Ends:
     """The ends of an aggregate of a noisy number, or of rows that noise decides."""
-    kept, surely = rows.kept, rows.surely
+    kept, surely = rows.possible_rows, rows.sure_rows
     bent = one.bent or not rows.certain
     if isinstance(node, exp.Sum):
         if rows.certain:
@@ -107,7 +107,7 @@ def _of_noisy(node: exp.Expr, one: Ends, rows: Kept) -> Ends:
     return Ends(*ANYWHERE, True, bent)
 
 
-def _of_extreme(scope: BandScope, node: exp.ArgMax | exp.ArgMin, one: Ends, rows: Kept) -> Ends:
+def _of_extreme(scope: BandScope, node: exp.ArgMax | exp.ArgMin, one: Ends, rows: AggregatedRows) -> Ends:
     """The ends of a number of the row with the greatest, or the least, of another.
 
     That row is one of those whose other number may be as great as the greatest low end; its number lies between the
@@ -118,8 +118,8 @@ def _of_extreme(scope: BandScope, node: exp.ArgMax | exp.ArgMin, one: Ends, rows
     by = scope.plainly(lambda: scope.arithmetic.ends(node.expression))
     most = isinstance(node, exp.ArgMax)
     near, far = (by.low, by.high) if most else (by.high, by.low)
-    reached = f"{'MAX' if most else 'MIN'}({near}){rows.surely}"
-    listed = f"list({{'l': {one.low}, 'h': {one.high}, 'b': {far}}}){rows.kept}"
+    reached = f"{'MAX' if most else 'MIN'}({near}){rows.sure_rows}"
+    listed = f"list({{'l': {one.low}, 'h': {one.high}, 'b': {far}}}){rows.possible_rows}"
     meets = f"({reached}) IS NULL OR c.b {'>=' if most else '<='} ({reached})"
     low, high = (
         f"list_{end}([c.{field} for c in {listed} if c.b IS NOT NULL AND ({meets})])"
@@ -128,8 +128,8 @@ def _of_extreme(scope: BandScope, node: exp.ArgMax | exp.ArgMin, one: Ends, rows
     return Ends(low, high, True, True)
 
 
-def _count(scope: BandScope, rows: Kept) -> Ends:
-    argument, kept, surely = rows.argument, rows.kept, rows.surely
+def _count(scope: BandScope, rows: AggregatedRows) -> Ends:
+    argument, kept, surely = rows.argument, rows.possible_rows, rows.sure_rows
     if isinstance(argument, exp.Distinct):
         if len(argument.expressions) != 1:
             raise NoBandsError

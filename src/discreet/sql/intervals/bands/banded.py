@@ -29,7 +29,7 @@ from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.bands.relations import FAN, NoBandsError, Relation
 from discreet.sql.intervals.bands.rewrite import Bands
 from discreet.sql.intervals.row_identity import Identified
-from discreet.sql.lower.run import Noisy
+from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Banded:
         plan: of the question.
         found: the statement whose rows have an identity.
         public: the public tables that it reads.
-        relation: what the statement over bands shows; None where there is none.
+        relation: the columns of the statement over bands; None where there is none.
         sql: all of it but the last SELECT.
     """
 
@@ -137,11 +137,11 @@ class Banded:
 
     def ends(
         self,
-        noisy: Sequence[Noisy],
+        noisy: Sequence[NoisyIntegers],
         rows: pa.Table,
         places: Sequence[int],
         level: float,
-        ends_of: Callable[[Noisy, Aggregate, float], Interval],
+        ends_of: Callable[[NoisyIntegers, Aggregate, float], Interval],
     ) -> dict[int, Interval]:
         """The intervals of some columns.
 
@@ -176,7 +176,9 @@ class Banded:
         return out
 
 
-def _banded(noisy: Noisy, level: float, ends_of: Callable[[Noisy, Aggregate, float], Interval]) -> pa.Table:
+def _banded(
+    noisy: NoisyIntegers, level: float, ends_of: Callable[[NoisyIntegers, Aggregate, float], Interval]
+) -> pa.Table:
     """A noisy table with the ends of its aggregates in the place of these."""
     ends = {}
     for at, aggregate in enumerate(noisy.plan.aggregates):

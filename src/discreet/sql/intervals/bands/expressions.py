@@ -24,7 +24,7 @@ class Ends:
     """Where the value of an expression lies.
 
     Attributes:
-        low, high: SQL of its ends; the same for what no noise can change.
+        low, high: SQL of its ends; the same where no noise can change it.
         noisy: whether the noise can change it.
         bent: whether noise selects or folds on the way to it, so that drawing again around it would be off.
         only: the one noisy number that it is made of; empty where there are several.

@@ -1,4 +1,4 @@
-"""Relations over bands: what they show, and what is known while one SELECT of them is rewritten."""
+"""Relations over bands: their columns, and the state while one SELECT of them is rewritten."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NoBandsError(Exception):
 
 
 @dataclass(frozen=True)
-class Shown:
+class BandColumn:
     """A column of a relation.
 
     Attributes:
@@ -43,17 +43,17 @@ class Relation:
 
     Attributes:
         name: of its CTE.
-        columns: what it shows.
+        columns: those that it shows.
         certain: whether no noise decides which rows are there.
         local: whether each row is made of groups that no other row is made of.
         drawn: whether anything in it comes from a noisy table.
     """
 
     name: str
-    columns: tuple[Shown, ...]
+    columns: tuple[BandColumn, ...]
     certain: bool = True
     local: bool = True
-    drawn: bool = False
+    from_noisy: bool = False
 
 
 class Statement(Protocol):
@@ -95,7 +95,7 @@ class BandScope:
     certain: bool
 
     def plainly(self, make: Callable[[], Made]) -> Made:
-        """Read what is inside an aggregate: it is of the rows, where aggregates mean nothing."""
+        """Read the inside of an aggregate: it is of the rows, where aggregates mean nothing."""
         before, self.grouped = self.grouped, False
         try:
             return make()
@@ -103,7 +103,7 @@ class BandScope:
             self.grouped = before
 
 
-def column_ends(source: str, shown: Shown) -> Ends:
+def column_ends(source: str, shown: BandColumn) -> Ends:
     """The ends of a column of a source."""
     place = f"{quote(source)}."
     if not shown.noisy:

@@ -1,9 +1,9 @@
 """Post-processing over bands: the same statement over the ends of noisy numbers, as SQL.
 
-Every noisy number becomes two columns, its ends, and every row says whether it is there surely or only possibly. What
-comes out holds wherever all bands hold: the maximum lies between the greatest low end and the greatest high end, the
+Every noisy number becomes two columns, its ends, and every row says whether it is there surely or only possibly. The
+result holds wherever all bands hold: the maximum lies between the greatest low end and the greatest high end, the
 number of rows above a threshold between those with the low end above and those with the high end above, and a rank
-between what surely and what possibly stands before it (Feng, Glavic, Huber and Kennedy 2021).
+between the numbers of rows that surely and possibly stand before it (Feng, Glavic, Huber and Kennedy 2021).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from discreet.release.noisy_schema import CELL, ENDS, NoisySchema, ends_of
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.bands.relations import FAN, SURE, NoBandsError, Relation, Shown
+from discreet.sql.intervals.bands.relations import FAN, SURE, BandColumn, NoBandsError, Relation
 from discreet.sql.intervals.bands.select import SelectBands
 from discreet.sql.intervals.bands.windows_apart import windows_apart
 
@@ -33,18 +33,21 @@ class Bands:
         self.base: dict[str, Relation] = {}
         for name, (keys, aggregates) in noisy.items():
             schema = NoisySchema(keys, aggregates)
-            fixed = [CELL, *schema.key_names]
-            shown = (*map(Shown, fixed), *(Shown(each, True, single=True) for each in schema.aggregate_names))
+            noise_free = [CELL, *schema.key_names]
+            shown = (
+                *map(BandColumn, noise_free),
+                *(BandColumn(each, True, single=True) for each in schema.aggregate_names),
+            )
             ends = [end for each in schema.aggregate_names for end in ends_of(each)]
-            listed = ", ".join([*fixed, *ends])
+            listed = ", ".join([*noise_free, *ends])
             made = self.add(f"SELECT {listed}, TRUE AS {SURE}, 1 AS {FAN} FROM {name}")
-            self.base[name.lower()] = Relation(made, shown, drawn=True)
+            self.base[name.lower()] = Relation(made, shown, from_noisy=True)
         for name, columns in self.public.items():
             made = self.add(f"SELECT *, TRUE AS {SURE}, 0 AS {FAN} FROM {quote(name)}")
-            self.base[name] = Relation(made, tuple(map(Shown, columns)))
+            self.base[name] = Relation(made, tuple(map(BandColumn, columns)))
 
     def statement(self, query: exp.Query) -> tuple[Relation, str]:
-        """The rewritten statement: what it shows, and the SQL of all but the last SELECT.
+        """The rewritten statement: its columns, and the SQL of all but the last SELECT.
 
         Raises:
             NoBandsError: it has a form that is not rewritten.
@@ -86,7 +89,7 @@ class Bands:
         if len(left.columns) != len(right.columns):
             raise NoBandsError
         columns = tuple(
-            Shown(
+            BandColumn(
                 a.name,
                 a.noisy or b.noisy,
                 a.bent or b.bent,
@@ -115,7 +118,7 @@ class Bands:
             if any(isinstance(one, exp.Column | exp.Query) for one in node.walk()):
                 raise NoBandsError
             made = self.add(f"SELECT *, TRUE AS {SURE}, 0 AS {FAN} FROM {node.sql('duckdb')}")
-            return node.alias, Relation(made, tuple(map(Shown, names)))
+            return node.alias, Relation(made, tuple(map(BandColumn, names)))
         if names:
             raise NoBandsError
         if isinstance(node, exp.Subquery):

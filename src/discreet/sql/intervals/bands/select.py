@@ -14,10 +14,10 @@ from discreet.sql.intervals.bands.expressions import Arithmetic, Ends, Truth
 from discreet.sql.intervals.bands.relations import (
     FAN,
     SURE,
+    BandColumn,
     BandScope,
     NoBandsError,
     Relation,
-    Shown,
     Statement,
     column_ends,
 )
@@ -96,8 +96,10 @@ class SelectBands(BandScope):
             if not _has_window(truth.possibly):
                 test = f" WHERE {truth.possibly}"
         sql = f"SELECT {', '.join([*items, f'{sure} AS {SURE}', f'{fans} AS {FAN}'])}{source}{test}{tail}"
-        drawn = any(relation.drawn for relation in self.sources.values()) or any(c.noisy for c in columns)
-        return Relation(self.bands.add(sql), tuple(columns), certain, self.local, drawn)
+        from_noisy = any(relation.from_noisy for relation in self.sources.values()) or any(
+            c.noisy for c in columns
+        )
+        return Relation(self.bands.add(sql), tuple(columns), certain, self.local, from_noisy)
 
     def _filtered(self, truth: Truth) -> None:
         if truth.noisy:
@@ -134,11 +136,11 @@ class SelectBands(BandScope):
                     self._filtered(truth)
         return out
 
-    def _items(self) -> list[tuple[Shown, Ends]]:
-        out: list[tuple[Shown, Ends]] = []
+    def _items(self) -> list[tuple[BandColumn, Ends]]:
+        out: list[tuple[BandColumn, Ends]] = []
         for item in self.node.expressions:
             if not item.is_star:
-                out.append((Shown(output_name(item)), self.arithmetic.ends(item.unalias())))
+                out.append((BandColumn(output_name(item)), self.arithmetic.ends(item.unalias())))
                 continue
             star = item.this if isinstance(item, exp.Column) else item
             if star.args.get("replace") or star.args.get("rename"):
@@ -155,7 +157,7 @@ class SelectBands(BandScope):
                 if wanted not in (None, name):
                     continue
                 out += [
-                    (Shown(shown.name), column_ends(name, shown)) for shown in relation.columns
+                    (BandColumn(shown.name), column_ends(name, shown)) for shown in relation.columns
                     if shown.name.lower() not in hidden | skip and not shown.name.startswith("__r")
                 ]  # fmt: skip
         if len({shown.name.lower() for shown, _ in out}) != len(out):
@@ -191,10 +193,10 @@ class SelectBands(BandScope):
                 sure, certain = f"({sure}) AND {truth.surely}", False
         return sure, tail, certain
 
-    # What stands at the ends of expressions -----------------------------------------------------------------
+    # The leaves of expressions -------------------------------------------------------------------------------
 
     def leaf(self, node: exp.Expr) -> Ends | None:
-        """The ends of what is no arithmetic; None for all else."""
+        """The ends of an expression that is no arithmetic; None for all else."""
         if isinstance(node, exp.Column):
             return self._column_ends(node)
         if isinstance(node, exp.Query):
@@ -205,7 +207,7 @@ class SelectBands(BandScope):
             return aggregate_ends(self, node)
         return None
 
-    def _find(self, name: str, table: str | None) -> Shown:
+    def _find(self, name: str, table: str | None) -> BandColumn:
         for source, relation in self.sources.items():
             if table in (None, source):
                 for shown in relation.columns:
@@ -233,7 +235,7 @@ class SelectBands(BandScope):
     def _scalar(self, node: exp.Query) -> Ends:
         """A sub-query with one value; the ends of where it may lie."""
         relation = self.bands.query(node, self.known)
-        if not relation.drawn:
+        if not relation.from_noisy:
             text = f"({node.this.sql('duckdb') if isinstance(node, exp.Subquery) else node.sql('duckdb')})"
             return Ends(text, text)
         visible = [column for column in relation.columns if not column.name.startswith(ID)]

@@ -10,7 +10,7 @@ from discreet.release.noisy_schema import HIGH, LOW
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.bands.aggregates import with_argument
 from discreet.sql.intervals.bands.expressions import ANYWHERE, Ends
-from discreet.sql.intervals.bands.relations import ROW, SURE, BandScope, NoBandsError, Shown
+from discreet.sql.intervals.bands.relations import ROW, SURE, BandColumn, BandScope, NoBandsError
 from discreet.sql.syntax.nodes import own_nodes
 
 _ORDERED = (exp.Rank, exp.RowNumber, exp.DenseRank)
@@ -99,7 +99,7 @@ def _rank(scope: BandScope, window: exp.Window, called: str) -> None:
         f"FROM {numbered} AS {quote(name)}"
     )
     scope.sources[name] = replace(
-        relation, name=made, columns=(*relation.columns, Shown(called, True, True)), local=False
+        relation, name=made, columns=(*relation.columns, BandColumn(called, True, True)), local=False
     )
 
 

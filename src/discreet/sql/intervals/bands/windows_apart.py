@@ -56,7 +56,7 @@ class _Lifting:
     """Moves columns and aggregates of a SELECT into an inner one, each once.
 
     Attributes:
-        aliases: what the names of the SELECT list stand for.
+        aliases: the expressions behind the names of the SELECT list.
         items: the SELECT list of the inner one.
     """
 
@@ -83,7 +83,7 @@ class _Lifting:
         return one
 
     def _named(self, one: exp.Expr) -> exp.Expr | None:
-        """What a name of the SELECT list stands for; None for anything else, and for a column of that name."""
+        """The expression behind a name of the SELECT list; None for anything else, and for a column of that name."""
         if not isinstance(one, exp.Column) or one.table or one.name.lower() not in self.aliases:
             return None
         target = self.aliases[one.name.lower()]
@@ -99,7 +99,7 @@ class _Lifting:
 
 
 def _inner(node: exp.Select, lifting: _Lifting) -> exp.Select:
-    """The SELECT that joins, filters and groups, with what was lifted as its columns."""
+    """The SELECT that joins, filters and groups, with the lifted expressions as its columns."""
     inner = node.copy()
     group = node.args.get("group")
     for at, key in enumerate([] if group is None else group.expressions):

@@ -70,12 +70,12 @@ def number_limit(
     node.set("qualify", exp.Qualify(this=exp.and_(*tests)))
 
 
-def numbered_side(node: exp.Expr, outputs: Shape, drawn: bool) -> exp.Expr:
+def numbered_side(node: exp.Expr, outputs: Shape, has_draws: bool) -> exp.Expr:
     """One side of a set operation with `__draw` in front, crossed with all draws when it does not depend on them."""
     columns: list[exp.Expr] = [exp.column(exp.to_identifier(o.name, quoted=True)) for o in outputs]
     inner = node.this if isinstance(node, exp.Subquery) else node
     out = exp.select(exp.column(DRAW), *columns).from_(named(inner, "__side"))
-    return out if drawn else out.join(exp.to_table(DRAWS_TABLE), join_type="cross")
+    return out if has_draws else out.join(exp.to_table(DRAWS_TABLE), join_type="cross")
 
 
 def each_draw(node: exp.Select, outputs: Shape, draw: exp.Column) -> exp.Select:

@@ -1,7 +1,7 @@
 """Intervals of a statement of any form: it is run again on one draw of the noise after the other.
 
 `rewrite` rewrites a statement so that it runs on thousands of draws at once, which is faster and needs a form that it
-knows. Here the statement stays as it is, so whatever DuckDB can run has intervals, from fewer draws. The rows of the
+knows. Here the statement stays unchanged, so all that DuckDB can run has intervals, from fewer draws. The rows of the
 answer are recognised in a draw by their identity (`row_identity`), never by how they look.
 """
 
@@ -45,7 +45,7 @@ def draws_for(rows: int, least: int = FEWEST) -> int:
 
 
 def unordered(post: exp.Query) -> exp.Query:
-    """The statement without what decides only which rows are shown, and in which order."""
+    """The statement without the clauses that only decide which rows are shown, and in which order."""
     if post.args.get("order") is None or post.args.get("distinct") is not None:
         return post  # a LIMIT without ORDER BY shows any rows, and DISTINCT ON keeps the first
     post = post.copy()
@@ -77,14 +77,14 @@ def intervals(
     """
     known = {row: at for at, row in enumerate(_listed(rows, rows.column_names))}
     numbers = [values.column_names.index(name) for name in names]
-    drawn = np.full((len(names), draws, len(values)), np.nan)
+    samples = np.full((len(names), draws, len(values)), np.nan)
     for draw in range(draws):
         again = run(draw)
         place = np.array([known.get(row, -1) for row in _listed(again, rows.column_names)], np.int64)
         for at, number in enumerate(numbers):
-            drawn[at, draw, place[place >= 0]] = _floats(again, number)[place >= 0]
+            samples[at, draw, place[place >= 0]] = _floats(again, number)[place >= 0]
     out: dict[str, Interval] = {}
-    for name, number, one in zip(names, numbers, drawn, strict=True):
+    for name, number, one in zip(names, numbers, samples, strict=True):
         own = _floats(values, number)
         if not ((one == own) | (np.isnan(one) & np.isnan(own))).all():
             out[name] = _percentiles(one, confidence)
@@ -98,10 +98,10 @@ def _listed(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
     return list(zip(*(far.values(table.column(name)) for name in names), strict=True))
 
 
-def _percentiles(drawn: Floats, confidence: float) -> Interval:
+def _percentiles(samples: Floats, confidence: float) -> Interval:
     """Percentiles of each column over the draws; NaN where a value is missing in all of them."""
-    nothing = np.isnan(drawn).all(axis=0)
-    low, high = percentiles(drawn, confidence)
+    nothing = np.isnan(samples).all(axis=0)
+    low, high = percentiles(samples, confidence)
     return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
 
 

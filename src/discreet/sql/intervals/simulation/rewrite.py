@@ -1,7 +1,7 @@
 """Rewrites post-processing so that it runs on many draws of the noise at once.
 
-Every noisy table gets a column `__draw`, and the rewritten statement computes for each draw what the original
-computes once: groups, windows, joins, limits and sub-queries stay within a draw. The intervals of the answer
+Every noisy table gets a column `__draw`, and the rewritten statement computes for each draw the result that the
+original computes once: groups, windows, joins, limits and sub-queries stay within a draw. The intervals of the answer
 are then percentiles over the draws.
 
 At the outermost level filters on noisy values, ORDER BY and LIMIT are dropped: they decide which rows are
@@ -58,7 +58,7 @@ def rewrite(post: exp.Query, noisy: Mapping[str, Shape], public: Mapping[str, Sh
     tables.update({name.lower(): (shape, True) for name, shape in noisy.items()})
     node = post.copy()
     scope = _Scope(node, tables, top=True)
-    if not scope.drawn:
+    if not scope.has_draws:
         raise CannotRewriteError
     return Rewritten(scope.node.sql("duckdb"), scope.outputs)
 
@@ -68,7 +68,7 @@ class _Scope:
 
     def __init__(self, node: exp.Expr, tables: Mapping[str, tuple[Shape, bool]], top: bool = False) -> None:
         self.outputs: Shape
-        self.drawn: bool
+        self.has_draws: bool
         self.tables = dict(tables)
         self.top = top
         self.node = node
@@ -81,40 +81,40 @@ class _Scope:
                     raise CannotRewriteError
                 inner = _Scope(cte.this, self.tables)
                 cte.set("this", inner.node)
-                self.tables[cte.alias.lower()] = (inner.outputs, inner.drawn)
+                self.tables[cte.alias.lower()] = (inner.outputs, inner.has_draws)
         if isinstance(node, exp.Select):
-            self.outputs, self.drawn = self._select(node)
+            self.outputs, self.has_draws = self._select(node)
         elif isinstance(node, exp.SetOperation):
-            self.outputs, self.drawn = self._set_operation(node)
+            self.outputs, self.has_draws = self._set_operation(node)
         elif isinstance(node, exp.Subquery):
-            self.outputs, self.drawn = self._subquery(node)
+            self.outputs, self.has_draws = self._subquery(node)
         elif isinstance(node, exp.Values):
             columns = node.args["alias"].columns if node.args.get("alias") else []
-            self.outputs, self.drawn = tuple(Output(c.name, False) for c in columns), False
+            self.outputs, self.has_draws = tuple(Output(c.name, False) for c in columns), False
         else:
             raise CannotRewriteError
 
     def _subquery(self, node: exp.Subquery) -> tuple[Shape, bool]:
         inner = _Scope(node.this, self.tables, self.top)
         node.set("this", inner.node)
-        if inner.drawn:
+        if inner.has_draws:
             if not self.top and node.args.get("limit") is not None:
                 raise CannotRewriteError
             for part in ("order", "limit", "offset"):
                 node.set(part, None)
-        return inner.outputs, inner.drawn
+        return inner.outputs, inner.has_draws
 
     def _set_operation(self, node: exp.SetOperation) -> tuple[Shape, bool]:
         sides = {side: _Scope(node.args[side], self.tables) for side in ("this", "expression")}
-        drawn = any(scope.drawn for scope in sides.values())
-        if drawn:
+        has_draws = any(scope.has_draws for scope in sides.values())
+        if has_draws:
             if node.args.get("limit") is not None and not self.top:
                 raise CannotRewriteError
             for part in ("order", "limit", "offset"):
                 node.set(part, None)
             for side, scope in sides.items():
                 # A draw number in front of the columns keeps both sides in step, as set operations go by place.
-                node.set(side, numbered_side(scope.node, scope.outputs, scope.drawn))
+                node.set(side, numbered_side(scope.node, scope.outputs, scope.has_draws))
             wrapped = exp.select("*").from_(named(node, "__u"))
             clause = wrapped.find(exp.SetOperation)
             assert clause is not None
@@ -126,7 +126,7 @@ class _Scope:
         if len(left) != len(right):
             raise CannotRewriteError
         # Which side a row comes from is not known to the reader, so every column may be noisy by its place.
-        return tuple(Output(a.name, a.noisy or b.noisy) for a, b in zip(left, right, strict=True)), drawn
+        return tuple(Output(a.name, a.noisy or b.noisy) for a, b in zip(left, right, strict=True)), has_draws
 
     # SELECT ------------------------------------------------------------------------------------------------
 
@@ -138,8 +138,8 @@ class _Scope:
             if isinstance(holder.this, exp.Subquery) and not holder.this.alias:
                 holder.this.set("alias", exp.TableAlias(this=exp.to_identifier(f"__from{at}")))
         sources = [self._source(h) for h in holders]
-        self.sources = {name: (shape, drawn) for name, shape, drawn in sources}
-        # What USING names is one column, that of the first source.
+        self.sources = {name: (shape, has_draws) for name, shape, has_draws in sources}
+        # The columns of USING are one column each, that of the first source.
         merged = {
             name: {column.name.lower() for column in holder.args.get("using") or []}
             for (name, _, _), holder in zip(sources, holders, strict=True)
@@ -148,19 +148,19 @@ class _Scope:
             name: tuple(output for output in shape if output.name.lower() not in merged[name])
             for name, shape, _ in sources
         }
-        drawn_names = [name for name, _, drawn in sources if drawn]
-        sub_drawn = self._subqueries(node)
-        if not drawn_names and not sub_drawn:
+        names_with_draws = [name for name, _, has_draws in sources if has_draws]
+        subquery_draws = self._subqueries(node)
+        if not names_with_draws and not subquery_draws:
             return self._outputs(node, noisy=False), False
-        if not drawn_names:
+        if not names_with_draws:
             join = exp.Join(this=exp.to_table(DRAWS_TABLE))
             if clause is None:
                 node.set("from_", exp.From(this=exp.to_table(DRAWS_TABLE)))
             else:
                 node.append("joins", join)
-            drawn_names = [DRAWS_TABLE]
+            names_with_draws = [DRAWS_TABLE]
             holders, sources = [], []
-        draw = exp.column(DRAW, table=exp.to_identifier(drawn_names[0]))
+        draw = exp.column(DRAW, table=exp.to_identifier(names_with_draws[0]))
         self._correlate(draw)
         self._join_on_draw(holders, sources, draw)
         alone = self._within_draw(node, draw)
@@ -180,11 +180,11 @@ class _Scope:
         if source.args.get("joins") or renamed:
             raise CannotRewriteError
         if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
-            shape, drawn = self.tables[source.name.lower()]
-            return name, shape, drawn
+            shape, has_draws = self.tables[source.name.lower()]
+            return name, shape, has_draws
         if isinstance(source, exp.Subquery):
             inner = _Scope(source, self.tables)
-            return name, inner.outputs, inner.drawn
+            return name, inner.outputs, inner.has_draws
         if isinstance(source, exp.Values):
             return name, _Scope(source, self.tables).outputs, False
         raise CannotRewriteError
@@ -200,7 +200,7 @@ class _Scope:
                         scope = _Scope(query, self.tables)
                         if scope.node is not query:
                             query.replace(scope.node)
-                        if scope.drawn:
+                        if scope.has_draws:
                             self.correlated.append((scope.node, scope))
         return bool(self.correlated)
 
@@ -228,10 +228,10 @@ class _Scope:
         outer = any(h.args.get("side") for h in holders)
         if any(h.args.get("side") in ("RIGHT", "FULL") for h in holders):
             raise CannotRewriteError  # a row without a partner on the left would be of no draw
-        for holder, (name, _, drawn) in zip(holders, sources, strict=True):
-            if not drawn and not outer:
+        for holder, (name, _, has_draws) in zip(holders, sources, strict=True):
+            if not has_draws and not outer:
                 continue  # an inner join with a public table: the same in every draw
-            if not drawn:
+            if not has_draws:
                 lifted = (
                     exp.select("*")
                     .from_(holder.this.copy())
@@ -240,7 +240,7 @@ class _Scope:
                 holder.set("this", named(lifted, name))
             own = exp.column(DRAW, table=exp.to_identifier(name))
             if holder is holders[0]:
-                if not drawn and isinstance(holder, exp.From):
+                if not has_draws and isinstance(holder, exp.From):
                     draw.set("table", exp.to_identifier(name))
                 continue
             if own == draw:
@@ -323,7 +323,7 @@ class _Scope:
             windows = any(isinstance(n, exp.Window) for e in node.expressions for n in with_queries(e))
             together = windows or node.args.get("group") is not None or alone
             for key, needed in (("where", together), ("having", windows)):
-                # What is filtered before it is added up decides more than which rows are shown.
+                # A filter before a sum decides more than which rows are shown.
                 clause = node.args.get(key)
                 if clause is not None and not needed:
                     kept = [c for c in clause.this.flatten() if not self._is_noisy(c)] if isinstance(
@@ -339,8 +339,8 @@ class _Scope:
         items: list[exp.Expr] = []
         for item in node.expressions:
             table = item.table.lower() if isinstance(item, exp.Column) and item.is_star else None
-            drawn = [name for name, (_, d) in self.sources.items() if d and table in (None, name)]
-            if item.is_star and drawn:
+            has_draws = [name for name, (_, d) in self.sources.items() if d and table in (None, name)]
+            if item.is_star and has_draws:
                 star = item.this if isinstance(item, exp.Column) else item
                 star.set("except_", [exp.column(DRAW)])
             elif not isinstance(item, exp.Alias | exp.Column):

@@ -19,10 +19,10 @@ from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
 from discreet.sql.intervals.percentiles import percentile_sql
 from discreet.sql.intervals.row_identity import Identified
-from discreet.sql.intervals.simulation import repeated as redrawn
+from discreet.sql.intervals.simulation import repeated
 from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
 from discreet.sql.intervals.simulation.rewrite import Rewritten, rewrite
-from discreet.sql.lower.run import LARGEST, Noisy
+from discreet.sql.lower.run import LARGEST, NoisyIntegers
 from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def needed(confidence: float) -> int:
     return math.ceil(2 * BEYOND / (1 - confidence) - 1e-6)
 
 
-def drawn(
+def simulated_intervals(
     plan: QueryPlan,
-    noisy: Sequence[Noisy],
+    noisy: Sequence[NoisyIntegers],
     public: Mapping[str, pa.Table],
     values: pa.Table,
     found: Identified | None,
@@ -106,7 +106,7 @@ def drawn(
     if not wanted:
         return {}, ()
     draws = draws_for(plan.releases, needed(confidence), None if only is None else len(only))
-    enough = draws >= max(redrawn.FEWEST, needed(confidence))
+    enough = draws >= max(repeated.FEWEST, needed(confidence))
     if found is None or rows is None or not _apart(rows) or not enough:
         return {}, tuple(wanted)
     inner = [shown[name].name for name in wanted]
@@ -142,7 +142,7 @@ def _by_row(ends: pa.Table, wanted: Sequence[str], rows: int) -> dict[str, Inter
 
 def _one_by_one(
     plan: QueryPlan,
-    noisy: Sequence[Noisy],
+    noisy: Sequence[NoisyIntegers],
     public: Mapping[str, pa.Table],
     values: pa.Table,
     rows: pa.Table | None,
@@ -152,21 +152,22 @@ def _one_by_one(
 ) -> tuple[dict[str, Interval], tuple[str, ...]]:
     """Intervals from draws, for a statement that cannot be run on all of them at once."""
     size = len(values) + sum(one.cells * (1 + len(one.aggregates)) for one in plan.releases)
-    draws = redrawn.draws_for(size, needed(confidence))
+    draws = repeated.draws_for(size, needed(confidence))
     if found is None or rows is None or not draws or not _apart(rows):
         return {}, tuple(asked)
-    drawn = {one.plan.name: _draws_table(one, draws).drop_columns([DRAW]) for one in noisy}
-    others, sql = used(public, plan.post), redrawn.unordered(found.post).sql("duckdb")
+    drawn_tables = {one.plan.name: _draws_table(one, draws).drop_columns([DRAW]) for one in noisy}
+    others, sql = used(public, plan.post), repeated.unordered(found.post).sql("duckdb")
 
     def run(draw: int) -> pa.Table:
         tables = {
-            one.plan.name: drawn[one.plan.name].slice(draw * one.plan.cells, one.plan.cells) for one in noisy
+            one.plan.name: drawn_tables[one.plan.name].slice(draw * one.plan.cells, one.plan.cells)
+            for one in noisy
         }
         with Sandbox(tables | others) as sandbox:
             return plain(sandbox.run(sql))
 
     try:
-        return redrawn.intervals(values, rows, asked, run, draws, confidence), ()
+        return repeated.intervals(values, rows, asked, run, draws, confidence), ()
     except PostProcessingError:
         return {}, tuple(asked)
 
@@ -197,7 +198,7 @@ def _percentile_sql(
     )
 
 
-def _draws_table(noisy: Noisy, draws: int, only: Integers | None = None) -> pa.Table:
+def _draws_table(noisy: NoisyIntegers, draws: int, only: Integers | None = None) -> pa.Table:
     """The noisy table, drawn again many times, each column in the type that it has in the answer."""
     import pyarrow as pa
 

@@ -8,7 +8,7 @@ from discreet.sql.expressions.expression import Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MeasureChoice:
     """One measure of a release, without its grid.
 
     Attributes:

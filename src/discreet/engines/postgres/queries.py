@@ -1,0 +1,92 @@
+"""Queries of PostgreSQL in transactions that only read, under known settings; the words of a failure stay here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from discreet.engines.duckdb.connection import literal
+from discreet.engines.postgres.tables import in_utf8
+
+if TYPE_CHECKING:
+    import psycopg
+    import pyarrow as pa
+
+Run: TypeAlias = "Callable[[str, list[Any]], list[tuple[Any, ...]] | None]"
+
+# Read with extra names only, never by the search path: a function of that name in a schema of the caller's database
+# could otherwise stand in the place of one of PostgreSQL's own.
+_SETTINGS = {
+    "search_path": "pg_catalog, pg_temp", "TimeZone": "UTC", "DateStyle": "ISO, YMD", "IntervalStyle": "postgres",
+    "standard_conforming_strings": "on", "extra_float_digits": "1", "jit": "off", "client_min_messages": "error",
+    "transform_null_equals": "off", "backslash_quote": "safe_encoding", "escape_string_warning": "off",
+}  # fmt: skip
+_SET = "SELECT " + ", ".join(
+    f"pg_catalog.set_config({literal(name)}, {literal(value)}, true)" for name, value in _SETTINGS.items()
+)
+
+
+def run_quietly(
+    connection: psycopg.Connection[Any], sql: str, values: list[Any]
+) -> tuple[list[str], list[int], list[tuple[Any, ...]]] | None:
+    """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another."""
+    from psycopg import rows
+
+    try:
+        with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            in_utf8(connection)
+            cursor.execute("SET TRANSACTION READ ONLY")
+            cursor.execute(_SET)
+            cursor.execute(sql, values, binary=False)
+            described = cursor.description or []
+            return [c.name for c in described], [c.type_code for c in described], cursor.fetchall()
+    except Exception:
+        return None
+
+
+def in_pieces(
+    connection: psycopg.Connection[Any], sql: str, values: list[Any], size: int
+) -> Iterator[tuple[list[str], list[int], list[tuple[Any, ...]]] | None]:
+    """Run one SELECT and yield its rows in pieces; None when it fails. As for `run_quietly`, no exception gets out."""
+    from psycopg import rows
+
+    try:
+        with connection.transaction():
+            in_utf8(connection)
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION READ ONLY")
+                cursor.execute(_SET)
+            with connection.cursor("discreet_pieces", row_factory=rows.tuple_row) as large:
+                large.execute(sql, values, binary=False)
+                described = large.description or []
+                names, types = [c.name for c in described], [c.type_code for c in described]
+                while found := large.fetchmany(size):
+                    yield names, types, found
+    except Exception:
+        failed = True
+    else:
+        failed = False
+    if failed:
+        yield None
+
+
+def run_together(
+    connection: psycopg.Connection[Any],
+    text: Callable[[str], tuple[str, list[Any]]],
+    ask: Callable[[Run], pa.Table | None],
+) -> pa.Table | None:
+    """Several queries over one state of the data; None when one fails."""
+    from psycopg import rows
+
+    def run(sql: str, more: list[Any]) -> list[tuple[Any, ...]] | None:
+        written, values = text(sql)
+        return cursor.execute(written, [*values, *more]).fetchall()
+
+    try:
+        with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
+            in_utf8(connection)
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            cursor.execute(_SET)
+            return ask(run)
+    except Exception:
+        return None

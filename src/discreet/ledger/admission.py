@@ -1,0 +1,75 @@
+"""Whether an account admits a charge, and the words where it does not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.accounting.loss import Loss, at_least, at_most
+from discreet.accounting.tally import OWN, Tally, admits, price
+from discreet.errors import BudgetExceeded
+from discreet.ledger.chain.entry import Account, Entry, Posting
+from discreet.ledger.chain.verify import check
+from discreet.ledger.store import PAGE, Rows
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import Event
+
+
+def priced(loss: Loss | Event) -> tuple[Loss, str]:
+    """The loss to charge, and the text of the event that is priced; empty where only a loss was said."""
+    if isinstance(loss, Loss):
+        return loss, ""
+    from discreet.accounting.event_text import written
+    from discreet.accounting.pricing import loss_of
+
+    return loss_of(loss), written(loss)
+
+
+def admit_charge(rows: Rows, account: Account, cost: Loss) -> Posting:
+    """The posting of a charge.
+
+    Raises:
+        BudgetExceeded: the account has too little left.
+    """
+    # Rounding the limit down changes no decision: totals are multiples of 1/UNIT themselves.
+    latest, limit = rows.tally(account.name), account.limit.rounded_down()
+    before = latest.tally if latest else Tally()
+    after = before.plus(cost)
+    if not admits(account.rule, after, limit):
+        raise _exceeded(account, before, after, cost, limit)
+    return Posting(account.name, cost, after.loss, limit, account.rule, after.squares, after.count)
+
+
+def _exceeded(account: Account, before: Tally, after: Tally, cost: Loss, limit: Loss) -> BudgetExceeded:
+    spent = price(account.rule, before, limit.delta)
+    # By another rule than the sum, a question costs the rise of the price, which depends on the past.
+    asked = max(Fraction(0), price(account.rule, after, limit.delta).epsilon - spent.epsilon)
+    left = max(Fraction(0), limit.epsilon - spent.epsilon)
+    asked_words, left_words, fix = at_least(asked), at_most(left), ""
+    if cost.delta or (limit.delta and account.rule == "pure"):
+        own = limit.delta if account.rule == "pure" else OWN * limit.delta
+        if not limit.delta:
+            fix = (
+                "No delta is granted: group by public keys, or ask the steward to write one under [budget] of the "
+                "policy, such as delta = 1e-6, far below one over the number of units (without a policy "
+                "budget=Budget(epsilon=…, delta=…) in Python)."
+            )
+        elif cost.delta > own - before.loss.delta:
+            fix = "Ask with a smaller delta, or ask the steward for a larger one."
+        asked_words += f" and delta {at_least(cost.delta)}"
+        left_words += f" and delta {at_most(max(Fraction(0), own - before.loss.delta))}"
+    return BudgetExceeded(account.name, asked_words, left_words, fix)
+
+
+def last_charge(rows: Rows, account: str) -> Entry | None:
+    """The last charge of an account that gives its guarantee; it is almost always among the last entries."""
+    last, count = rows.book().head.number, 4
+    while last > 0:
+        first = max(0, last - count)
+        for entry in reversed(rows.after(first, last - first)):
+            if entry.guarantee and any(line.account == account for line in entry.postings):
+                check(entry)
+                return entry
+        last, count = first, min(2 * count, PAGE)
+    return None
