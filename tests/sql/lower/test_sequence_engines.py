@@ -25,12 +25,13 @@ DATA = pa.table({
     "day": pa.array([dt.date(2024, 1, 1 + n % 20) for n in range(ROWS)]),
 })  # fmt: skip
 POLICY = dp.Policy(
-    budget=10**7,
-    tables={"visits": {"privacy_unit": "id", "max_rows": 4, "columns": {
+    budget=10**7,  # type: ignore[arg-type]
+    tables={"visits": {  # type: ignore[dict-item]
+        "privacy_unit": "id", "max_rows": 4, "columns": {
         "x": {"bounds": (0, 25)}, "y": {"bounds": (0, 12)}, "k": {"keys": ["a", "b", "c"]},
         "day": {"bounds": (dt.date(2024, 1, 1), dt.date(2024, 1, 31))},
     }}},
-)  # type: ignore[arg-type]  # fmt: skip
+)  # fmt: skip
 ASKED = [
     "SELECT k, COUNT(*) AS n FROM visits WHERE x > (SELECT AVG(x) FROM visits) GROUP BY k ORDER BY k",
     "SELECT SUM(CASE WHEN y > (SELECT AVG(y) FROM visits) THEN y ELSE 0 END) AS s, COUNT(*) AS n FROM visits",

@@ -3,13 +3,14 @@
     SELECT COUNT(*) FROM people WHERE income > (SELECT AVG(income) FROM people)
 
 releases the mean first. The noisy mean is a public table of one row then, beside every private row of the second
-release: the SQL of that release is the same whatever the mean, and the table is its parameter.
+release: the SQL of that release is the same for every mean, and the table is its parameter.
 
 Privacy: adaptive composition (Dwork, Rothblum and Vadhan 2010, section III; it is sequential composition for any
 epsilon fixed beforehand). All releases are planned, priced and charged before the first of them is drawn. The
 sensitivity of the second holds for every content of the table, NULL and both ends of its type included: a table of one
-row, or one that is matched by all of its keys, gives a private row at most one partner, and what is computed from it is
-clamped like anything else. The table is made of noisy numbers alone, so it is post-processing of the first release.
+row, or one that is matched by all of its keys, gives a private row at most one partner, and the numbers computed
+from it are clamped like any others. The table is made of noisy numbers alone, so it is post-processing of the first
+release.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class ReleasedTable(PublicTable):
 
     Attributes:
         query: the statement over noisy tables, those of earlier releases, that makes it.
-        source: the sub-query inside, with its values as they are.
+        source: the sub-query inside, with its values unchanged.
         keys: the columns of which no two rows have the same values, by DISTINCT; none where there is one row.
         sql: the part of the question that it is, for people.
     """
@@ -53,7 +54,7 @@ class ReleasedTable(PublicTable):
 
     @property
     def schema(self) -> pa.Schema:
-        """The names and types of its columns, whatever the numbers."""
+        """The names and types of its columns, which no number decides."""
         return self.data.schema
 
 
@@ -68,7 +69,7 @@ def released_tables(relations: Iterable[Relation]) -> dict[str, ReleasedTable]:
 
 
 def reads_released(relation: Relation, needed: set[str]) -> bool:
-    """Whether released numbers decide which rows there are, or what stands in some of their columns.
+    """Whether released numbers decide which rows there are, or the values in some of their columns.
 
     Args:
         relation: private rows.
@@ -87,7 +88,7 @@ def filled(
     """The tables that the query of a relation reads, with the released ones in the place of their stand-ins.
 
     Args:
-        tables: by name, as they were compiled.
+        tables: of the compiled query, by name.
         relation: the private rows.
         given: the tables of released numbers.
 

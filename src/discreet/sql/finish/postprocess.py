@@ -20,7 +20,7 @@ from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.intervals.monotone import monotone_intervals
-from discreet.sql.intervals.ratio import carried_ratios
+from discreet.sql.intervals.ratio import ratio_intervals
 from discreet.sql.intervals.row_identity import ID, Identified, identified_in
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
@@ -110,9 +110,8 @@ def finish(
     ends: dict[str, Interval] = {}
     if cells is not None:
         ends = _monotone_intervals(plan, noisy[0], values, cells, rest, level.confidence)
-        ends |= _ratios(
-            plan, noisy[0], values, cells, [name for name in rest if name not in ends], level.confidence
-        )
+        others = [name for name in rest if name not in ends]
+        ends |= _ratio_intervals(plan, noisy[0], values, cells, others, level.confidence)
         rest = [name for name in rest if name not in ends]
     if cells is not None and rest:
         rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
@@ -308,7 +307,7 @@ def _monotone_intervals(
     )
 
 
-def _ratios(
+def _ratio_intervals(
     plan: QueryPlan,
     noisy: NoisyIntegers,
     values: pa.Table,
@@ -319,7 +318,7 @@ def _ratios(
     """Intervals of the columns that are ratios of counts and sums of their group; NaN where the column is NULL."""
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
     asked = {name: item for name, item in items.items() if is_number(values, name)}
-    found = carried_ratios(asked, noisy, cells, confidence, list(asked))
+    found = ratio_intervals(asked, noisy, cells, confidence)
     out = {}
     for name, (low, high) in found.items():
         there = np.isfinite(arrow.floats(values.column(name)))

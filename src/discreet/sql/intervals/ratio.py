@@ -11,7 +11,7 @@ alone and is tabulated; N and D are divided by their own noise first, so that th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -196,17 +196,20 @@ def angle_ends(n: Floats, d: Floats, angles: Floats, widths: Floats) -> Interval
     return low, high
 
 
-def carried_ratios(
-    items: dict[str, exp.Expr],
-    noisy: NoisyIntegers,
-    cells: GroupSelection,
-    confidence: float,
-    names: Sequence[str],
+def ratio_intervals(
+    items: Mapping[str, exp.Expr], noisy: NoisyIntegers, cells: GroupSelection, confidence: float
 ) -> dict[str, Interval]:
-    """The intervals of those columns that are ratios of counts and sums of their group."""
+    """The intervals of those columns that are ratios of counts and sums of their group.
+
+    Args:
+        items: the expressions of columns by name, over a noisy table.
+        noisy: its noisy integers.
+        cells: the groups that are shown.
+        confidence: of the intervals.
+    """
     out = {}
-    for name in names:
-        ratio = ratio_in(items[name], noisy.plan.name) if name in items else None
+    for name, item in items.items():
+        ratio = ratio_in(item, noisy.plan.name)
         ends = None if ratio is None else ratio_ends(noisy, ratio, cells, confidence)
         if ends is not None:
             out[name] = ends

@@ -1,4 +1,4 @@
-"""Runs the releases of a statement one after the other: what an earlier one released may be read by a later one.
+"""Runs the releases of a statement one after the other: a later one may read the numbers of an earlier one.
 
 The plan of every release is there before the first is drawn, and so is its charge. Between two releases nothing is
 decided: the noisy numbers fill the tables that the SQL of the next one names.
@@ -31,15 +31,15 @@ def given_to(release: ScopePlan) -> dict[str, ReleasedTable]:
 
 
 def compared(release: ScopePlan, aggregate: Aggregate) -> bool:
-    """Whether a released number decides which rows an aggregate is of, or what is aggregated."""
+    """Whether a released number decides which rows an aggregate is of, or the numbers in it."""
     measure = release.measures[aggregate.measure]
     part = release.parts[measure.part]
-    arguments = () if aggregate.what == "rows" else measure.arguments  # every row counts, whatever is in it
+    arguments = () if aggregate.what == "rows" else measure.arguments  # every row counts
     return reads_released(part.rows.relation, read([*part.keys, *arguments]))
 
 
 def in_sequence(plan: QueryPlan) -> bool:
-    """Whether a release of a plan reads what an earlier one released."""
+    """Whether a release of a plan reads the numbers of an earlier one."""
     return any(map(given_to, plan.releases))
 
 
@@ -59,7 +59,7 @@ def run_all(
 
     Raises:
         EngineError: the engine failed; the charge stays.
-        PostProcessingError: DuckDB refused what is computed from released numbers; its message speaks of these only.
+        PostProcessingError: DuckDB refused a statement over released numbers; its message speaks of these only.
     """
     noisy: list[NoisyIntegers] = []
     for release in plan.releases:

@@ -1,7 +1,7 @@
 """Joins of private rows with released numbers: `FROM visits, (SELECT AVG(cost) AS mean FROM visits) AS m`.
 
 The released side has one row, or is joined on all the columns that it is grouped by, so that a private row finds one
-partner at most, whatever the numbers are.
+partner at most, for all numbers.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class InnerQueries:
         self._known: dict[str, exp.Expr] = {}
 
     def known(self) -> dict[str, exp.Expr]:
-        """The sub-queries that stand beside the rows, by their text, with what stands for them."""
+        """The sub-queries that stand beside the rows, by their text, with the columns in their place."""
         return dict(self._known)
 
     def forget(self, known: dict[str, exp.Expr]) -> None:

@@ -94,7 +94,7 @@ def given(
     if not all(key.lower() in columns for key in keys):
         return None
     unique = tuple(columns[key.lower()].name for key in keys)
-    if unique:  # by construction, whatever is drawn: values may meet at the end of their span
+    if unique:  # by construction, for all noise: values may meet at the end of their span
         on = [exp.column(exp.to_identifier(one, quoted=True)) for one in unique]
         whole.set("distinct", exp.Distinct(on=exp.Tuple(expressions=on)))
     return ReleasedTable(name, pa.table(fields), whole, query, unique, asked), columns
@@ -161,7 +161,7 @@ def _shown_draft(query: exp.Expr, drafts: Sequence[Draft]) -> Draft | None:
 
 
 def span_of(query: exp.Expr, column: str, drafts: Sequence[Draft]) -> Span:
-    """The values that a column can have, where it is a key or a mean or a quantile as it is."""
+    """The values that a column can have, where it is a key or an unchanged mean or quantile."""
     query = query.unnest()
     draft = _shown_draft(query, drafts)
     if draft is None or not isinstance(query, exp.Select):
