@@ -118,6 +118,10 @@ WRITTEN = [
     question(["date_trunc('day', ts)", "educ"], "(ts > TIMESTAMP '2024-02-29 12:30:00' AND educ = 1) OR "
              "(ts < TIMESTAMP '2024-02-28 12:30:00' AND educ = 2)"),
     question(["hour(ts)"], "date_trunc('day', ts) = TIMESTAMP '2024-03-01 00:00:00'"),
+    question(["educ"], "ts < TIMESTAMP '2024-02-29 00:00:00' AND NOT (ts < TIMESTAMP '2024-02-29 00:00:00')"),
+    question(["educ", "sex"], "sex = 'M' OR ts > TIMESTAMP '2024-03-01 23:59:59.999999'"),
+    question(["educ"], "NOT (ts < TIMESTAMP '2024-02-29 00:00:00')",
+             "(SELECT * FROM t WHERE ts < TIMESTAMP '2024-02-29 00:00:00') AS s"),
     question(["educ"], "educ IN (SELECT size FROM towns WHERE state = 'S1')"),
     question(["educ"], "educ > (SELECT MIN(size) FROM towns)"),
     question(["state"], "educ = 1", "t JOIN towns ON t.city = towns.city"),

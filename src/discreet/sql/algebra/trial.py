@@ -4,8 +4,8 @@ A condition counts where all that it reads is public: listed keys, booleans, bou
 a unit, and the rows of public tables. Of a conjunction the parts that count are kept, a disjunction counts where every
 side does, and the others are passed over: that leaves groups in, and never takes one out that could have rows.
 
-A moment has too many values to be listed. It is sampled: once in every unit that something cuts it to, and beside every
-literal that it is compared with. Between those nothing changes, so the samples stand for all moments.
+A moment has too many values to be listed. It is sampled: at its ends, once in every unit that something cuts it to, and
+beside every literal that it is compared with. Between those nothing changes, so the samples stand for all moments.
 """
 
 from __future__ import annotations
@@ -164,9 +164,11 @@ class Trial:
         assert span.lo is not None
         assert span.hi is not None
         first, last = math.ceil(span.lo), math.floor(span.hi)
-        if not grains or last < first or (last - first) / min(grains) > MAX_EVALUATED:
+        if not (grains or literals) or last < first:
             return None
-        places = {*range(first, last, min(grains)), last}
+        if grains and (last - first) / min(grains) > MAX_EVALUATED:
+            return None
+        places = {*(range(first, last, min(grains)) if grains else ()), first, last}
         places |= {one + step for one in literals for step in BESIDE if first <= one + step <= last}
         return tuple(dt.datetime(1970, 1, 1) + MICROSECOND * at for at in sorted(places))
 
