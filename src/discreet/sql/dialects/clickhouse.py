@@ -165,6 +165,14 @@ def _regexp(call: Call) -> str:
     return f"(match({{0}}, {pattern}) AND match('', {pattern}) IN (0, 1))"
 
 
+def _placed(call: Call) -> str:
+    pattern = _pattern(_known(call, 1))
+    if call.name == "regexp_extract":
+        return f"regexpExtract({{0}}, {pattern}, 1)"
+    function = "replaceRegexpAll" if call.name == "regexp_replace_all" else "replaceRegexpOne"
+    return f"{function}({{0}}, {pattern}, {_braced(_text(_known(call, 2)))})"
+
+
 def _like(call: Call) -> str:
     return f"({{0}} LIKE {_braced(_text(_known(call, 1).replace(chr(92), chr(92) * 2)))})"
 
@@ -343,6 +351,7 @@ CLICKHOUSE = Dialect(
     functions=MappingProxyType({**_FUNCTIONS, **_of_units()}),
     writers=MappingProxyType({
         "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "like": _like, "ilike": _ilike,
+        **dict.fromkeys(("regexp_extract", "regexp_replace", "regexp_replace_all"), _placed),
         "regexp_matches": _regexp, "trim": _trim, "ltrim": _trim, "rtrim": _trim, "in": _among,
         "round_to": _places, "trunc_to": _places,
         "concat_ws": lambda call: f"arrayStringConcat([{', '.join(f'{{{at}}}' for at in range(1, len(call.args)))}], {{0}})",

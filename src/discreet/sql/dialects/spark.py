@@ -215,6 +215,18 @@ def _regexp(call: Call) -> str:
     return f"({{0}} RLIKE {_text(java(str(pattern.value)))})"
 
 
+def _placed(call: Call) -> str:
+    """The place where a pattern fits, or all such places by another text, in which Java calls the group $1."""
+    pattern = call.args[1]
+    assert isinstance(pattern, Literal)
+    text = _text(java(str(pattern.value)))
+    if call.name == "regexp_extract":
+        return f"regexp_extract({{0}}, {text}, 1)"
+    new = call.args[2]
+    assert isinstance(new, Literal)
+    return f"regexp_replace({{0}}, {text}, {_text(str(new.value).replace('$', chr(92) + '$').replace(chr(92) + '1', '$1'))})"
+
+
 _REPEATED = (86_400, 10_800, 7200, 3600, 1800)
 """By how many seconds clocks have been put back since 1970."""
 
@@ -274,7 +286,7 @@ SPARK = Dialect(
     functions=MappingProxyType({**_FUNCTIONS, **_of_units()}),
     writers=MappingProxyType({
         "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "ilike": _ilike,
-        "regexp_matches": _regexp, "in_zone": _in_zone,
+        "regexp_matches": _regexp, "regexp_extract": _placed, "regexp_replace_all": _placed, "in_zone": _in_zone,
         "strftime": format_template({
             **{name: f"date_format({{0}}, '{format_}')" for name, format_ in _FORMATS.items()},
             "u": "CAST(weekday({0}) + 1 AS STRING)", "w": "CAST(dayofweek({0}) - 1 AS STRING)",

@@ -24,6 +24,8 @@ KEYWORDS = (
     "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "WITH", "QUALIFY", "BETWEEN", "UNION",
     "DISTINCT", "BY", "AND", "AS", "ON",
 )  # fmt: skip
+OTHERWISE = {"listagg": "string_agg"}
+"""Functions that the parser's library writes by another name than DuckDB."""
 MOST_WORDS = 40
 """How many words of a text that cannot be read are tried as misspelt keywords."""
 MOST_PADDED = 100
@@ -201,7 +203,8 @@ def called(node: exp.Expr) -> str:
     """
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         return node.name.lower()
-    return sql(node).partition("(")[0].lower()
+    name = sql(node).partition("(")[0].lower()
+    return OTHERWISE.get(name, name)
 
 
 def sql(node: exp.Expr) -> str:

@@ -125,7 +125,7 @@ def _place(
     if not place.span.bounded:
         place = place_of(within.bind(of))
     if not place.span.bounded:
-        name, inner = node.key.upper(), of.sql("duckdb")
+        name, inner = rewrites.called(node).upper(), of.sql("duckdb")
         raise binder.refuse(of, f"{inner} has no bounds, so one person could move the answer without limit.",
                             f"Declare bounds in the policy, or write {name}(clamp({inner}, DATE '2000-01-01', "
                             "DATE '2030-12-31')) with dates that you choose without looking at the data.")  # fmt: skip
@@ -150,7 +150,7 @@ def _counted_arguments(node: exp.Expr, binder: Binder) -> None:
 
 def _number(node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder) -> Expression:
     """Read an argument that must be a bounded number."""
-    name = function.name if isinstance(function, exp.AnonymousAggFunc) else function.key.upper()
+    name = rewrites.called(function.this if isinstance(function, exp.WithinGroup) else function).upper()
     argument = binder.bind(node)
     if argument.type is Type.BOOLEAN:
         as_number = fn.call("to_integer", argument)

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.analyze.binding import branch_values, date_forms
+from discreet.sql.analyze.binding import branch_values, date_forms, pattern_forms
 from discreet.sql.analyze.binding.binder import Binder, Form
 from discreet.sql.analyze.binding.clamped_moments import clamped_moment
 from discreet.sql.analyze.binding.comparisons import by_type
@@ -327,7 +327,7 @@ FORMS: dict[type[exp.Expr], Form] = {
     exp.Nvl2: _nvl2, exp.Coalesce: _many, exp.Least: _many, exp.Greatest: _many, exp.Round: _round,
     exp.Floor: _round, exp.Ceil: _round, exp.Trunc: _round, exp.Log: _log, exp.Pi: _pi, exp.WidthBucket: _bins,
     exp.IntDiv: _integer_divide, exp.Trim: _trim, exp.Pad: _pad, exp.DPipe: _beside, exp.Concat: _concat,
-    exp.ConcatWs: _concat, exp.Cast: _cast, exp.TryCast: _cast, **date_forms.FORMS,
+    exp.ConcatWs: _concat, exp.Cast: _cast, exp.TryCast: _cast, **date_forms.FORMS, **pattern_forms.FORMS,
 }  # fmt: skip
 """By the class that the parser gives them."""
 FORMS_BY_NAME: dict[str, Form] = {"clamp": _clamp, **date_forms.FORMS_BY_NAME}
