@@ -130,6 +130,7 @@ KEYS = [
     "date_trunc('month', f)", "strftime(f, '%Y-%m')", "dayname(f)", "year(f) * 100 + month(f)", "substring(c, 1, 1)",
     "width_bucket(b, 0, 4, 4)", "round(b, 1)", "concat(c, '-', d)", "CAST(a AS VARCHAR)",
     "time_bucket(INTERVAL '1 week', f)",
+    "CASE WHEN g IN (0, 50) THEN g ELSE -7 END", "b // 1.5 * 2", "regexp_replace(c, '^[xy]', 'q')",
     "CAST(b AS TINYINT)", "last_day(f)", "concat_ws('/', month(f), a > 3)", "if(b > 1, c, 'low')", "reverse(c)",
 ]  # fmt: skip
 UNKNOWN = ["g", "e", "g + a", "round(e)", "concat(c, g)", "abs(g) % 5", "f + g", "(b - b) * e"]
@@ -141,7 +142,8 @@ SOURCES = [
     "t JOIN pub ON CASE WHEN t.d THEN 'n' ELSE 's' END = pub.region", "t CROSS JOIN pub",
     "(SELECT * FROM t AS o WHERE o.b > (SELECT AVG(i.b) FROM t AS i WHERE i.c = o.c)) AS t",
     "(SELECT t.* FROM t JOIN (SELECT c AS most FROM t GROUP BY c HAVING COUNT(*) > 1) AS m ON t.c = m.most) AS t",
-    "t LEFT JOIN pub ON t.a > pub.weight", "(SELECT * FROM t UNION ALL SELECT * FROM t) AS t CROSS JOIN pub",
+    "t LEFT JOIN pub ON t.a > pub.weight", "t ASOF JOIN pub ON t.a >= pub.weight",
+    "(SELECT * FROM t UNION ALL SELECT * FROM t) AS t CROSS JOIN pub",
 ]  # fmt: skip
 UNIT_SOURCES = [
     "(SELECT * FROM t WHERE d OR u IN (SELECT u FROM s WHERE p > 1)) AS t",

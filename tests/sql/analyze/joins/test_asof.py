@@ -75,6 +75,23 @@ def test_of_equal_rows_one_is_a_partner() -> None:
         assert session.sql("SELECT COUNT(*) AS n FROM t ASOF JOIN classes ON x >= since", 1)["n"] == [5]
 
 
+def test_a_row_with_more_partners_than_one_is_found(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted fault: the next value is forgotten, so that a unit has more rows than the noise allows for."""
+    sql = "SELECT COUNT(*) AS n FROM t ASOF JOIN classes ON x >= since WHERE id <= 1"
+    real = asof._with_next
+
+    def forgotten(data: pa.Table, *rest: Any, **more: Any) -> pa.Table:
+        made = real(data, *rest, **more)
+        return made.set_column(made.num_columns - 1, asof.NEXT, pa.nulls(len(made), pa.float64()))
+
+    with silence():
+        assert session.sql(sql, 10)["n"] == [2]
+        monkeypatch.setattr(asof, "_with_next", forgotten)
+        assert session.sql(sql, 11)["n"] != [2]
+
+
 @pytest.mark.parametrize(
     "sql",
     [
