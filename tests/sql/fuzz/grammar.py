@@ -33,7 +33,7 @@ KEYS = [
         "CAST(educ AS VARCHAR)", "date_trunc('month', d)", "dayname(d)", "CAST(ts AS DATE)", "lower(sex)", "educ * 10 - 3",
         "CASE WHEN city IN ('A', 'B') THEN city ELSE 'other' END", "strftime(d, '%Y-%m')", "d + INTERVAL 1 DAY",
         "CASE WHEN z > 0 THEN 'up' ELSE 'down' END", "isodow(d)", "coalesce(sex, 'none')",
-        "CASE WHEN note IN ('apple', 'corn') THEN note ELSE 'rest' END", "regexp_replace(city, '[AB]', 'x')",
+        "if(note = 'corn', note, 'rest')", "regexp_replace(city, '[AB]', 'x')",
     )),
     *(Key(sql, True) for sql in (
         "CASE WHEN educ < 2 THEN 'low' ELSE sex END", "educ > 1", "flag", "CASE WHEN sex = 'M' THEN 1 END", "NULLIF(city, 'A')",
