@@ -182,6 +182,10 @@ CASES = [
      'SELECT COUNT(*) AS n FROM visits WHERE "age" > 64'),
     ("SELECT COUNT(*) AS n FROM visits WHERE age > 3 && cost > 3", None, "Write AND",
      "SELECT COUNT(*) AS n FROM visits WHERE age > 3 AND cost > 3"),
+    ("SELECT k, COUNT(*) AS n FROM (SELECT who, MAX(length(county)) AS k FROM visits GROUP BY who) GROUP BY k", "k",
+     "clamp(k, 1, 10)",
+     "SELECT clamp(k, 1, 10) AS k2, COUNT(*) AS n FROM (SELECT who, MAX(length(county)) AS k FROM visits "
+     "GROUP BY who) GROUP BY clamp(k, 1, 10)"),
     ("SELECT county, COUNT(*) AS n FROM visits", "county", "COUNT(DISTINCT county)",
      "SELECT COUNT(DISTINCT county), COUNT(*) AS n FROM visits"),
 ]  # fmt: skip

@@ -169,3 +169,16 @@ SELECT column_name FROM duckdb_columns() WHERE table_name = 'prices' ORDER BY co
 SELECT rider, miles FROM rides ORDER BY miles DESC LIMIT 1;
 -- instead
 SELECT MAX(miles) AS miles FROM rides;
+
+-- # busiest: rides of the three zones with most rides
+SELECT zone, COUNT(*) AS n FROM rides WHERE zone IN (SELECT zone FROM rides GROUP BY zone ORDER BY COUNT(*) DESC, zone LIMIT 3)
+GROUP BY zone ORDER BY zone;
+
+-- # spread: the mean distance of fares from their mean
+SELECT AVG(abs(fare - (SELECT AVG(fare) FROM rides))) AS spread FROM rides;
+
+-- # long or dear: long rides, and all rides of riders who paid much once
+SELECT COUNT(*) AS n FROM rides AS r WHERE miles > 1 OR rider IN (SELECT rider FROM rides WHERE fare > 40);
+
+-- # against the payment: rides dearer than the mean of their way to pay
+SELECT COUNT(*) AS n FROM rides AS r WHERE fare > (SELECT AVG(fare) FROM rides AS s WHERE s.payment = r.payment);

@@ -218,6 +218,9 @@ class Grammar:
             f"note LIKE '{self.one('a', 'B', '_')}%'", f"z * 2 {c} y", f"y % 7 IN ({i}, 1, 2)", f"y % 2 {c} 0", "y IS NOT NULL",
             f"length(note) {c} 3", f"CASE WHEN sex = 'M' THEN y ELSE 1 END {c} {i}", f"note || sex {c} 'cornM'", f"abs(z) {c} 20",
             "id IN (SELECT id FROM s WHERE p > 4)", "id NOT IN (SELECT id FROM s WHERE p > 4)", f"z BETWEEN {i} AND 40",
+            f"y {c} (SELECT AVG(x) + 0.37 FROM t AS o)", "(y < 3 OR id IN (SELECT id FROM s WHERE p > 4))",
+            f"y {c} (SELECT SUM(o.p) FROM s AS o WHERE o.id = t.id)",
+            "(y > 0) = EXISTS (SELECT 1 FROM s AS o WHERE o.id = t.id AND o.p = t.educ)",
         )  # fmt: skip
 
     def condition(self, depth: int) -> Condition:

@@ -26,25 +26,25 @@ DATA = pa.table({
 })  # fmt: skip
 POLICY = dp.Policy(
     budget=10**7,  # type: ignore[arg-type]
-    tables={"visits": {  # type: ignore[dict-item]
+    tables={"stays": {  # type: ignore[dict-item]
         "privacy_unit": "id", "max_rows": 4, "columns": {
         "x": {"bounds": (0, 25)}, "y": {"bounds": (0, 12)}, "k": {"keys": ["a", "b", "c"]},
         "day": {"bounds": (dt.date(2024, 1, 1), dt.date(2024, 1, 31))},
     }}},
 )  # fmt: skip
 ASKED = [
-    "SELECT k, COUNT(*) AS n FROM visits WHERE x > (SELECT AVG(x) FROM visits) GROUP BY k ORDER BY k",
-    "SELECT SUM(CASE WHEN y > (SELECT AVG(y) FROM visits) THEN y ELSE 0 END) AS s, COUNT(*) AS n FROM visits",
-    "SELECT COUNT(*) AS n FROM visits WHERE y > 11 "
-    "OR k = (SELECT k FROM visits GROUP BY k ORDER BY COUNT(*) DESC LIMIT 1)",
-    "SELECT COUNT(*) AS n FROM visits WHERE y > 11 OR k IN (SELECT k FROM visits GROUP BY k HAVING COUNT(*) < 90)",
-    "SELECT COUNT(*) AS n FROM visits AS a WHERE x > (SELECT AVG(x) FROM visits AS b WHERE b.k = a.k)",
-    "SELECT COUNT(*) AS n FROM visits "
-    "WHERE day > (SELECT day FROM visits GROUP BY day ORDER BY COUNT(*), day DESC LIMIT 1)",
-    "SELECT COUNT(*) AS n FROM visits AS a WHERE y > (SELECT AVG(y) FROM visits AS b WHERE b.id = a.id)",
-    "SELECT COUNT(*) AS n FROM visits AS a "
-    "WHERE y > 11 OR EXISTS (SELECT 1 FROM visits AS b WHERE b.id = a.id AND b.x > 24)",
-    "SELECT COUNT(*) FILTER (WHERE id IN (SELECT id FROM visits WHERE y = 5)) AS n FROM visits",
+    "SELECT k, COUNT(*) AS n FROM stays WHERE x > (SELECT AVG(x) FROM stays) GROUP BY k ORDER BY k",
+    "SELECT SUM(CASE WHEN y > (SELECT AVG(y) FROM stays) THEN y ELSE 0 END) AS s, COUNT(*) AS n FROM stays",
+    "SELECT COUNT(*) AS n FROM stays WHERE y > 11 "
+    "OR k = (SELECT k FROM stays GROUP BY k ORDER BY COUNT(*) DESC LIMIT 1)",
+    "SELECT COUNT(*) AS n FROM stays WHERE y > 11 OR k IN (SELECT k FROM stays GROUP BY k HAVING COUNT(*) < 90)",
+    "SELECT COUNT(*) AS n FROM stays AS a WHERE x > (SELECT AVG(x) FROM stays AS b WHERE b.k = a.k)",
+    "SELECT COUNT(*) AS n FROM stays "
+    "WHERE day > (SELECT day FROM stays GROUP BY day ORDER BY COUNT(*), day DESC LIMIT 1)",
+    "SELECT COUNT(*) AS n FROM stays AS a WHERE y > (SELECT AVG(y) FROM stays AS b WHERE b.id = a.id)",
+    "SELECT COUNT(*) AS n FROM stays AS a "
+    "WHERE y > 11 OR EXISTS (SELECT 1 FROM stays AS b WHERE b.id = a.id AND b.x > 24)",
+    "SELECT COUNT(*) FILTER (WHERE id IN (SELECT id FROM stays WHERE y = 5)) AS n FROM stays",
 ]  # fmt: skip
 WORST: dict[str, list[Any]] = {
     "double": [None, -1e300, 1e300, 0.0, 5e-324], "int64": [None, -(2**62), 2**62, 0],
@@ -54,7 +54,7 @@ WORST: dict[str, list[Any]] = {
 
 def problems(session: dp.Session, asked: Sequence[str] = ASKED) -> list[str]:
     """How the answers without noise differ from those on DuckDB, and which contents a release does not take."""
-    usual = dp.protect({"visits": DATA}, policy=POLICY)
+    usual = dp.protect({"stays": DATA}, policy=POLICY)
     out = []
     for sql in asked:
         with silence():
@@ -74,12 +74,12 @@ def problems(session: dp.Session, asked: Sequence[str] = ASKED) -> list[str]:
 
 
 def test_duckdb_takes_all_contents() -> None:
-    assert problems(dp.protect({"visits": DATA}, policy=POLICY)) == []
+    assert problems(dp.protect({"stays": DATA}, policy=POLICY)) == []
 
 
 def test_postgres_compares_with_released_numbers() -> None:
     url = servers.postgres()
-    servers.load(url, "sequence", {"visits": DATA})
+    servers.load(url, "sequence", {"stays": DATA})
     with servers.connect(url) as connection:
         connection.execute("SET search_path TO sequence")
         with dp.protect(connection, policy=POLICY, ledger=":memory:") as session:
@@ -87,7 +87,7 @@ def test_postgres_compares_with_released_numbers() -> None:
 
 
 def test_clickhouse_compares_with_released_numbers() -> None:
-    servers.load_clickhouse("sequence", {"visits": DATA})
+    servers.load_clickhouse("sequence", {"stays": DATA})
     database = servers.clickhouse()
     database.query("USE sequence")
     try:
@@ -100,4 +100,4 @@ def test_spark_compares_with_released_numbers() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frame = servers.spark().createDataFrame(DATA.to_pandas())
-        assert problems(dp.protect({"visits": frame}, policy=POLICY), ASKED[2:5]) == []
+        assert problems(dp.protect({"stays": frame}, policy=POLICY), ASKED[2:5]) == []

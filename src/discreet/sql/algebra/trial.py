@@ -85,9 +85,10 @@ class Trial:
                 return None
             tried = [group[0] for group in self._run([key], sources, [])]
             values = tuple(sorted(value for value in tried if value is not None))
-        if values is None:
-            return self._named(key)
-        return (*values, None) if has_null_group(key) else values
+        named = self._named(key) if self._read(key) is None else None
+        if named is not None:
+            return named if values is None else tuple(value for value in values if value in named)
+        return (*values, None) if values is not None and has_null_group(key) else values
 
     def _named(self, key: Expression) -> Group | None:
         """The values of a key that a condition lists, as `left(phone, 2) IN ('13', '31')`; None where none does."""
