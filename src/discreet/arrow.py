@@ -181,3 +181,35 @@ def is_number(values: pa.Table, name: str) -> bool:
 
     kind = values.schema.field(name).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def is_moment(values: pa.Table, name: str) -> bool:
+    """Whether a column of an answer holds dates or time stamps."""
+    import pyarrow as pa
+
+    kind = values.schema.field(name).type
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def moments(days: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
+    """Days since 1970-01-01 as dates or time stamps.
+
+    Args:
+        days: float64 array (n,); NaN for null.
+        kind: a type of dates or time stamps.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> moments(np.array([1.25, np.nan]), pa.timestamp("us")).to_pylist()
+        [datetime.datetime(1970, 1, 2, 6, 0), None]
+    """
+    import pyarrow as pa
+
+    missing = ~np.isfinite(days)
+    known = np.where(missing, 0, days)
+    if pa.types.is_date(kind):
+        return (
+            pa.array(np.rint(known).astype(np.int32), pa.int32(), mask=missing).cast(pa.date32()).cast(kind)
+        )
+    micros = pa.array(np.rint(known * 86_400_000_000.0).astype(np.int64), pa.int64(), mask=missing)
+    return micros.cast(pa.timestamp("us")).cast(kind)

@@ -6,12 +6,14 @@ a false alarm: a violation is a pair of tables on which the guarantee is broken.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from tests.depth import examples
@@ -20,6 +22,7 @@ from tests.sql import harness
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT
+from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.analyze.joins import multiplicity as join_multiplicity
 from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.expressions.expression import spell
@@ -134,6 +137,11 @@ def _one_partner(*_: object) -> int:
     return 1
 
 
+def _rows_alike(table: ReleasedTable, rng: random.Random) -> pa.Table:
+    """A released number that stands twice beside every row."""
+    return pa.concat_tables([table.data, table.data])
+
+
 Check = Callable[[harness.Case], list[str]]
 FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (measures, "scaled_sql", _no_clamp, harness.violations),
@@ -145,6 +153,7 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (ThresholdedCounts, "release", _every_group, harness.violations),
     (alternatives, "exclude", _always_disjoint, harness.violations),
     (join_multiplicity, "_most_partners", _one_partner, harness.violations),
+    (harness, "contents", _rows_alike, harness.violations),
 ]
 
 
@@ -161,6 +170,7 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
         "every group shown",
         "overlapping conditions as disjoint",
         "a row that a join repeats",
+        "a released number with two rows",
     ],
 )
 def test_planted_faults_are_found(

@@ -251,23 +251,22 @@ class Queries:
 
     def run(self, plan: QueryPlan, draw: Draw) -> list[NoisyIntegers]:
         """Compute the integers of all releases, with noise; a signal stops the engine at once."""
-        from discreet.sql.lower.run import run_release
+        from discreet.sql.lower.sequence import run_all
 
         salt = self.ledger.salt(DATA_SET)
-        return interruptibly(
-            self.engine,
-            lambda: [run_release(release, self.engine, salt, draw) for release in plan.releases],
-        )
+        return interruptibly(self.engine, lambda: run_all(plan, self.engine, salt, draw, self.catalog.public))
 
     def finish(
         self, plan: QueryPlan, noisy: list[NoisyIntegers], confidence: float, together: bool = False
     ) -> Release:
         """The answer that noisy integers give."""
         from discreet.sql.finish.postprocess import finish
+        from discreet.sql.inspect.compared import compared_with
 
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together)
-        return self.shown(plan, answered, confidence, together=together)
+        said = compared_with(plan, noisy, self.catalog.public, confidence)
+        return self.shown(plan, answered, confidence, together=together, said=said)
 
     def shown(
         self,
@@ -277,6 +276,7 @@ class Queries:
         made: dt.datetime | None = None,
         replayed: bool = False,
         together: bool = False,
+        said: tuple[str, ...] = (),
     ) -> Release:
         """The columns of an answer with all that belongs to them."""
         from discreet.sql.finish.blockwise import streams
@@ -293,7 +293,7 @@ class Queries:
             simultaneous=together,
             without=answered.without,
             meanings=meanings_of(plan),
-            warnings=misled(plan, answered.values, confidence, whole=not streams(plan)),
+            warnings=said + misled(plan, answered.values, confidence, whole=not streams(plan)),
             epsilon=plan.epsilon,
             delta=plan.delta,
             notes=INVENTED if self._invented and plan.releases else notes,

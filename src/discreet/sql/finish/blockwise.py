@@ -35,6 +35,7 @@ from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, s
 from discreet.sql.intervals.simulation.simulated import Interval, plain, simulated_intervals, used
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
+from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -55,9 +56,10 @@ MOST_KEPT = 110_000_000
 
 
 def streams(plan: QueryPlan) -> bool:
-    """Whether an answer is made block by block: it has many groups, and all of them are known beforehand."""
+    """Whether an answer is made block by block: it has many groups, all known beforehand, and no release waits."""
     return (
         all(release.discovery is None for release in plan.releases)
+        and not in_sequence(plan)
         and sum(release.cells for release in plan.releases) > IN_MEMORY
     )
 
@@ -295,8 +297,9 @@ def _further(
     def ends(at: int) -> Interval:
         return _ends(release, at, table.column(f"__a{at}"), table.select(wanted[at]), confidence)
 
+    moments = {name for name in items if arrow.is_moment(table, name)}
     return monotone_intervals(
-        items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends
+        items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends, moments
     )
 
 

@@ -157,6 +157,14 @@ def clamp(what: Expression, lo: Fraction, hi: Fraction) -> Call:
     return Call("clamp", {"": text}, (what,), what.type, span)
 
 
+def clamp_moment(what: Expression, lo: Literal, hi: Literal) -> Call:
+    """Clamp a date or a time stamp to literals of its type: the nearest moment within them."""
+    below, above = _apply("lt", what, lo), _apply("gt", what, hi)
+    plain = case([(below, lo), (above, hi)], what)
+    span = sp.clamp(what.span, lo.span.lo, hi.span.lo)
+    return Call(plain.name, plain.spelling, plain.args, what.type, span)
+
+
 def among(what: Expression, values: list[Expression]) -> Call:
     """`a IN (b, c, …)` with literals."""
     text = "({0} IN (" + ", ".join(f"{{{at + 1}}}" for at in range(len(values))) + "))"

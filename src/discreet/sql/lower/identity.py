@@ -21,6 +21,7 @@ from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
 from discreet.sql.lower.key_lists import digest_of
+from discreet.sql.lower.sequence import given_to
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 SALT = 0
@@ -57,6 +58,10 @@ def _pieces(release: ScopePlan, dialect: Dialect) -> Iterator[bytes]:
         yield from _query(compile_part(shape, number, dialect.name, SALT))
         yield _text((part.cap, part.rows.per_unit), dialect)
     yield _text((dialect.name, shape.cells, release.unit_factor, release.shares), dialect)
+    for name, table in sorted(given_to(release).items()):
+        yield _text(
+            (name, table.query.sql("duckdb", comments=False)), dialect
+        )  # the same noise, put to another use
     yield _text(tuple((key.public, key.expression.type) for key in release.keys), dialect)
     yield _text(release.measures, dialect)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from discreet import arrow
-from discreet.engines.engine import Engine
+from discreet.engines.engine import NO_TABLES, Engine
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_number
 from discreet.sql.algebra import keys as ks
+from discreet.sql.algebra.released import filled
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
@@ -146,7 +147,12 @@ class NoisyIntegers:
 
 
 def exact_integers(
-    release: ScopePlan, engine: Engine, salt: int, known: int | None = None, portable: bool = False
+    release: ScopePlan,
+    engine: Engine,
+    salt: int,
+    known: int | None = None,
+    portable: bool = False,
+    given: Mapping[str, pa.Table] = NO_TABLES,
 ) -> Integers:
     """The integers of a release before any noise. Never shown, logged or raised.
 
@@ -160,6 +166,7 @@ def exact_integers(
         salt: decides which rows of a unit are kept.
         known: the number of a measure that is left at zero, because its noisy integers are there already.
         portable: decide it in the same way on every engine.
+        given: the tables of numbers that were released before, by name.
 
     Returns:
         int64 array (cells, entries of all measures), zero for a public group without rows.
@@ -170,13 +177,14 @@ def exact_integers(
     # Column by column, the order in which they are filled, made noisy and read.
     out = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64, order="F")
     places = columns(release.measures)
-    for number in range(len(release.parts)):
+    for number, part in enumerate(release.parts):
         if not release.cells or all(at == known for at, m in enumerate(release.measures) if m.part == number):
             continue
         slices = getattr(engine, "slices", 1) if adds_up(release, number) else 1
         for at in range(slices):
             compiled = compile_part(release, number, engine.dialect, salt, portable, Units(at, slices))
-            _put(out, release, number, engine.integers(compiled.sql, compiled.tables), more=at > 0)
+            tables = filled(compiled.tables, part.rows.relation, given)
+            _put(out, release, number, engine.integers(compiled.sql, tables), more=at > 0)
     if known is not None:
         out[:, places[known]] = 0
     return out
@@ -215,7 +223,9 @@ def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more:
         out[cell, place_of_entry] = found
 
 
-def run_release(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> NoisyIntegers:
+def run_release(
+    release: ScopePlan, engine: Engine, salt: int, draw: Draw, given: Mapping[str, pa.Table] = NO_TABLES
+) -> NoisyIntegers:
     """Compute the integers of a release, and have noise drawn on them.
 
     Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale
@@ -227,6 +237,7 @@ def run_release(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> No
         engine: runs it.
         salt: decides which rows of a unit are kept.
         draw: the noise of its uses, as `uses.uses_of` names them.
+        given: the tables of numbers that were released before, by name.
 
     Raises:
         EngineError: the engine failed; the charge stays.
@@ -234,11 +245,11 @@ def run_release(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> No
     known, units = None, np.empty(0, np.int64)
     if release.discovery is not None:
         known = release.discovery.measure
-        release, units = discover(release, engine, salt, draw)
+        release, units = discover(release, engine, salt, draw, given)
         for at, one in enumerate(release.measures):
             if at != known:
                 draw.settle_size(use_of(release, at), release.cells * one.entries)
-    entries = exact_integers(release, engine, salt, known)
+    entries = exact_integers(release, engine, salt, known, given=given)
     for at, part in enumerate(columns(release.measures)):
         if at == known:
             entries[:, part] = units[:, np.newaxis]

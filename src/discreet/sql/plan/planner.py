@@ -18,8 +18,9 @@ from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import Request
-from discreet.sql.analyze.scopes import Splitter
-from discreet.sql.analyze.splitting import Draft
+from discreet.sql.analyze.classify import unknown_table
+from discreet.sql.analyze.release_scope import Draft
+from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.measure_choice import MeasureChoice
@@ -124,7 +125,7 @@ def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown
     splitter = Splitter(text, catalog, unknown_keys)
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
-        raise splitter.no_table(table, {})
+        raise unknown_table(text, catalog, table)
     post = splitter.split(statement)
     for draft in splitter.drafts:
         if not draft.requests and not draft.unknown:

@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.errors import QueryRefused
-from discreet.sql.syntax import looking, rewrites
+from discreet.sql.syntax import looking, pivot_statement, rewrites
 from discreet.sql.syntax.aggregate_names import has_other_names, use_known_names
 from discreet.sql.syntax.refusal import at, refuse
 from discreet.sql.syntax.rewrites import padded
@@ -52,7 +52,12 @@ def spelled(text: str) -> tuple[exp.Query, str]:
         )
     try:
         statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
-    except (ParseError, TokenError) as error:
+    except ParseError as error:
+        turned = pivot_statement.with_order(text)
+        if turned is None:
+            raise _syntax(text, error) from None
+        statements = [turned]
+    except TokenError as error:
         raise _syntax(text, error) from None
     except RecursionError:
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
@@ -66,11 +71,9 @@ def spelled(text: str) -> tuple[exp.Query, str]:
     ):
         statement = statement.this
     statement = looking.as_query(statement, text)
+    if isinstance(statement, exp.Pivot):
+        statement = pivot_statement.as_select(statement)
     if not isinstance(statement, exp.Query):
-        if isinstance(statement, exp.Pivot):
-            table = rewrites.sql(statement.this) if isinstance(statement.this, exp.Table) else "…"
-            raise refuse(statement, text, rewrites.PIVOTED,
-                         rewrites.of_pivot(statement, table))  # fmt: skip
         kind = type(statement).__name__.upper()
         article = "an" if kind[0] in "AEIO" or kind == "UPDATE" else "a"
         raise refuse(

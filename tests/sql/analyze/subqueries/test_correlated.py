@@ -71,7 +71,6 @@ def test_it_means_what_it_means_in_duckdb(
          "county IN (SELECT county FROM counties)"),
         ("EXISTS (SELECT id FROM people WHERE id = patient GROUP BY id)",
          "patient IN (SELECT id FROM people GROUP BY id)"),
-        ("county IN (SELECT county FROM visits GROUP BY county HAVING COUNT(*) > 9)", ""),
     ],
 )  # fmt: skip
 def test_what_looks_at_other_units_is_refused_with_a_fix_that_runs(
@@ -79,8 +78,7 @@ def test_what_looks_at_other_units_is_refused_with_a_fix_that_runs(
 ) -> None:
     with pytest.raises(QueryRefused):
         inside.without_noise(session, f"SELECT COUNT(*) FROM visits WHERE {where}")
-    if instead:
-        inside.without_noise(session, f"SELECT COUNT(*) FROM visits WHERE {instead}")
+    inside.without_noise(session, f"SELECT COUNT(*) FROM visits WHERE {instead}")
 
 
 def test_nulls_that_are_passed_over_are_caught(

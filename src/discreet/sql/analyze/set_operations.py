@@ -1,7 +1,8 @@
-"""UNION, INTERSECT and EXCEPT of private rows: sets of units, as cohorts are made.
+"""UNION ALL of private rows; and UNION, INTERSECT and EXCEPT: sets of units, as cohorts are made.
 
-Both sides name the unit in the same place, so that equal rows are of one unit, and whether a row is in the result
-depends on the rows of that unit alone.
+Each row keeps its unit, and a unit may have rows on every side. Where rows are merged, both sides name the unit in the
+same place, so that equal rows are of one unit, and whether a row is in the result depends on the rows of that unit
+alone.
 
 Privacy: a unit has at most as many rows as both sides together (UNION), or as the left one (INTERSECT, EXCEPT); one,
 where nothing but the unit is selected. Rows are bounded again where they are aggregated.
@@ -15,16 +16,63 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
+from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binding.opaque_columns import about_column
 from discreet.sql.analyze.from_clause import all_of
+from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.expressions.expression import Column, Expression
+from discreet.sql.expressions.span import hull
 from discreet.sql.functions import call
 
 Refuse = Callable[[exp.Expr | None, str, str], QueryRefused]
 THEIRS = "__theirs."
 """Before the names of the columns of the right side, so that no name is there twice."""
+
+
+def united(node: exp.SetOperation, text: str, left: Rows, right: Rows, refuse: Refuse) -> Rows:
+    """The rows of a set operation.
+
+    Args:
+        node: the set operation.
+        text: of the statement.
+        left: the rows of one side.
+        right: those of the other.
+        refuse: makes refusals.
+
+    Raises:
+        QueryRefused: by `refuse`, the two sides do not go together.
+    """
+    if any(node.args.get(part) for part in ("limit", "offset", "by_name")):
+        raise refuse(
+            node.expression, "LIMIT and BY NAME are not supported over private rows.", "Remove them."
+        )
+    if left.per_unit != right.per_unit or len(left.names) != len(right.names):
+        raise refuse(node.expression, "The two sides differ in their columns or in their privacy unit.",
+                     "Select the same columns on both sides.")  # fmt: skip
+    see_same_units(node.expression, text, left, right)
+    items: list[tuple[str, Expression, Expression]] = []
+    for mine, other in zip(left.names, right.names, strict=True):
+        a, b = left.columns[mine.lower()], right.columns[other.lower()]
+        kind = fn.common_type([a.type, b.type])
+        wide = [fn.widen(c, kind) if kind is not None else None for c in (a, b)]
+        if wide[0] is None or wide[1] is None:
+            raise refuse(node.expression, f"The columns {mine} and {other} are of different types.",
+                         "Convert one with CAST.")  # fmt: skip
+        items.append((mine, wide[0], wide[1]))
+    one = rel.select(left, [(name, a) for name, a, _ in items], None)
+    two = rel.select(right, [(name, b) for name, _, b in items], None)
+    columns = {
+        name: Column(name, one.columns[name].type, hull([one.columns[name].span, two.columns[name].span]))
+        for name in one.columns
+    }
+    # The same table on both sides counts a row twice; the sum of the caps says so.
+    both = Rows(rel.Union((one.relation, two.relation)), columns, one.names, left.per_unit,
+                left.max_rows + right.max_rows, one.units & two.units, left.fixed and right.fixed)  # fmt: skip
+    if isinstance(node, exp.Union) and not node.args.get("distinct"):
+        return both
+    return cohort(node, (one, two), both, refuse)
 
 
 def cohort(node: exp.SetOperation, sides: tuple[Rows, Rows], united: Rows, refuse: Refuse) -> Rows:

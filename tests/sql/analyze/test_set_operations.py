@@ -10,7 +10,7 @@ from tests import inside
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from discreet.sql.analyze import cohorts
+from discreet.sql.analyze import set_operations
 
 OLD = "SELECT patient FROM visits WHERE age > 90"
 WOMEN = "SELECT id FROM people WHERE sex = 'f'"
@@ -103,7 +103,7 @@ def test_names_that_are_there_twice_are_numbered(session: dp.Session) -> None:
 def test_a_cohort_that_forgets_to_be_a_set_is_caught(
     session: dp.Session, plain: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cohorts, "distinct", lambda rows: rows)
+    monkeypatch.setattr(set_operations, "distinct", lambda rows: rows)
     with pytest.raises(AssertionError):
         test_it_means_what_it_means_in_duckdb(
             session, plain, f"SELECT COUNT(*) FROM ({OLD} UNION {WOMEN}) AS c"
