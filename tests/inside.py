@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pytest
 
 from discreet.engines.sandbox import Sandbox
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
@@ -34,6 +35,11 @@ def plan_of(session: dp.Session, sql: str, epsilon: Fraction, **more: Any) -> Qu
 def engine_of(session: dp.Session) -> Engine:
     """What it asks."""
     return session._engine
+
+
+def ask_instead(monkeypatch: pytest.MonkeyPatch, session: dp.Session, engine: Any) -> None:
+    """Let a session ask another engine than its own."""
+    monkeypatch.setattr(session._queries, "engine", engine)
 
 
 def catalog_of(session: dp.Session) -> Catalog:

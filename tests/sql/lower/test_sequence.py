@@ -91,7 +91,7 @@ def test_the_rows_are_compared_with_the_released_number_itself(
     session: dp.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Asked(inside.engine_of(session))
-    monkeypatch.setattr(session._queries, "engine", engine)
+    inside.ask_instead(monkeypatch, session, engine)
     shown = session.sql(BESIDE, epsilon=Fraction(1, 10))
     (given,) = engine.given
     released = float(given.column(0)[0].as_py())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.corpus.judge import difference
+from tests import inside
 from tests.sql.fuzz import bench
 
 from discreet.errors import QueryRefused
@@ -48,7 +49,7 @@ def test_the_mode_of_nobody_is_null() -> None:
 
 def test_the_counts_of_a_histogram_share_one_epsilon() -> None:
     session = bench.bench().session
-    planned = plan("SELECT histogram(city) AS h FROM t", session._catalog, bench.EPSILON, NO_LIMITS)
+    planned = plan("SELECT histogram(city) AS h FROM t", inside.catalog_of(session), bench.EPSILON, NO_LIMITS)
     (release,) = planned.releases
     assert len(release.measures) == 3
     assert set(release.shares) == {bench.EPSILON}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import difference, silence
+from tests import inside
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -62,7 +64,7 @@ def test_each_row_finds_the_partner_of_duckdb(session: Session, sql: str) -> Non
 
 def test_no_cap_is_raised_and_no_column_is_left_behind(session: Session) -> None:
     sql = "SELECT COUNT(*) AS n FROM (SELECT * FROM t ASOF JOIN classes ON x >= since)"
-    (release,) = session._queries.plan(sql, dp.rational.epsilon_of(1)).releases
+    (release,) = inside.plan_of(session, sql, Fraction(1)).releases
     assert release.parts[0].cap == 2
     assert not session.preview(sql, 1).warnings
     assert asof.NEXT not in release.parts[0].rows.names

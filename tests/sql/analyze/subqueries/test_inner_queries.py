@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from benchmarks.corpus.judge import difference, order_of, silence
 from tests import inside
-from tests.sql.test_relations import DECLARED, TABLES
+from tests.people import DECLARED, TABLES
 
 import discreet as dp
 from discreet.errors import QueryRefused
