@@ -23,11 +23,11 @@ from discreet.release.answer import Release
 from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
-from discreet.session.interruption import interruptibly
 from discreet.session.notes import INVENTED, notes_of
 from discreet.session.parameters import no_noise, see_text
 from discreet.session.question import Question
 from discreet.session.sources.csv_types import advised
+from discreet.session.waiting.interruption import interruptibly
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.inspect.information import described_tables
 from discreet.sql.intervals.simultaneous import Level

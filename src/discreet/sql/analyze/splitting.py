@@ -115,9 +115,9 @@ class Splitter:
         try:
             found = given(alone, self.drafts, self.catalog.public, len(self._given) + 1, asked.sql("duckdb"))
         except PostProcessingError as error:
-            raise self.refuse(rest, error.cause, error.fix) from None
+            raise self.refuse(asked, error.cause, error.fix) from None
         if found is None:
-            raise self.refuse(rest, "This sub-query may have more than one row.",
+            raise self.refuse(asked, "This sub-query may have more than one row.",
                               "Take one of them, with LIMIT 1 or an aggregate such as MAX; or look it up by all the "
                               "columns that it is grouped by.")  # fmt: skip
         self._given[text] = Given(*found, rest)

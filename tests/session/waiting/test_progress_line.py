@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.session.kernel import WITHOUT_WIDGETS, Kernel, kernel
 
-from discreet.session.progress_line import in_notebook
+from discreet.session.waiting.progress_line import in_notebook
 
 OPEN = """
 import pyarrow as pa, discreet as dp
@@ -16,7 +16,8 @@ session = dp.protect(table, privacy_unit="row", budget=50, bounds={"age": (0, 10
 """
 SLOW = """
 import threading
-from discreet.session import progress_line as notebook, queries as module
+from discreet.session import queries as module
+from discreet.session.waiting import progress_line as notebook
 notebook.DELAY, seen = 0.01, threading.Event()
 def show(self, said, old=notebook._Line._show):
     old(self, said)

@@ -14,8 +14,8 @@ from typing import TypeVar, cast
 import pytest
 
 from discreet.engines.engine import Engine as AnyEngine
-from discreet.session import interruption
-from discreet.session.interruption import interruptibly
+from discreet.session.waiting import interruption
+from discreet.session.waiting.interruption import interruptibly
 
 R = TypeVar("R")
 
