@@ -188,3 +188,23 @@ def test_a_look_up_by_numbers_of_which_two_are_one_fraction_is_refused(long_numb
     with pytest.raises(QueryRefused, match="one and the same fraction"):
         long_numbers.preview(sql, 1)
     assert long_numbers.preview(sql.replace("s.k = t.x", "s.k = t.k"), 1)
+
+
+NULLS = pa.table({
+    "id": [1, 1, 2, 2, 3, 4, 4, 5], "c": ["a", None, "a", "b", None, "a", "b", "a"], "n": [9, 9, 9, 1, 1, 9, 9, 1],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT COUNT(*) AS m FROM t AS v WHERE n = 5 OR c NOT IN (SELECT c FROM t AS w WHERE w.id = v.id AND w.n > 5)",
+    "SELECT COUNT(*) AS m FROM t AS v WHERE NOT (n = 5 OR c IN (SELECT c FROM t AS w WHERE w.id = v.id AND w.n < 5))",
+    "SELECT COUNT(*) FILTER (WHERE (c IN (SELECT c FROM t AS w WHERE w.id = v.id AND w.n = v.n)) IS NULL) AS m "
+    "FROM t AS v",
+    "SELECT COUNT(*) AS m FROM t AS v WHERE n = 1 OR id NOT IN (SELECT id FROM t AS w WHERE w.c = v.c AND w.n < 5)",
+])  # fmt: skip
+def test_a_list_with_null_is_unknown_where_it_is_so_in_duckdb(sql: str) -> None:
+    policy = dp.Policy(budget=10**6, tables={"t": {"privacy_unit": "id", "max_rows": 2}})
+    connection = duckdb.connect()
+    connection.register("t", NULLS)
+    with dp.protect({"t": NULLS}, policy=policy) as session:
+        assert differs(session, connection, sql) == ""

@@ -168,8 +168,24 @@ class InnerQueries:
             raise self.around.refuse(
                 inner, "This form of IN is not supported here.", "Select a column in it."
             )
-        asked = replace(asked, pairs=(*asked.pairs, (inner, outer)))
-        return self._of_rows(node, asked)
+        met = self._of_rows(node, replace(asked, pairs=(*asked.pairs, (inner, outer))))
+        return self._in_some(met, asked, inner, outer)
+
+    def _in_some(self, met: exp.Expr, asked: Compared, inner: exp.Expr, outer: exp.Expr) -> exp.Expr:
+        """Whether a value is in a list: of no rows FALSE, and unknown where it, or one of the list, is NULL."""
+        if self.frame.is_unit(outer):
+            return met  # of no row that counts is it NULL
+        missing = exp.Is(this=exp.paren(inner.copy()), expression=exp.Null())
+        scope = self.around.once(asked.grouped({VALUE: exp.LogicalOr(this=missing)}), self.env)
+        if not isinstance(scope, PrivateScope):
+            return met  # the value itself leads to the unit, and is NULL in no row that counts
+        name = self._joined(scope.rows, [(f"{KEY}{at}", other) for at, (_, other) in enumerate(asked.pairs)])
+        none = exp.Is(this=exp.column(f"{KEY}0", table=name), expression=exp.Null())
+        unknown = exp.or_(
+            exp.Is(this=exp.paren(outer.copy()), expression=exp.Null()), exp.column(VALUE, table=name)
+        )
+        cases = [(met, exp.true()), (none, exp.false()), (unknown, exp.Null())]
+        return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in cases], default=exp.false())
 
     def _there(self, node: exp.Expr) -> exp.Expr:
         asked = compared(node.this.unnest(), self._names)
