@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 from discreet.sql.analyze.from_clause import Frame, all_of, inner, prefixed
-from discreet.sql.analyze.joins.multiplicity import MOST_ROWS, pairs_of, partners_of, reads_new
+from discreet.sql.analyze.joins.multiplicity import (
+    MOST_ROWS,
+    compared_columns,
+    pairs_of,
+    partners_of,
+    reads_new,
+)
 
 
 @dataclass(frozen=True)
@@ -195,7 +201,7 @@ def join_public(
     number_: int,
     clause: Clause,
     elsewhere: list[exp.Expr],
-    most: int | None = None,
+    one_of: Collection[str] | None = None,
 ) -> Frame:
     """Join private rows with a public table on anything; a row of the result belongs to its private row's unit.
 
@@ -207,7 +213,7 @@ def join_public(
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
                      "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
-    return join_public_tables(left, {name: data}, number_, clause, elsewhere, most)
+    return join_public_tables(left, {name: data}, number_, clause, elsewhere, one_of)
 
 
 def join_public_tables(
@@ -216,11 +222,14 @@ def join_public_tables(
     number_: int,
     clause: Clause,
     elsewhere: list[exp.Expr],
-    most: int | None = None,
+    one_of: Collection[str] | None = None,
 ) -> Frame:
     """The same with several public tables whose rows stand side by side already.
 
-    With `most` the caller has shown that no row finds more partners than that.
+    With `one_of` the caller has shown that no row finds two partners which agree in these columns.
+
+    Raises:
+        QueryRefused: two partners may differ in a column of `one_of`, for it is not compared as it stands there.
     """
     tables: dict[str, dict[str, Column]] = {}
     named: dict[str, pa.ChunkedArray] = {}
@@ -258,8 +267,12 @@ def join_public_tables(
     rows = pa.table(named)
     columns = {column.name: column for one in tables.values() for column in one.values()}
     partners, exact = partners_of(rows, conditions, both, columns, () if clause.outer else elsewhere)
-    if most is not None:
-        partners, exact = most, True
+    if one_of is not None:
+        internal = {inner(next(iter(data)), field.lower()) for field in one_of}
+        if not internal <= set(compared_columns(conditions, set(columns))):
+            raise refuse(clause.node.this, left.text, "Values that differ would be compared as equal.",
+                         "Compare columns of one type, with CAST where they are of two.")  # fmt: skip
+        partners, exact = 1, True
     table = rel.PublicTable(f"__public_{number_}", rows)
     much = left.rows.max_rows * partners > MOST_ROWS
     allowed = partners == 1 or not left.rows.per_unit or (exact and not much)
