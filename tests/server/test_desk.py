@@ -112,10 +112,14 @@ def test_work_counts_until_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk(Caps(timeout=0.001, each=1, slot=8.0), "test")
     done, go = threading.Event(), threading.Event()
 
+    def work() -> None:
+        go.wait(20)
+        done.set()
+
     async def main() -> None:
         nonlocal now
         with pytest.raises(TooLong):
-            await desk.do("ana", lambda: go.wait(20) and done.set(), "a question")
+            await desk.do("ana", work, "a question")
         now += 9
         go.set()
         done.wait(20)

@@ -110,8 +110,10 @@ def test_an_answer_is_not_to_be_had_before_its_slot(
     history = running.service.datasets["hospital"].history
     while not any(history.answered(key) for key in history.of("gus")):
         time.sleep(0.01)
-    assert released() == (False, 422)
-    slot.set()
+    try:
+        assert released() == (False, 422)
+    finally:
+        slot.set()
     asker.join(20)
     assert asked == [200]
     assert released() == (True, 200)

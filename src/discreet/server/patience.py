@@ -40,6 +40,7 @@ class PatientProtocol(H11Protocol):
             self._late.cancel()
 
     def _give_up(self) -> None:
-        at_work = self.cycle is not None and not self.cycle.response_complete
+        cycle: Any = self.cycle  # None before the first request
+        at_work = cycle is not None and not cycle.response_complete
         if not at_work and not self.transport.is_closing():
             self.transport.close()
