@@ -233,6 +233,9 @@ class Release:
             if alias is not None and node.name.lower() not in self.frame.rows.columns:
                 return exp.paren(self.lift(alias))
             bound = self.binder.bind(node)  # an unknown column is refused as such
+            around = node.find_ancestor(exp.Anonymous)
+            if around is not None:
+                self.binder.bind(around)  # and so is an unknown function, which may be meant for an aggregate
             name = node.this.sql("duckdb")
             some = f"AVG({name})" if bound.type in (Type.INTEGER, Type.FLOAT) else f"COUNT(DISTINCT {name})"
             raise self.refuse(node, f"{node.sql('duckdb')} is neither grouped by nor inside an aggregate.",

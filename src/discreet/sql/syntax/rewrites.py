@@ -20,6 +20,14 @@ SYNONYMS = {
     "percentile": "quantile_cont",
 }
 """The names that other systems give them."""
+_MEAN = "Write EXP(AVG(LN(greatest({x}, 1)))), of values from 1 on."
+UNSUPPORTED = {
+    "mad": "Write QUANTILE_CONT({x}, 0.75) - QUANTILE_CONT({x}, 0.25), the distance of the quartiles.",
+    **dict.fromkeys(("geomean", "geometric_mean"), _MEAN),
+    "entropy": "Count the groups, and compute it from the counts: SELECT {x}, COUNT(*) AS n … GROUP BY {x}.",
+    "product": "Write SUM(LN(greatest({x}, 1))), the logarithm of it, of values from 1 on.",
+}
+"""Aggregates of DuckDB that have no counterpart here, each with the question to ask instead."""
 KEYWORDS = (
     "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "WITH", "QUALIFY", "BETWEEN", "UNION",
     "DISTINCT", "BY", "AND", "AS", "ON",
@@ -63,6 +71,8 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
                 f"Add {first} to GROUP BY; or write MEDIAN({first}), of a number.")  # fmt: skip
     if name in ("list", "array_agg", "string_agg", "group_concat", "listagg"):
         return f"{name} shows the values of single rows.", f"Use COUNT({x}), or group by {x}."
+    if name in UNSUPPORTED:
+        return f"The aggregate {name} is not supported.", UNSUPPORTED[name].format(x=x)
     return None
 
 

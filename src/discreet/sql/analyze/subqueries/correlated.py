@@ -148,6 +148,10 @@ class Inside:
             )
         path = key_paths.between(self.outside.rows.relation, self.frame.rows.relation)
         if not linked and not path.joined([*rest, *tests]):
+            if not (self.outside.rows.units and self.frame.rows.units):
+                raise refuse(asked.query, "A sub-query over private rows must compare the privacy units, "
+                             "and rows that are one unit each have no column for it.",
+                             "Declare the column that names the unit as privacy_unit in the policy.")  # fmt: skip
             ours = next(iter(sorted(self.outside.rows.units)), "unit")
             theirs = next(iter(sorted(self.frame.rows.units)), "unit")
             named = next(iter(self.frame.tables))
