@@ -23,6 +23,7 @@ from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
+from discreet.sql.syntax.distinct_on import on_of, shown
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
@@ -137,6 +138,10 @@ class Release:
                     if _marked(inner):
                         rest(self.scope.subquery(inner))
                 out.set(part, value)
+        on = None if out.args.get("distinct") is None else out.args["distinct"].args.get("on")
+        if on is not None:
+            keys = [self.lift(shown(self.node, one)) for one in on_of(on)]
+            out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=keys)))
         out.set("with_", self.scope.node.args.get("with_"))
         return out
 

@@ -26,6 +26,7 @@ from discreet.sql.analyze.scope_tree import (
 )
 from discreet.sql.analyze.subqueries.released_tables import given
 from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.distinct_on import number_rows
 from discreet.sql.syntax.once import once, shared
 from discreet.sql.syntax.parse import parse
 from discreet.sql.syntax.refusal import refuse
@@ -178,6 +179,7 @@ def _post_processing(rest: exp.Query) -> exp.Query:
     post = rest.copy()
     _make_limits_total(post)
     count_mondays(post)
+    number_rows(post)
     return post
 
 
