@@ -161,6 +161,8 @@ class Pivoting:
             found = None if block is None else [group[0] for group in block.groups]
         else:
             found = _of_key(scope, on) or self._listed(on)
+            if found is None and isinstance(on.unnest(), exp.Predicate | exp.Connector | exp.Not):
+                found = (False, True)  # whatever is released
         if found is None:
             x, name = rewrites.sql(on), self._named()
             raise self._refuse(f"The values of {x} are not public, and they would be the columns.",

@@ -7,6 +7,8 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 
+from discreet.sql.syntax.pivot_parser import statements
+
 FIRST = ("PIVOT", "PIVOT_WIDER", "UNPIVOT", "PIVOT_LONGER")
 BEHIND = ("ORDER BY", "LIMIT", "OFFSET")
 
@@ -41,7 +43,7 @@ def with_order(text: str) -> exp.Select | None:
                 at = token.start
         if at is None:
             return None
-        pivot = sqlglot.parse_one(text[:at], read="duckdb")
+        (pivot,) = statements(text[:at])
         tail = sqlglot.parse_one("SELECT 1".ljust(at) + text[at:], read="duckdb")
     except (ParseError, TokenError):
         return None
