@@ -166,8 +166,15 @@ class Pivoting:
         if found is None:
             x, name = rewrites.sql(on), self._named()
             raise self._refuse(f"The values of {x} are not public, and they would be the columns.",
-                               f"Name them: PIVOT {name} ON {x} IN ('a', 'b') USING COUNT(*) GROUP BY y.")  # fmt: skip
+                               f"Name them: {self._with_values(x, name)}.")  # fmt: skip
         return sorted(value for value in found if value is not None)
+
+    def _with_values(self, x: str, name: str) -> str:
+        """A statement in whose place of the values they are named."""
+        group = ", ".join(rewrites.sql(one) for one in self._asked.group)
+        if not group:
+            return f"SELECT COUNT(*) FILTER (WHERE {x} = 'a') AS a FROM {name}"
+        return f"PIVOT {name} ON {x} IN ('a', 'b') USING COUNT(*) GROUP BY {group}"
 
     def _listed(self, on: exp.Expr) -> list[Value | None] | None:
         """The values of an expression over a public table; None where it is not public."""
