@@ -162,7 +162,7 @@ class Pivoting:
         else:
             found = _of_key(scope, on) or self._listed(on)
             if found is None and isinstance(on.unnest(), exp.Predicate | exp.Connector | exp.Not):
-                found = (False, True)  # whatever is released
+                found = (False, True)  # by the text alone
         if found is None:
             x, name = rewrites.sql(on), self._named()
             raise self._refuse(f"The values of {x} are not public, and they would be the columns.",

@@ -19,11 +19,11 @@ from discreet.sql.analyze.aggregates.expanded import Expansion
 from discreet.sql.analyze.aggregates.implied_bounds import clamped
 from discreet.sql.analyze.aggregates.quantiles_of_moments import as_moment
 from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
+from discreet.sql.analyze.distinct_on import on_of, shown
 from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
-from discreet.sql.syntax.distinct_on import on_of, shown
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases

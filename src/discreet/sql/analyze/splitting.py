@@ -13,6 +13,7 @@ from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.classify import Classifier
+from discreet.sql.analyze.distinct_on import number_rows
 from discreet.sql.analyze.public_values import evaluated, standing_alone
 from discreet.sql.analyze.release_scope import Draft, Release
 from discreet.sql.analyze.scope_tree import (
@@ -26,7 +27,6 @@ from discreet.sql.analyze.scope_tree import (
 )
 from discreet.sql.analyze.subqueries.released_tables import given
 from discreet.sql.syntax import rewrites
-from discreet.sql.syntax.distinct_on import number_rows
 from discreet.sql.syntax.once import once, shared
 from discreet.sql.syntax.parse import parse
 from discreet.sql.syntax.refusal import refuse

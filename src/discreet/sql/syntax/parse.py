@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.errors import QueryRefused
-from discreet.sql.syntax import looking, pivot_parser, pivot_statement, rewrites
+from discreet.sql.syntax import looking, pivot_statement, rewrites
 from discreet.sql.syntax.aggregate_names import has_other_names, use_known_names
 from discreet.sql.syntax.refusal import at, refuse
 from discreet.sql.syntax.rewrites import padded
@@ -50,7 +50,7 @@ def spelled(text: str) -> tuple[exp.Query, str]:
             f"The query is longer than {MAX_TEXT} characters.", "Put long lists into a public table."
         )
     try:
-        statements = pivot_parser.statements(text)
+        statements = pivot_statement.statements(text)
     except ParseError as error:
         turned = pivot_statement.with_order(text)
         if turned is None:
