@@ -88,6 +88,40 @@ def of_unit_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     return None
 
 
+def clamped(function: exp.Expr, argument: exp.Expr, ends: str) -> str:
+    """The fix of an aggregate of a number without bounds: the same with clamp around that argument.
+
+    Example:
+        >>> asked = sqlglot.parse_one("corr(x, y)", read="duckdb")
+        >>> clamped(asked, asked.expression, "0, 100")
+        'CORR(x, clamp(y, 0, 100))'
+    """
+    bounded = f"clamp({sql(argument)}, {ends})"
+    if not any(value for key, value in function.args.items() if key != "this" and value is not argument) and (
+        function.this is argument
+    ):
+        return f"{called(function).upper()}({bounded})"
+    whole = function.copy()
+    for one in list(whole.find_all(type(argument))):
+        if one == argument:
+            one.replace(exp.var(bounded))
+    return sql(whole)
+
+
+def filtered(aggregate: str, condition: str) -> str:
+    """The text of an aggregate with one more condition in its FILTER.
+
+    Example:
+        >>> filtered("COUNT(*)", "x > 0"), filtered("COUNT(*) FILTER(WHERE x < 9 OR y)", "x > 0")
+        ('COUNT(*) FILTER (WHERE x > 0)', 'COUNT(*) FILTER (WHERE (x < 9 OR y) AND x > 0)')
+    """
+    node = sqlglot.parse_one(aggregate, read="duckdb")
+    if not isinstance(node, exp.Filter):
+        return f"{aggregate} FILTER (WHERE {condition})"
+    both = exp.and_(node.expression.this, exp.var(condition), copy=True)
+    return f"{sql(node.this)} FILTER (WHERE {sql(both)})"
+
+
 def of_pivot(node: exp.Pivot, table: str) -> str:
     """The fix of a PIVOT: the groups in rows.
 
