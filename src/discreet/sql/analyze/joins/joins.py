@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -231,22 +231,7 @@ def join_public_tables(
     Raises:
         QueryRefused: two partners may differ in a column of `one_of`, for it is not compared as it stands there.
     """
-    tables: dict[str, dict[str, Column]] = {}
-    named: dict[str, pa.ChunkedArray] = {}
-    for name, one in data.items():
-        same = twins(one.column_names)
-        if same:
-            raise refuse(clause.node.this, left.text, f"{name} has two columns {same[0]} and {same[1]}, but case does "
-                         "not count in a query.", "Rename one of them with AS.")  # fmt: skip
-        one = spelled(one)
-        tables[name] = {}
-        for field in one.column_names:
-            column = public_column(inner(name, field.lower()), one.column(field))
-            if column is not None:
-                tables[name][field.lower()] = column
-        # A column that no expression can read is not sent to the engine, which may not know its type.
-        for field in [f for f in one.column_names if f.lower() in tables[name]] or one.column_names:
-            named[inner(name, field.lower())] = one.column(field)
+    tables, named = _read(data, lambda cause, fix: refuse(clause.node.this, left.text, cause, fix))
     readable = {field: column for one in reversed(tables.values()) for field, column in one.items()}
     if clause.natural:
         clause = replace(clause, using=tuple(c for c in left.rows.columns if c in readable))
@@ -282,6 +267,29 @@ def join_public_tables(
     cap = left.rows.max_rows * partners if allowed else left.rows.max_rows
     return joined(both, relation, cap, left.rows.fixed and allowed, left.held,
                    nullable=set(data) if clause.outer else set())  # fmt: skip
+
+
+def _read(
+    data: Mapping[str, pa.Table], refused: Callable[[str, str], QueryRefused]
+) -> tuple[dict[str, dict[str, Column]], dict[str, pa.ChunkedArray]]:
+    """The columns of public tables as expressions read them, by table and name, and all that the engine gets."""
+    tables: dict[str, dict[str, Column]] = {}
+    named: dict[str, pa.ChunkedArray] = {}
+    for name, one in data.items():
+        same = twins(one.column_names)
+        if same:
+            cause = f"{name} has two columns {same[0]} and {same[1]}, but case does not count in a query."
+            raise refused(cause, "Rename one of them with AS.")
+        one = spelled(one)
+        tables[name] = {}
+        for field in one.column_names:
+            column = public_column(inner(name, field.lower()), one.column(field))
+            if column is not None:
+                tables[name][field.lower()] = column
+        # A column that no expression can read is not sent to the engine, which may not know its type.
+        for field in [f for f in one.column_names if f.lower() in tables[name]] or one.column_names:
+            named[inner(name, field.lower())] = one.column(field)
+    return tables, named
 
 
 def side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first: bool = False) -> Frame:
