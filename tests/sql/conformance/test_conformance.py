@@ -115,7 +115,7 @@ def test_spark(part: str, at: int) -> None:
     every, many = SPARK[part]
     asked = cases(part)[at * every :: many * every]
     assert asked
-    assert [problem for case in asked for problem in checking._compare(spark(), case, part)] == []
+    assert [problem for case in asked for problem in checking.compare(spark(), case)] == []
 
 
 def test_the_tests_of_spark_ask_every_function() -> None:
@@ -169,8 +169,4 @@ def _problems(case: Any) -> Any:
         return exact_integers(case.release, checking._duckdb(), checking.SALT, portable=True)
 
     with mock.patch.object(checking, "_expected", expected):
-        return [
-            problem
-            for one in checking.computable(postgres(), case)
-            for problem in checking._compare(postgres(), one)
-        ]
+        return checking.compare(postgres(), case)

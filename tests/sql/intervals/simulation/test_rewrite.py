@@ -197,7 +197,7 @@ def test_every_row_that_is_shown_is_among_the_draws(session: dp.Session, sql: st
         "SELECT x FROM r",
         f"SELECT q.c, n, w FROM {BY_C} AS q RIGHT JOIN pub ON q.c = pub.c",
         f"SELECT q.c AS a1, pub.c AS b1, n FROM {BY_C} AS q FULL JOIN pub ON q.c = pub.c",
-        f"SELECT DISTINCT ON (c) c, n FROM {BY_C} AS q",
+        f"SELECT DISTINCT ON (c) c, n FROM {BY_C} AS q QUALIFY row_number() OVER (ORDER BY n) < 3",
         f"SELECT c, n FROM (SELECT c, n FROM {BY_C} AS z LIMIT 1) AS q",
         f"WITH q(k, m, o) AS {BY_C} SELECT k, m FROM q",
         f"SELECT c, n, SUM(n) OVER w AS s FROM {BY_C} AS q WINDOW w AS (ORDER BY c)",
