@@ -72,8 +72,9 @@ class PrivateSelect:
         select = self._grouped()
         if select is None:
             return self._rows()
-        texts = {node.sql() for node in self._group_nodes(select)}
-        for child in _clauses(select):
+        nested = [child for child in _clauses(select) if child.find(exp.Query)]
+        texts = {node.sql() for node in self._group_nodes(select)} if nested else set()
+        for child in nested:
             self.inner.frame = self.frame
             self.inner.read_rows(child, texts)
             self.frame = self.inner.frame
