@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip install --quiet
 # One for each core; each starts a PostgreSQL of its own, and one of them a Spark, see tests/conftest.py.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help demo clickhouse test test-deep lint types bench bench-peers corpus docs clean
+.PHONY: help demo serve clickhouse test test-deep lint types bench bench-peers corpus docs clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -27,6 +27,10 @@ $(VENV)/dev: $(VENV)/made pyproject.toml constraints.txt
 	$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/run
 
+$(VENV)/server: $(VENV)/run
+	$(PIP) -e '.[plots,server]'
+	@touch $@
+
 $(VENV)/clickhouse: $(VENV)/dev
 	$(PIP) -e '.[clickhouse]'
 	@touch $@
@@ -37,6 +41,9 @@ $(VENV)/bench: $(VENV)/dev
 
 demo: $(VENV)/run  ## private answers on invented hospital visits
 	@$(BIN)/discreet demo
+
+serve: $(VENV)/server  ## the service on invented hospital visits, with pages, on this machine alone
+	@$(BIN)/discreet serve --demo
 
 clickhouse: $(VENV)/clickhouse  ## the embedded ClickHouse, 600 MB, without which its tests are skipped
 

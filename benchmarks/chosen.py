@@ -40,6 +40,14 @@ COUNTED = "SELECT day, COUNT(*) AS v FROM data GROUP BY day"
 AVERAGED = "SELECT day, AVG(x) AS v FROM data GROUP BY day"
 LISTED = "WITH r AS (SELECT h, a, COUNT(*) AS n FROM data GROUP BY h, a)"
 
+PAIRS = "(SELECT day, COUNT(*) AS n, AVG(x) AS m FROM data GROUP BY day) AS d"
+OF_EACH = "(SELECT h, a, COUNT(*) AS n, AVG(x) AS m FROM data GROUP BY h, a) AS d"
+
+
+def _ratio(items: str) -> Question:
+    return Question(f"SELECT day, {items} AS v FROM data GROUP BY day", by=("day",))
+
+
 QUESTIONS = {
     "greatest count": Question(f"SELECT MAX(n) AS v FROM {DAYS}"),
     "least count": Question(f"SELECT MIN(n) AS v FROM {DAYS}"),
@@ -88,6 +96,15 @@ QUESTIONS = {
     "rank": Question(f"SELECT day, RANK() OVER (ORDER BY n DESC) AS v FROM {DAYS}", by=("day",)),
     "median of counts": Question(f"SELECT MEDIAN(n) AS v FROM {DAYS}"),
     "sum of the top 10": Question(f"SELECT SUM(n) AS v FROM (SELECT n FROM {DAYS} ORDER BY n DESC LIMIT 10) AS e"),
+    "average of the greatest": Question(f"SELECT arg_max(m, n) AS v FROM {PAIRS}"),
+    "average of the least": Question(f"SELECT arg_min(m, n) AS v FROM {PAIRS}"),
+    "average of the greatest of each": Question(f"SELECT h, max_by(m, n) AS v FROM {OF_EACH} GROUP BY h", by=("h",)),
+    "a ratio": _ratio("SUM(x) / SUM(y)"),
+    "a ratio of counts": _ratio("COUNT(*) FILTER (WHERE x > 60) / COUNT(*) FILTER (WHERE y <= 60)"),
+    "a ratio near zero": _ratio("SUM(x) / SUM(y - 45)"),
+    "a ratio nearer to zero": _ratio("SUM(x) / SUM(y - 49)"),
+    "a ratio of two near zero": _ratio("SUM(x - 49.5) / SUM(y - 49.5)"),
+    "a weighted mean near zero": _ratio("SUM(x * (y - 49)) / NULLIF(SUM(y - 49), 0)"),
     "greatest change": Question(
         f"SELECT MAX(ABS(c)) AS v FROM (SELECT n - LAG(n) OVER (ORDER BY day) AS c FROM {DAYS}) AS e"
     ),
@@ -95,6 +112,7 @@ QUESTIONS = {
 
 WIDER = (
     "second day", "a distance of two", "all distances of two", "behind the greatest", "rank", "median of counts",
-    "sum of the top 10", "greatest change",
+    "sum of the top 10", "greatest change", "average of the greatest", "average of the least",
+    "average of the greatest of each",
 )  # fmt: skip
 """Those that hold more often than 99.5 %: several bands are added up, or the worst case is far from these data."""

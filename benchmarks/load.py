@@ -22,7 +22,7 @@ import pyarrow as pa
 
 import discreet as dp
 from benchmarks.line import Line
-from discreet.ledger.sqlite import group
+from discreet.ledger.sqlite import group_commit
 
 LIMIT = 6e-3
 """What a question over small data may cost beside its data."""
@@ -42,6 +42,7 @@ def lines() -> Iterator[Line]:
         "no disk": lambda: load(THREADS, QUESTIONS, durable=False),
         "alone": lambda: load(1, QUESTIONS // 2, durable=False),
         "again": lambda: load(THREADS, QUESTIONS, again=True),
+        "decimals": lambda: load(1, QUESTIONS // 2, durable=False, literal="{}.5"),
     }
     found: dict[str, list[Cost]] = {kind: [] for kind in kinds}
     for _ in range(RUNS):  # by turns, so that whatever else the machine does meets all of them
@@ -63,6 +64,8 @@ def lines() -> Iterator[Line]:
     yield _line("the same", busy["alone"], "bare query and one sync", busy["bare"])
     yield _line("processor time of a question", busy["together"], "bare query and one sync", busy["bare"])
     yield _line("the same, another epsilon", busy["again"], "another literal", busy["together"])
+    yield _line("the same, one thread, in memory, another decimal", busy["decimals"], "another whole number",
+                busy["alone"], at_least=0.8)  # fmt: skip
 
 
 Cost: TypeAlias = tuple[float, float]
@@ -70,7 +73,13 @@ Cost: TypeAlias = tuple[float, float]
 
 
 def load(
-    threads: int, questions: int, *, shared: bool = True, durable: bool = True, again: bool = False
+    threads: int,
+    questions: int,
+    *,
+    shared: bool = True,
+    durable: bool = True,
+    again: bool = False,
+    literal: str = "{}",
 ) -> Cost:
     """What a question costs when so many threads ask.
 
@@ -80,8 +89,9 @@ def load(
         shared: whether commits are shared.
         durable: whether the ledger is on the disk.
         again: whether the text is always the same, and epsilon another one each time.
+        literal: the form of the literal that is another one each time.
     """
-    most = group.MOST
+    most = group_commit.MOST
     with tempfile.TemporaryDirectory(dir=os.environ.get("DISCREET_LEDGERS")) as folder:
         ledger = f"{folder}/ledger.db" if durable else None
         with dp.protect(
@@ -90,15 +100,15 @@ def load(
         ) as session:  # fmt: skip
 
             def ask(number: int) -> None:
-                literal, epsilon = (45, f"0.{10**6 + number}") if again else (number, "0.001")
-                session.sql(QUERY.format(literal), epsilon=epsilon)
+                value, epsilon = (45, f"0.{10**6 + number}") if again else (number, "0.001")
+                session.sql(QUERY.format(literal.format(value)), epsilon=epsilon)
 
             ask(questions + 1)
-            group.MOST = most if shared else 1
+            group_commit.MOST = most if shared else 1
             try:
                 return _cost(ask, threads, questions)
             finally:
-                group.MOST = most
+                group_commit.MOST = most
 
 
 def bare(questions: int = QUESTIONS // 4) -> Cost:

@@ -9,13 +9,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pytest
+
+from discreet.engines.sandbox import Sandbox
+from discreet.sql.lower.run import NoisyIntegers, exact_integers
+from discreet.sql.plan.planner import NO_LIMITS, Limits
+from discreet.sql.plan.planner import plan as planned_of
+
 if TYPE_CHECKING:
     import discreet as dp
     from discreet.engines.engine import Engine
     from discreet.release.answer import Release
     from discreet.release.draw import Draw
+    from discreet.session.queries import Queries
     from discreet.sql.algebra.catalog import Catalog
-    from discreet.sql.lower.run import NoisyIntegers
     from discreet.sql.plan.plan import QueryPlan
 
 
@@ -29,6 +37,11 @@ def engine_of(session: dp.Session) -> Engine:
     return session._engine
 
 
+def ask_instead(monkeypatch: pytest.MonkeyPatch, session: dp.Session, engine: Any) -> None:
+    """Let a session ask another engine than its own."""
+    monkeypatch.setattr(session._queries, "engine", engine)
+
+
 def catalog_of(session: dp.Session) -> Catalog:
     """What it knows of its tables."""
     return session._catalog
@@ -39,8 +52,36 @@ def noisy_of(session: dp.Session, plan: QueryPlan, draw: Draw) -> list[NoisyInte
     return session._queries.run(plan, draw)
 
 
+def exact_of(session: dp.Session, plan: QueryPlan, salt: int = 7) -> list[NoisyIntegers]:
+    """The integers of a plan, uncharged, without noise in them."""
+    return [NoisyIntegers(one, exact_integers(one, session._engine, salt)) for one in plan.releases]
+
+
+def without_noise(session: dp.Session, sql: str, limits: Limits = NO_LIMITS) -> list[tuple[Any, ...]]:
+    """The rows of the answer to a question as they would be if the noise were zero."""
+    planned = planned_of(sql, session._catalog, Fraction(1), limits)
+    tables = {one.plan.name: one.table() for one in exact_of(session, planned)}
+    with Sandbox(tables | dict(session._catalog.public)) as sandbox:
+        return rows_of(sandbox.run(planned.post.sql("duckdb")))
+
+
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    """A table as its rows."""
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
 def answer_of(
     session: dp.Session, plan: QueryPlan, noisy: Sequence[NoisyIntegers], confidence: float = 0.95
 ) -> Release:
     """The answer that noisy integers are."""
     return session._queries.finish(plan, list(noisy), confidence)
+
+
+def identity_of(session: dp.Session, plan: QueryPlan) -> str:
+    """The name of a question in its ledger."""
+    return session._queries.identity(plan)
+
+
+def queries_of(session: dp.Session) -> Queries:
+    """The part that plans, runs and answers its questions, for faults that are planted there."""
+    return session._queries

@@ -6,6 +6,7 @@ The list of modules without a file of their own only shortens: a new module come
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,27 +14,36 @@ import pytest
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "discreet"
 ROOMS = {
-    "accounting": "atoms events homogeneous pricing rounding sampling tally zcdp",
-    "ledger": "admission store",
-    "ledger/chain": "book entry verify",
-    "ledger/sqlite": "faults head making schema store",
+    "client": "",
+    "server": "",
+    "server/api": "",
+    "server/pages": "site",
+    "accounting": "atoms events homogeneous pricing sampling zcdp",
+    "ledger": "store",
+    "ledger/chain": "verify",
+    "ledger/sqlite": "making schema store",
     "local": "messages remote",
-    "noise": "lanes parameters staircase",
-    "planning": "read",
+    "noise": "lanes staircase",
+    "planning": "",
     "plots": "budget catalogue examples height_curve laplace library means page precision release_rows render theme",
-    "policy": "check declarations naming problems values",
-    "release": "account answer_archive answer_file bill draw plan shown",
-    "sensitivity": "handed",
-    "session": "base budget interruption opening parameters previewing queries vouching",
-    "sql/expressions": "canonical dialect expression span",
+    "policy": "check declarations problems values",
+    "release": "account answer_file bill plan shown",
+    "session": "base budget opening previewing queries vouching",
+    "sql/analyze": "from_clause private_select public_values release_scope row_scope scope_tree",
+    "sql/analyze/aggregates": "aggregate quantile_syntax unmatched_rows",
+    "sql/analyze/binding": "binder clamped_moments comparisons opaque_columns special_forms text_moments",
+    "sql/analyze/joins": "joins outer_joins released same_units sources",
+    "sql/analyze/subqueries": "correlated_release lookups released_tables",
+    "sql/analyze/units": "columns windows",
+    "sql/expressions": "canonical dialect expression",
     "sql/finish": "serialisation",
-    "sql/functions": "apply calendar casts dates logic names numbers patterns portable postgres shifts spark texts",
+    "sql/functions": "apply casts dates logic names portable shifts texts",
     "sql/inspect": "column_rules cut_joins diagram explain_rows wording",
-    "sql/intervals": "lazy query_parts row_identity row_mapping simulated_quantiles",
+    "sql/intervals": "query_parts row_identity row_mapping simulated_quantiles",
     "sql/lower": "capabilities common_subexpressions compile owners relation_sql run uses",
     "sql/measures": "tree_leaves",
     "sql/plan": "measure_choice one_request plan planner strategies unknown_groups",
-    "sql/syntax": "aggregate_names grouping_sets join_groups looking nodes priced qualified refusal select_lists weeks",
+    "sql/syntax": "aggregate_names looking nodes priced qualified select_lists",
 }
 """By room, the modules that are tested by the files of others: through the room's own face, or a neighbour's."""
 WHOLE = {
@@ -87,6 +97,7 @@ def test_the_tests_of_a_module_are_where_its_name_says(room: str) -> None:
     modules = {*_modules(room), *(path.name for path in (SOURCE / room).iterdir() if path.is_dir())}
     assert strangers(_tests(room), modules, room) == set(), "name it after a module, or list it in WHOLE"
     later = set(ROOMS[room].split())
+    assert later - _modules(room) == set(), "strike off a module that is not there"
     assert untested(_tests(room), _modules(room)) - later == set(), "a new module comes with its tests"
     assert later & (_modules(room) - untested(_tests(room), _modules(room))) == set(), (
         "strike it off the list"
@@ -96,3 +107,21 @@ def test_the_tests_of_a_module_are_where_its_name_says(room: str) -> None:
 def test_a_file_with_another_name_and_a_module_without_tests_are_found() -> None:
     assert strangers({"turn", "turn_again", "return"}, {"turn", "head"}, "ledger") == {"return"}
     assert untested({"turn_again", "return"}, {"turn", "head"}) == {"head"}
+
+
+def peeks(source: str) -> list[int]:
+    """The lines that read a private attribute of a session."""
+    return [at for at, line in enumerate(source.splitlines(), 1) if re.search(r"\bsession\._[a-z]+\b", line)]
+
+
+def test_private_attributes_of_a_session_are_read_in_one_place() -> None:
+    found = {
+        path.relative_to(TESTS).as_posix(): peeks(path.read_text("utf-8")) for path in TESTS.rglob("*.py")
+    }
+    assert {path for path, lines in found.items() if lines} - {"test_layout.py"} == {"inside.py"}, (
+        "see inside.py"
+    )
+
+
+def test_a_private_attribute_that_is_read_is_found() -> None:
+    assert peeks("plan = inside.plan_of(session, sql)\nplan = session._queries.plan(sql)\n") == [2]

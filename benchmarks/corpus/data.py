@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ CREATE MACRO pick(i, salt, items) AS items[draw(i, salt, len(items)) + 1];
 """A number from 0 to n - 1 and an item of a list, which look random and are the same in every run."""
 CLAMP = "CREATE MACRO clamp(x, lo, hi) AS CASE WHEN x < lo THEN lo WHEN x > hi THEN hi ELSE x END"
 """The one function of ours that DuckDB does not have."""
+_OF = re.compile(r"^-- the tables of (\w+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def load(folder: Path) -> Data:
     """Invent the tables of a data set, and open a session over them."""
     made = duckdb.connect(config={"threads": 1})
     made.execute(MACROS)
-    made.execute((folder / "data.sql").read_text())
+    made.execute(_tables(folder))
     declared: dict[str, Any] = tomllib.loads((folder / "policy.toml").read_text())
     tables = {name: made.table(quote(name)).to_arrow_table() for name in declared["tables"]}
     session = _session(tables, declared)
@@ -60,6 +62,12 @@ def load(folder: Path) -> Data:
         plain.register("source", table)
         plain.execute(_copy(name, table.column_names, declared["tables"][name]))
     return Data(session, plain)
+
+
+def _tables(folder: Path) -> str:
+    """The SQL that invents the tables of a data set; a line "-- the tables of …" stands for those of another folder."""
+    text = (folder / "data.sql").read_text()
+    return _OF.sub(lambda line: _tables(HERE / line[1]), text)
 
 
 def _session(tables: dict[str, pa.Table], declared: dict[str, Any]) -> dp.Session:

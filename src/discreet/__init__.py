@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.imports import load
 
 if TYPE_CHECKING:
+    from discreet.client import connect
     from discreet.policy import Budget, Policy
     from discreet.release.answer import Release
     from discreet.session import Session, protect
@@ -28,6 +29,7 @@ _WHERE = {
     "Preview": "discreet.sql.inspect.preview",
     "Release": "discreet.release.answer",
     "Session": "discreet.session",
+    "connect": "discreet.client",
     "protect": "discreet.session",
 }
 _ROOMS = frozenset(
@@ -46,7 +48,7 @@ _ROOMS = frozenset(
     }
 )
 
-__all__ = ["Budget", "Policy", "Preview", "Release", "Session", "protect"]
+__all__ = ["Budget", "Policy", "Preview", "Release", "Session", "connect", "protect"]
 
 
 def __getattr__(name: str) -> Any:

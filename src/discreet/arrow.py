@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def column(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa
 
     if type(values) is not np.ndarray or values.ndim != 1:
         raise TypeError("The values are no plain array of numbers.")  # an array with a mask would lose it
-    kind = {np.dtype(dtype): kind for kind, dtype in _dtypes().items()}[values.dtype]
+    kind = _kinds()[values.dtype]
     if missing is None and values.dtype.kind == "f":
         missing = np.isnan(values)
     return pa.Array.from_buffers(
@@ -139,6 +140,12 @@ def taken(values: pa.Array, at: NDArray[np.int64]) -> pa.Array:
     return values.take(column(at))
 
 
+@cache
+def _kinds() -> dict[np.dtype[Any], pa.DataType]:
+    return {np.dtype(dtype): kind for kind, dtype in _dtypes().items()}
+
+
+@cache
 def _dtypes() -> dict[pa.DataType, Any]:
     import pyarrow as pa
 
@@ -174,3 +181,35 @@ def is_number(values: pa.Table, name: str) -> bool:
 
     kind = values.schema.field(name).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def is_moment(values: pa.Table, name: str) -> bool:
+    """Whether a column of an answer holds dates or time stamps."""
+    import pyarrow as pa
+
+    kind = values.schema.field(name).type
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def moments(days: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
+    """Days since 1970-01-01 as dates or time stamps.
+
+    Args:
+        days: float64 array (n,); NaN for null.
+        kind: a type of dates or time stamps.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> moments(np.array([1.25, np.nan]), pa.timestamp("us")).to_pylist()
+        [datetime.datetime(1970, 1, 2, 6, 0), None]
+    """
+    import pyarrow as pa
+
+    missing = ~np.isfinite(days)
+    known = np.where(missing, 0, days)
+    if pa.types.is_date(kind):
+        return (
+            pa.array(np.rint(known).astype(np.int32), pa.int32(), mask=missing).cast(pa.date32()).cast(kind)
+        )
+    micros = pa.array(np.rint(known * 86_400_000_000.0).astype(np.int64), pa.int64(), mask=missing)
+    return micros.cast(pa.timestamp("us")).cast(kind)

@@ -171,6 +171,28 @@ class SessionError(DiscreetError, RuntimeError):
     """The session cannot be used here: in another process than the one that opened it. Nothing was charged."""
 
 
+class ServerError(DiscreetError, RuntimeError):
+    """A server could not be reached, or gave no answer that can be read.
+
+    Where a question was on its way, `charged` is not known: ask the same again, and it is free if it was answered.
+    """
+
+
+class NotAllowed(ServerError):
+    """A server refused the token, or the token does not allow this. Nothing was charged."""
+
+
+class Busy(ServerError):
+    """A server has too much to do, or was asked too often. Nothing was charged."""
+
+
+class TimedOut(ServerError):
+    """A question took longer than the server allows. It goes on there, and its charge stays.
+
+    Once its answer is there, the same question is answered for nothing.
+    """
+
+
 class LedgerError(DiscreetError, RuntimeError):
     """The ledger cannot be read or written, so nothing may be answered.
 

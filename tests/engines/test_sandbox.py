@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
-from discreet.engines.sandbox import Sandbox, sandbox
+from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
 
 NOISY = {"noisy": pa.table({"n": [3, 4]})}
 
 
 def test_it_answers() -> None:
-    with sandbox(NOISY) as box:
+    with Sandbox(NOISY) as box:
         sql = "WITH t AS (SELECT n * 1.0 / 0 AS x, n FROM noisy) SELECT x, row_number() OVER (ORDER BY n) AS r FROM t"
         assert box.run(sql).to_pydict() == {"x": [float("inf")] * 2, "r": [1, 2]}
         assert box.run("SELECT n FROM noisy ORDER BY n DESC LIMIT 1").to_pydict() == {"n": [4]}
@@ -53,7 +53,7 @@ def test_the_connection_alone_stops(tmp_path: Path, sql: str) -> None:
     pq.write_table(pa.table({"secret": ["the-secret"]}), file)
     hidden_variable = pa.table({"secret": ["the-secret"]})
     before = sorted(tmp_path.iterdir())
-    with sandbox(NOISY) as box:
+    with Sandbox(NOISY) as box:
         with pytest.raises(PostProcessingError) as caught:
             box.run(sql.format(file=file, folder=tmp_path))
         assert box.run("SELECT count(*) AS n FROM noisy").to_pydict() == {"n": [2]}, "and works on"
@@ -85,7 +85,7 @@ OPEN = [
 @pytest.mark.parametrize("sql", OPEN)
 def test_what_the_connection_leaves_open_is_on_the_list(sql: str) -> None:
     """These run in the sandbox, so the query room has to refuse them by name."""
-    with sandbox(NOISY) as box:
+    with Sandbox(NOISY) as box:
         assert box.run(sql).num_columns
     names = {name for name in FORBIDDEN_FUNCTIONS if f"{name}(" in sql}
     assert names
@@ -131,14 +131,14 @@ def _functions(condition: str) -> set[str]:
 
 
 def test_a_query_that_takes_too_long() -> None:
-    with sandbox(NOISY) as box:
+    with Sandbox(NOISY) as box:
         with pytest.raises(PostProcessingError, match=r"more than 0\.2 seconds"):
             box.run("SELECT count(*) AS n FROM range(10000000000) a, range(100) b", timeout=0.2)
         assert box.run("SELECT 1 AS n").num_rows == 1
 
 
 def test_a_query_that_takes_too_much_memory() -> None:
-    with sandbox(NOISY) as box, pytest.raises(PostProcessingError, match="Out of Memory"):
+    with Sandbox(NOISY) as box, pytest.raises(PostProcessingError, match="Out of Memory"):
         box.run(
             "SELECT count(*) AS n FROM (SELECT DISTINCT repeat('x', 10000) || i AS t FROM range(10000000) r(i))"
         )

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.errors import LedgerError
@@ -74,7 +75,7 @@ def test_the_room_is_as_large_as_the_answer(session: dp.Session, monkeypatch: py
         "SELECT COUNT(*) AS n FROM visits",
     ):
         session.sql(sql, "1/7")
-        assert sizes[-1] <= queries.size_of(session._queries.plan(sql, dp.Budget(epsilon="1/7").epsilon))
+        assert sizes[-1] <= queries.size_of(inside.plan_of(session, sql, dp.Budget(epsilon="1/7").epsilon))
 
 
 def test_it_is_really_there_until_it_is_given_back(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ TABLE = pa.table({"age": [31, 47, 62]})
 def ask(folder: Path, how: str, number: int, ready: int) -> None:
     session = dp.protect(folder / "data.parquet", privacy_unit="row", budget=3, ledger=folder / "ledger.db")
     if how == "alone":
-        session._ledger.turn = lambda *_: contextlib.nullcontext(True)  # type: ignore[method-assign]
+        session.ledger.turn = lambda *_: contextlib.nullcontext(True)  # type: ignore[method-assign]
     run = Queries.run
 
     def slowly(self: Queries, plan: object, draw: object) -> object:

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import mpmath
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,3 +66,47 @@ def test_threads_agree() -> None:
         found = list(pool.map(shared.leading, counts))
     whole = digits.of_logistic(Fraction(1, 7)).leading(1500)
     assert found == [whole >> (1500 - n) for n in counts]
+
+
+def see_doubled() -> None:
+    for x in (
+        Fraction(1),
+        Fraction(1, 3),
+        Fraction(7, 5),
+        Fraction(1, 120_000),
+        Fraction(1, 2**56),
+        Fraction(2**10),
+    ):
+        powers = digits.of_exp_doubled(x, 66)
+        for count in (16, 80, 24, 144):
+            for k in (0, 1, 2, 7, 20, 33, 66):
+                low, high = powers[k](count)
+                least, most = digits.enclose_exp(x * 2**k, count + 64)
+                assert low << 64 <= most
+                assert least <= high << 64
+                assert high - low <= 2
+
+
+def test_doubled_exponents_are_enclosed_as_closely_as_each_by_itself() -> None:
+    see_doubled()
+
+
+def test_squares_that_are_rounded_inward_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: the ends of each enclosure are rounded to the other side."""
+    right = digits.of_exp_doubled
+
+    def inward(one: digits.Enclosure) -> digits.Enclosure:
+        return lambda count: (one(count)[0] + 1, one(count)[1] - 1)
+
+    monkeypatch.setattr(digits, "of_exp_doubled", lambda x, most: [inward(one) for one in right(x, most)])
+    with pytest.raises(AssertionError):
+        see_doubled()
+
+
+@pytest.mark.parametrize("x", [Fraction(1), Fraction(1, 3), Fraction(1, 2**30), Fraction(2**9)])
+def test_the_digits_of_doubled_exponents_are_those_of_each_by_itself(x: Fraction) -> None:
+    powers = digits.of_exp_doubled(x, 40)
+    for k, power in enumerate(powers):
+        for count in (8, 64, 200):
+            assert digits.Digits(power).leading(count) == digits.of_exp(x * 2**k).leading(count)
+            assert digits.logistic(power).leading(count) == digits.of_logistic(x * 2**k).leading(count)

@@ -155,10 +155,10 @@ def test_alternatives_cost_as_much_as_the_dearest_and_others_add_up() -> None:
 def test_the_ledger_keeps_what_the_mechanisms_release_and_its_price_is_what_was_charged(query: str) -> None:
     with protect() as session:
         session.sql(query, "7/10", delta="1e-4")
-        (charge,) = (entry for entry in session._ledger.entries() if entry.kind == "charge")
+        (charge,) = (entry for entry in session.ledger.entries() if entry.kind == "charge")
         (line,) = charge.postings
         assert loss_of(read(charge.event)) == line.loss == Loss("7/10", "1e-4" if query == FOUND else 0)
-        assert session._ledger.verify() == 2
+        assert session.ledger.verify() == 2
 
 
 def test_a_sensitivity_for_other_neighbours_is_refused_before_the_charge() -> None:

@@ -1,4 +1,4 @@
-"""Processes that are killed while they answer questions; run as `python crash.py FOLDER KILLS FAULT`.
+"""Processes that are killed while they answer questions; run as `python -m tests.session.crash FOLDER KILLS FAULT`.
 
 Each asks one new question after the other, and shows the answers. The parent kills it with SIGKILL after a random
 time. Each opens its own session, as a session belongs to the process that opened it. Prints all
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from tests import inside
 
 import discreet as dp
 from discreet.errors import BudgetExceeded
@@ -47,10 +48,12 @@ def start(folder: Path) -> dp.Session:
 
 def ask(session: dp.Session, number: int, show: int, fault: str) -> None:
     sql = f"SELECT COUNT(*) AS n, AVG(a) AS a FROM visits WHERE a > {number} / 100000.0"
-    plan = session._queries.plan(sql, EPSILON)
-    name = session._queries.identity(plan)
+    plan = inside.plan_of(session, sql, EPSILON)
+    name = inside.identity_of(session, plan)
     if fault == "answer-first":
-        answer = session._queries.finish(plan, session._queries.run(plan, Draw(uses_of(plan.releases))), 0.95)
+        answer = inside.answer_of(
+            session, plan, inside.noisy_of(session, plan, Draw(uses_of(plan.releases))), 0.95
+        )
         os.write(show, f"{name} {answer.to_dict(intervals=False)['n'][0]}\n".encode())
         time.sleep(LONGEST)  # so that every kill that waits for an answer falls before its charge
         session.ledger.charge(name, Loss(EPSILON), [Account(DATA_SET, Loss(session.policy.budget.epsilon))])

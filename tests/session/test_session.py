@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests import inside
 from tests.depth import examples
+from tests.test_readme import ROOT
 
 import discreet as dp
 from discreet.errors import (
@@ -358,7 +359,7 @@ def test_charge_then_read_then_settle_then_answer(monkeypatch: pytest.MonkeyPatc
         events.clear()
         draws = (Draw(uses_of(inside.plan_of(session, COUNT, Fraction(2)).releases)) for _ in range(9))
         monkeypatch.setattr(
-            session._queries, "rehearse", lambda plan: inside.noisy_of(session, plan, next(draws))
+            inside.queries_of(session), "rehearse", lambda plan: inside.noisy_of(session, plan, next(draws))
         )  # the planted fault
         session.sql(COUNT, epsilon=2)
         assert events[0] == "integers"
@@ -578,14 +579,8 @@ def crash(folder: Path, kills: int, fault: str) -> dict[str, int]:
     pq.write_table(
         pa.table({"u": rng.integers(0, 500, 2000), "a": rng.uniform(0, 100, 2000)}), folder / "visits.parquet"
     )
-    command = [
-        sys.executable,
-        str(Path(__file__).with_name("crash.py")),
-        str(folder),
-        str(kills),
-        fault,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=True)
+    command = [sys.executable, "-m", "tests.session.crash", str(folder), str(kills), fault]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180, check=True)
     shown: dict[str, int] = json.loads(done.stdout)
     return shown
 

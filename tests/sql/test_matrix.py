@@ -26,9 +26,10 @@ from discreet.engines.duckdb.sources.copies import Copies
 from discreet.engines.schema import Type
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.algebra import catalog
-from discreet.sql.analyze import private_select, scopes
+from discreet.sql.analyze import set_operations
 from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.analyze.joins import joins
+from discreet.sql.analyze.subqueries import lookups
 from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.dialects import duckdb as of_duckdb
 from discreet.sql.dialects import named, packed_rows
@@ -128,7 +129,7 @@ def once() -> Any:
 def unseen() -> Any:
     """Units of two types are compared."""
     stack = ExitStack()
-    for module in (joins, private_select, scopes):
+    for module in (joins, lookups, set_operations):
         stack.enter_context(mock.patch.object(module, "see_same_units", return_value=None))
     return stack
 

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from tests.sql.test_relations import DECLARED, TABLES, without_noise
+from tests import inside, people
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -18,27 +18,24 @@ DAYS = pa.table({"day": [dt.date(2023, 12, 25) + dt.timedelta(at) for at in rang
 AGES = pa.table(
     {"low": [0, 50, 90, 110], "high": [49, 89, 99, 120], "name": ["young", "old", "very", "none"]}
 )
-ALL = {**TABLES, "days": DAYS, "ages": AGES}
+ALL = {**people.TABLES, "days": DAYS, "ages": AGES}
 FEW = pa.table({"county": ["A", "B", "X"], "pop": [1, 2, 3]})
 
 
 @pytest.fixture(scope="module")
 def session() -> dp.Session:
     tables = {
-        **DECLARED["tables"],
+        **people.DECLARED["tables"],
         "days": {"public": True},
         "ages": {"public": True},
         "few": {"public": True},
     }
-    return dp.protect({**ALL, "few": FEW}, policy=dp.Policy(**{**DECLARED, "tables": tables}))
+    return dp.protect({**ALL, "few": FEW}, policy=dp.Policy(**{**people.DECLARED, "tables": tables}))
 
 
 @pytest.fixture(scope="module")
 def plain() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    for name, table in {**ALL, "few": FEW}.items():
-        connection.register(name, table)
-    return connection
+    return people.plain_duckdb({**ALL, "few": FEW})
 
 
 def same(session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str) -> None:
@@ -46,7 +43,7 @@ def same(session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str) -> Non
         return sorted(rows, key=lambda row: [str(value) for value in row])
 
     expected = ordered(plain.execute(sql).fetchall())
-    got = ordered(without_noise(session, sql))
+    got = ordered(inside.without_noise(session, sql))
     assert [len(row) for row in got] == [len(row) for row in expected]
     for mine, theirs in zip(got, expected, strict=True):
         for a, b in zip(mine, theirs, strict=True):
@@ -141,9 +138,9 @@ def test_what_would_count_nobody_is_refused_with_a_fix_that_runs(
     session: dp.Session, sql: str, instead: str
 ) -> None:
     with pytest.raises(QueryRefused):
-        without_noise(session, sql)
+        inside.without_noise(session, sql)
     if instead:
-        without_noise(session, instead)
+        inside.without_noise(session, instead)
 
 
 def test_a_check_that_lets_everything_pass_is_caught(

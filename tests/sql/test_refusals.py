@@ -63,13 +63,8 @@ CASES = [
     ("SELECT * FROM visits PIVOT (SUM(cost) FOR county IN ('A', 'B'))", None,
      "SELECT county, SUM(cost) AS v FROM visits GROUP BY county",
      "SELECT county, SUM(cost) AS v FROM visits GROUP BY county"),
-    ("SELECT histogram(age) AS h FROM visits", "histogram(age)", "SELECT age, COUNT(*) AS n … GROUP BY age",
-     "SELECT age, COUNT(*) AS n FROM visits GROUP BY age"),
-    ("SELECT histogram(wide) AS h FROM visits", "histogram(wide)", "width_bucket(wide, 0, 100, 10)",
-     "SELECT width_bucket(wide, 0, 100, 10) AS bin, COUNT(*) AS n FROM visits GROUP BY 1"),
-    ("SELECT mode(gender) AS m FROM visits", "mode(gender)",
-     "SELECT gender, COUNT(*) AS n … GROUP BY gender ORDER BY n DESC LIMIT 1",
-     "SELECT gender, COUNT(*) AS n FROM visits GROUP BY gender ORDER BY n DESC LIMIT 1"),
+    ("SELECT histogram(wide) AS h FROM visits", "histogram(wide)", "Write histogram(wide, ",
+     "SELECT histogram(wide, [0, 10, 20]) AS h FROM visits"),
     ("SELECT AVG(cost) AS c FROM (SELECT cost, ntile(4) OVER (ORDER BY cost) AS q FROM visits) AS v WHERE q = 1",
      "ntile(4) OVER (ORDER BY cost)", "QUANTILE_CONT(cost, 0.25)", "SELECT QUANTILE_CONT(cost, 0.25) AS q FROM visits"),
     ("SELECT AVG(cost) AS c FROM (SELECT cost, ntile(4) OVER (PARTITION BY who ORDER BY cost) AS q FROM visits) AS v",
@@ -93,11 +88,6 @@ CASES = [
     ("SELECT who, gender FROM visits GROUP BY who, gender", None,
      "SELECT gender, COUNT(*) AS n FROM visits GROUP BY gender",
      "SELECT gender, COUNT(*) AS n FROM visits GROUP BY gender"),
-    ("SELECT QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits", None,
-     "QUANTILE_CONT(age, 0.25), QUANTILE_CONT(age, 0.5)",
-     "SELECT QUANTILE_CONT(age, 0.25), QUANTILE_CONT(age, 0.5) FROM visits"),
-    ("SELECT PERCENTILE_DISC([0.1, 0.9]) WITHIN GROUP (ORDER BY age) AS q FROM visits", None, "QUANTILE_DISC(age, 0.9)",
-     "SELECT QUANTILE_DISC(age, 0.1), QUANTILE_DISC(age, 0.9) FROM visits"),
     ("SELECT hour(stamp) AS h, COUNT(*) AS n FROM visits GROUP BY 1", "hour(stamp)", "HOUR(CAST(stamp AS TIMESTAMP))",
      "SELECT HOUR(CAST(stamp AS TIMESTAMP)) AS h, COUNT(*) AS n FROM visits GROUP BY 1"),
     ("SELECT COUNT(*) AS n FROM visits WHERE date_trunc('month', stamp) = '2024-01-01'", None,
@@ -159,8 +149,6 @@ CASES = [
      "SELECT COUNT(*) AS n FROM visits LIMIT 3"),
     ("SELECT COUNT(*) AS n FROM (SELECT age FROM visits UNION SELECT age FROM visits) AS v", None, "UNION ALL",
      "SELECT COUNT(*) AS n FROM (SELECT age FROM visits UNION ALL SELECT age FROM visits) AS v"),
-    ("SELECT MODE(county) AS m FROM visits", "MODE(county)", "COUNT",
-     "SELECT county, COUNT(*) AS n FROM visits GROUP BY 1"),
     ("SELECT COUNT(*) AS n FROM visits; SELECT 1", None, "one at a time", "SELECT COUNT(*) AS n FROM visits"),
     ("SELECT COUNT(*) AS n FROM read_csv('visits.csv')", "read_csv('visits.csv')", "of the session",
      "SELECT COUNT(*) AS n FROM visits"),
@@ -194,10 +182,10 @@ CASES = [
      'SELECT COUNT(*) AS n FROM visits WHERE "age" > 64'),
     ("SELECT COUNT(*) AS n FROM visits WHERE age > 3 && cost > 3", None, "Write AND",
      "SELECT COUNT(*) AS n FROM visits WHERE age > 3 AND cost > 3"),
-    ("SELECT k, COUNT(*) AS n FROM (SELECT who, COUNT(*) AS k FROM visits GROUP BY who) GROUP BY k", "k",
+    ("SELECT k, COUNT(*) AS n FROM (SELECT who, MAX(length(county)) AS k FROM visits GROUP BY who) GROUP BY k", "k",
      "clamp(k, 1, 10)",
-     "SELECT clamp(k, 1, 10) AS k2, COUNT(*) AS n FROM (SELECT who, COUNT(*) AS k FROM visits GROUP BY who) "
-     "GROUP BY clamp(k, 1, 10)"),
+     "SELECT clamp(k, 1, 10) AS k2, COUNT(*) AS n FROM (SELECT who, MAX(length(county)) AS k FROM visits "
+     "GROUP BY who) GROUP BY clamp(k, 1, 10)"),
     ("SELECT county, COUNT(*) AS n FROM visits", "county", "COUNT(DISTINCT county)",
      "SELECT COUNT(DISTINCT county), COUNT(*) AS n FROM visits"),
 ]  # fmt: skip
@@ -269,8 +257,8 @@ def test_a_missing_comma_and_a_missing_quote_are_thought_of(session: Session) ->
 def test_dates_are_pointed_at() -> None:
     session = dp.protect(pa.table({"d": [dt.date(2024, 5, 1)]}), privacy_unit="row", budget=1,
                          bounds={"d": (dt.date(2024, 1, 1), dt.date(2024, 12, 31))})  # fmt: skip
-    with pytest.raises(QueryRefused, match="MEDIAN takes a number, not a date") as caught:
-        session.sql("SELECT MEDIAN(d) AS m FROM data", epsilon=1)
+    with pytest.raises(QueryRefused, match="STDDEV takes a number, not a date") as caught:
+        session.sql("SELECT STDDEV(d) AS m FROM data", epsilon=1)
     better = caught.value.fix.removeprefix("Count days from a date of your choice: ").removesuffix(".")
     session.sql(f"SELECT {better} AS m FROM data", epsilon=1)
 

@@ -6,24 +6,29 @@ a false alarm: a violation is a pair of tables on which the guarantee is broken.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from tests.depth import examples
 from tests.sql import harness
 
 from discreet.mechanisms import ThresholdedCounts
+from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT
+from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.analyze.joins import multiplicity as join_multiplicity
 from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.expressions.expression import spell
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
+from discreet.sql.lower import group_numbers
 from discreet.sql.measures import count_tree, moments
 from discreet.sql.measures import measure as measures
 from discreet.sql.plan import alternatives
@@ -105,16 +110,16 @@ def _no_remainder(measure: moments.JointMoments, name: str, dialect: Dialect) ->
     return [first.partition(" - COALESCE")[0], *rest]
 
 
-_numbering = compiling._numbering
+_numbering = group_numbers.numbering
 
 
-def _numbered_by_the_data(release: Any) -> Any:
+def _numbered_by_the_data(release: Any, numbered: Any) -> Any:
     """A key taken from the data: groups are numbered as they come, not as the public keys say."""
-    tables, number, filters, joins, ranges = _numbering(release)
+    tables, number, joins, ranges = _numbering(release, numbered)
     if release.keys and release.cells:
-        order = ", ".join(f"g.k{at}" for at in range(len(release.keys)))
+        order = ", ".join(f"g.k{axis[0]}" for axis in axes(release.keys))
         number = f"CAST((dense_rank() OVER (ORDER BY {order}) - 1) % {release.cells} AS BIGINT)"
-    return tables, number, filters, joins, ranges
+    return tables, number, joins, ranges
 
 
 def _every_group(mechanism: Any, counts: Any) -> Any:
@@ -132,6 +137,11 @@ def _one_partner(*_: object) -> int:
     return 1
 
 
+def _rows_alike(table: ReleasedTable, rng: random.Random) -> pa.Table:
+    """A released number that stands twice beside every row."""
+    return pa.concat_tables([table.data, table.data])
+
+
 Check = Callable[[harness.Case], list[str]]
 FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (measures, "scaled_sql", _no_clamp, harness.violations),
@@ -139,10 +149,11 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
     (compiling, "kept_sql", _one_too_many, harness.violations),
     (count_tree, "nodes", _counted_twice, harness.violations),
     (moments.JointMoments, "group_items", _no_remainder, harness.violations),
-    (compiling, "_numbering", _numbered_by_the_data, harness.violations),
+    (compiling, "numbering", _numbered_by_the_data, harness.violations),
     (ThresholdedCounts, "release", _every_group, harness.violations),
     (alternatives, "exclude", _always_disjoint, harness.violations),
     (join_multiplicity, "_most_partners", _one_partner, harness.violations),
+    (harness, "contents", _rows_alike, harness.violations),
 ]
 
 
@@ -159,6 +170,7 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check]] = [
         "every group shown",
         "overlapping conditions as disjoint",
         "a row that a join repeats",
+        "a released number with two rows",
     ],
 )
 def test_planted_faults_are_found(

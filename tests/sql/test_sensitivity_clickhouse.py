@@ -9,22 +9,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from typing import Any
-from unittest import mock
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import settings
 from pyarrow import parquet
 from tests import servers
-from tests.sql import harness
+from tests.sql import harness, neighbours
 
 from discreet.engines.clickhouse import ClickHouseEngine
-from discreet.sql.lower import compile as compiling
-from discreet.sql.lower import contribution_bounding as kept
 
 LACKING = "LEFT JOIN pub ON t.a > pub.weight"
 """The engine cannot join so, which the probe says before a charge: `tests/engines/clickhouse`."""
-RELAXED = settings(deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 
 class Versions(ClickHouseEngine):
@@ -78,28 +74,8 @@ def engine() -> Versions:
 
 
 def test_no_neighbour_moves_the_integers_further_than_the_plan_says(engine: Versions) -> None:
-    @settings(RELAXED, max_examples=6)
-    @given(case=harness.cases(per_table=4))
-    def check(case: harness.Case) -> None:
-        assume(LACKING not in case.sql)
-        assert harness.violations(case, engine=engine) == []
-
-    check()
+    neighbours.see_no_violation(engine, settings(neighbours.RELAXED, max_examples=6), LACKING)
 
 
 def test_one_row_too_many_is_found(engine: Versions) -> None:
-    def one_too_many(rows: str, keep: str, names: list[str], max_rows: int, *rest: Any) -> str:
-        return real(rows, keep, names, max_rows + 1, *rest)
-
-    real = kept.kept_sql
-
-    @settings(
-        RELAXED, phases=[Phase.generate], max_examples=200, derandomize=True, report_multiple_bugs=False
-    )
-    @given(case=harness.cases(per_table=4))
-    def search(case: harness.Case) -> None:
-        assume(LACKING not in case.sql)
-        assert harness.violations(case, engine=engine) == []
-
-    with mock.patch.object(compiling, "kept_sql", one_too_many), pytest.raises(AssertionError):
-        search()
+    neighbours.find_one_row_too_many(engine, LACKING)

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from unittest import mock
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import settings
 from tests import servers
-from tests.sql import harness
+from tests.sql import harness, neighbours
 
 from discreet.engines.postgres import PostgresEngine
-from discreet.sql.lower import compile as compiling
-from discreet.sql.lower import contribution_bounding as kept
 
-RELAXED = settings(deadline=None, database=None, suppress_health_check=list(HealthCheck))
 KINDS = ("bigint", "bigint", "float8", "text", "boolean", "float8", "date", "bigint")
 
 
@@ -68,26 +64,8 @@ def engine() -> Versions:
 
 
 def test_no_neighbour_moves_the_integers_further_than_the_plan_says(engine: Versions) -> None:
-    @settings(RELAXED, max_examples=12)
-    @given(case=harness.cases(per_table=4))
-    def check(case: harness.Case) -> None:
-        assert harness.violations(case, engine=engine) == []
-
-    check()
+    neighbours.see_no_violation(engine, settings(neighbours.RELAXED, max_examples=12))
 
 
 def test_one_row_too_many_is_found(engine: Versions) -> None:
-    def one_too_many(rows: str, keep: str, names: list[str], max_rows: int, *rest: Any) -> str:
-        return real(rows, keep, names, max_rows + 1, *rest)
-
-    real = kept.kept_sql
-
-    @settings(
-        RELAXED, phases=[Phase.generate], max_examples=200, derandomize=True, report_multiple_bugs=False
-    )
-    @given(case=harness.cases(per_table=4))
-    def search(case: harness.Case) -> None:
-        assert harness.violations(case, engine=engine) == []
-
-    with mock.patch.object(compiling, "kept_sql", one_too_many), pytest.raises(AssertionError):
-        search()
+    neighbours.find_one_row_too_many(engine)

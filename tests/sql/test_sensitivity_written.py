@@ -18,6 +18,7 @@ from tests.sql import harness
 
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.lower import compile as compiling
+from discreet.sql.lower import group_numbers
 from discreet.sql.measures import measure as measures
 
 EXAMPLES = examples(4, 20)
@@ -134,5 +135,5 @@ def test_a_full_join_whose_rows_are_not_bounded_is_found(monkeypatch: pytest.Mon
 
 
 def test_a_group_of_null_that_is_every_group_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "_alike_in", _in_two_groups)
+    monkeypatch.setattr(group_numbers, "alike_in", _in_two_groups)
     assert broken(ANYONE["NULL is a group"], True, 40) != []

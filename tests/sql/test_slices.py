@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
@@ -69,7 +70,7 @@ def test_a_slice_that_is_left_out_and_values_that_are_counted_apart_are_found(
 def test_sums_of_slices_saturate_and_never_wrap() -> None:
     options: dict[str, Any] = {"privacy_unit": "u", "max_rows": 1, "budget": 1}
     session = dp.protect(pa.table({"u": [1]}), **options)
-    release = session._queries.plan("SELECT COUNT(*) AS n FROM data", Fraction(1)).releases[0]
+    release = inside.plan_of(session, "SELECT COUNT(*) AS n FROM data", Fraction(1)).releases[0]
     for end in (SATURATE, -SATURATE):
         out = np.zeros((1, 1), dtype=np.int64)
         for at in range(4):

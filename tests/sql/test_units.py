@@ -20,8 +20,9 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import EngineError, PolicyError, QueryRefused, SourceError
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.analyze import private_select, scopes
+from discreet.sql.analyze import set_operations
 from discreet.sql.analyze.joins import joins
+from discreet.sql.analyze.subqueries import lookups
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import plan
 
@@ -142,8 +143,8 @@ def test_without_that_check_an_error_tells_of_one_person() -> None:
     said = []
     with (
         mock.patch.object(joins, "see_same_units", unseen),
-        mock.patch.object(scopes, "see_same_units", unseen),
-        mock.patch.object(private_select, "see_same_units", unseen),
+        mock.patch.object(set_operations, "see_same_units", unseen),
+        mock.patch.object(lookups, "see_same_units", unseen),
     ):
         for name in ("12", "x"):
             sources = {"t": pa.table({"id": [1], "v": [1]}), "s": pa.table({"id": [name], "v": [1]})}

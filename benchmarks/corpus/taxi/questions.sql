@@ -68,8 +68,6 @@ SELECT payment, passengers, COUNT(*) AS n FROM rides GROUP BY ALL ORDER BY ALL;
 
 -- # summary columns: the same aggregate of several columns
 SELECT AVG(COLUMNS(['fare', 'miles'])) FROM rides;
--- truth
-SELECT AVG(fare) AS fare, AVG(miles) AS miles FROM rides;
 
 -- # wide: payments as columns
 SELECT zone, COUNT_IF(payment = 'card') AS card, COUNT_IF(payment = 'cash') AS cash, COUNT_IF(payment = 'app') AS app FROM rides
@@ -80,6 +78,8 @@ PIVOT rides ON payment IN ('app', 'card', 'cash') USING COUNT(*) GROUP BY zone O
 
 -- # equal width: fares in bins of equal width
 SELECT fare // 10 * 10 AS bin, COUNT(*) AS n FROM rides GROUP BY bin ORDER BY bin;
+-- truth
+SELECT floor(fare / 10) * 10 AS bin, COUNT(*) AS n FROM rides GROUP BY bin ORDER BY bin;
 
 -- # equi width: fares by a histogram with bins of its own
 SELECT histogram(fare, [10, 20, 30, 40, 50, 60]) AS h FROM rides;
@@ -169,3 +169,16 @@ SELECT column_name FROM duckdb_columns() WHERE table_name = 'prices' ORDER BY co
 SELECT rider, miles FROM rides ORDER BY miles DESC LIMIT 1;
 -- instead
 SELECT MAX(miles) AS miles FROM rides;
+
+-- # busiest: rides of the three zones with most rides
+SELECT zone, COUNT(*) AS n FROM rides WHERE zone IN (SELECT zone FROM rides GROUP BY zone ORDER BY COUNT(*) DESC, zone LIMIT 3)
+GROUP BY zone ORDER BY zone;
+
+-- # spread: the mean distance of fares from their mean
+SELECT AVG(abs(fare - (SELECT AVG(fare) FROM rides))) AS spread FROM rides;
+
+-- # long or dear: long rides, and all rides of riders who paid much once
+SELECT COUNT(*) AS n FROM rides AS r WHERE miles > 1 OR rider IN (SELECT rider FROM rides WHERE fare > 40);
+
+-- # against the payment: rides dearer than the mean of their way to pay
+SELECT COUNT(*) AS n FROM rides AS r WHERE fare > (SELECT AVG(fare) FROM rides AS s WHERE s.payment = r.payment);

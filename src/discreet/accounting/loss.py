@@ -46,7 +46,7 @@ class Loss:
 
     def __init__(self, epsilon: Number, delta: Number = 0) -> None:
         for name, value in (("epsilon", decimal(epsilon, "epsilon")), ("delta", decimal(delta, "delta"))):
-            if not 0 <= value <= LARGEST:
+            if not 0 <= value.numerator <= LARGEST * value.denominator:  # whole numbers compare sooner
                 raise InvalidParameter(f"{name} must be from 0 to 10^18.", f"Give a smaller positive {name}.")
             object.__setattr__(self, name, value)
 
@@ -84,11 +84,16 @@ class Loss:
 
     def rounded_up(self) -> Loss:
         """Round both coordinates up to a multiple of 1/UNIT: against the analyst, never for them."""
-        return Loss(rounded_up(self.epsilon), rounded_up(self.delta))
+        return self if self._whole else Loss(rounded_up(self.epsilon), rounded_up(self.delta))
 
     def rounded_down(self) -> Loss:
         """Round both coordinates down to a multiple of 1/UNIT; a multiple is within this if within that."""
-        return Loss(_down(self.epsilon), _down(self.delta))
+        return self if self._whole else Loss(_down(self.epsilon), _down(self.delta))
+
+    @property
+    def _whole(self) -> bool:
+        """Whether both coordinates are multiples of 1/UNIT, as most are."""
+        return not (UNIT % self.epsilon.denominator or UNIT % self.delta.denominator)
 
 
 def at_most(value: Fraction) -> str:

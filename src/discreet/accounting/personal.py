@@ -87,8 +87,8 @@ def keep(epsilons: Sequence[Number] | npt.NDArray[np.float64], threshold: Number
         True
     """
     places: dict[Number, list[int]] = {}
-    for at, each in enumerate(epsilons):
-        places.setdefault(each, []).append(at)
+    for index, each in enumerate(epsilons):
+        places.setdefault(each, []).append(index)
     kept = np.zeros(len(epsilons), np.bool_)
     for each, where in places.items():
         kept[where] = bernoulli(keep_probability(each, threshold), len(where))

@@ -22,6 +22,7 @@ from discreet.cli.commands import (
     plot,
     preview,
     query,
+    serve,
     tables,
 )
 from discreet.errors import DiscreetError
@@ -85,6 +86,7 @@ def root(
       discreet preview "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet query   "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet budget
+      discreet serve --demo                                         (for several analysts, over HTTP)
       discreet plan --counts 3143 --epsilon 0.1 --neighbours replace     (without any data)
 
     \b
@@ -100,6 +102,7 @@ app.command("query")(query.command)
 app.command("preview")(preview.command)
 app.command("explain")(explain.command)
 app.command("plot")(plot.command)
+app.command("serve")(serve.command)
 app.command("completion")(completion.command)
 app.command("gallery")(gallery.command)
 app.command("plan")(plan.command)

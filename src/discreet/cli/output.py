@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
-import math
 import sys
 from collections.abc import Container
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from discreet import escaping, far
+from discreet import escaping
 from discreet.cli.options import Usage
 from discreet.release import shown
 from discreet.release.answer_file import SUFFIXES as WRITTEN
-from discreet.release.answer_file import about, flat, whole, without_formulas
 from discreet.release.answer_file import exact as exact
+from discreet.release.answer_file import whole
+from discreet.release.documents import csv_text
+from discreet.release.documents import document as document
+from discreet.release.documents import dump as dump
+from discreet.release.documents import rows as rows
+from discreet.release.documents import state as state
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
@@ -29,43 +31,6 @@ SUFFIXES = (*TABLES, ".json", *PICTURES)
 _INTERVAL = r"± \?$|± [\d,.∞e+-]+$|\[-?[\d,.∞e+-]+, -?[\d,.∞e+-]+\]$"
 
 
-def dump(document: object) -> str:
-    """Write JSON that every reader accepts: no NaN, dates as text."""
-    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=str)
-    return escaping.json_text(text)
-
-
-def rows(release: Release) -> list[dict[str, Any]]:
-    """The rows of an answer with their intervals, ready for JSON."""
-    return [
-        {name: _plain(value) for name, value in row.items()}
-        for row in far.shown(release.to_arrow()).to_pylist()
-    ]
-
-
-def document(release: Release, budget: BudgetState) -> dict[str, Any]:
-    """An answer and all that belongs to it, for `--json`."""
-    return {
-        **about(release),
-        "rows": rows(release),
-        "budget": state(budget),
-    }
-
-
-def state(budget: BudgetState) -> dict[str, str]:
-    """A budget for JSON."""
-    out = {"epsilon": exact(budget.epsilon), "spent": exact(budget.spent), "left": exact(budget.left)}
-    if budget.delta or budget.delta_spent:
-        out |= {"delta": exact(budget.delta), "delta_spent": exact(budget.delta_spent)}
-    return out
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value.isoformat() if isinstance(value, dt.date | dt.datetime) else value
-
-
 def print_csv(release: Release, formulas: bool = False) -> None:
     """Print an answer as CSV; on a terminal odd characters are written out.
 
@@ -73,13 +38,7 @@ def print_csv(release: Release, formulas: bool = False) -> None:
         release: the answer.
         formulas: whether text may begin as a formula does.
     """
-    import pyarrow as pa
-    from pyarrow import csv
-
-    sink = pa.BufferOutputStream()
-    table = release.to_arrow()
-    csv.write_csv(flat(table if formulas else without_formulas(table)), sink)
-    text = sink.getvalue().to_pybytes().decode()
+    text = csv_text(release, formulas)
     typer.echo(escaping.prose(text) if sys.stdout.isatty() else text, nl=False)
 
 
@@ -120,7 +79,7 @@ def print_table(
         back: the numbers of the columns that stand back.
     """
     header, *body = ([escaping.name(cell) for cell in line] for line in [header, *body])
-    widths = [max(len(line[at]) for line in [header, *body]) for at in range(len(header))]
+    widths = [max(len(line[index]) for line in [header, *body]) for index in range(len(header))]
 
     def aligned(line: list[str]) -> list[str]:
         padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)]
@@ -139,7 +98,7 @@ def print_table(
     console.print(Text("  ".join(aligned(header)), "bold"))
     console.print(Text(rule, "dim"))
     for line in body:
-        shown = [Text(cell, "dim" if at in back else "") for at, cell in enumerate(aligned(line))]
+        shown = [Text(cell, "dim" if index in back else "") for index, cell in enumerate(aligned(line))]
         for cell in shown:
             cell.highlight_regex(_INTERVAL, "dim")
         console.print(Text("  ").join(shown))

@@ -2,7 +2,7 @@
 
 The connection alone closes files, the network, extensions, the caller's variables and settings. The
 functions left open (reading settings and catalogues, running text as SQL) harm no data, since none is in it;
-`sql.syntax.parse` refuses it by name all the same, with the lists in `functions`. One thing remains: a single value
+`sql.syntax.parse` refuses them by name all the same, with the lists in `functions`. One thing remains: a single value
 may be as large as memory and a single call of a function cannot be interrupted. A server that lets strangers
 in should run the sandbox in a process of its own.
 """
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 
 
 class Sandbox:
-    """Runs SQL over the tables that it was given, and over nothing else."""
+    """Runs SQL over the tables that it was given, and over nothing else.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> with Sandbox({"noisy": pa.table({"n": [3, 4]})}) as box:
+        ...     box.run("SELECT n + 1 AS n FROM noisy").to_pydict()
+        {'n': [4, 5]}
+    """
 
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         # A cursor has a temporary schema of its own, so sandboxes do not see each other's tables.
@@ -101,18 +108,6 @@ def _database(process: int) -> duckdb.DuckDBPyConnection:
 def _forget() -> None:
     """Let go of the database before the interpreter tears down the module that it belongs to."""
     _database.cache_clear()
-
-
-def sandbox(tables: Mapping[str, pa.Table]) -> Sandbox:
-    """Make a sandbox over noisy and public tables.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> with sandbox({"noisy": pa.table({"n": [3, 4]})}) as box:
-        ...     box.run("SELECT n + 1 AS n FROM noisy").to_pydict()
-        {'n': [4, 5]}
-    """
-    return Sandbox(tables)
 
 
 def _run(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[pa.Table | None, str]:

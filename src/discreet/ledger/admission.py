@@ -64,6 +64,8 @@ def _exceeded(account: Account, before: Tally, after: Tally, cost: Loss, limit: 
 
 def last_charge(rows: Rows, account: str) -> Entry | None:
     """The last charge of an account that gives its guarantee; it is almost always among the last entries."""
+    if rows.tally(account) is None:  # an account without a charge: no need to walk back to the start
+        return None
     last, count = rows.book().head.number, 4
     while last > 0:
         first = max(0, last - count)

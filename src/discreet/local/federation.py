@@ -341,13 +341,13 @@ def federate(
         10.0
     """
     array = np.asarray(values)
-    names = [f"node {at}" for at in range(1, nodes + 1)] if isinstance(nodes, int) else list(nodes)
+    names = [f"node {index}" for index in range(1, nodes + 1)] if isinstance(nodes, int) else list(nodes)
     if array.ndim != 1 or not 1 <= len(names) <= len(array) or len(set(names)) < len(names):
         raise InvalidParameter(
             "There is no node, there are more nodes than values, or two nodes have one name.",
             "Give from one node to one a value.",
         )
-    edges = [len(array) * at // len(names) for at in range(len(names) + 1)]
+    edges = [len(array) * index // len(names) for index in range(len(names) + 1)]
     made = [
         LocalNode(name, array[start:end], **options)
         for name, (start, end) in zip(names, pairwise(edges), strict=True)

@@ -75,6 +75,41 @@ def of_logistic(x: Fraction) -> Digits:
     return of_odds(x, Fraction(1))
 
 
+def of_exp_doubled(x: Fraction, most: int) -> list[Enclosure]:
+    """Enclosures of e^-x, e^-2x, e^-4x and so on, `most` times doubled, for rational x > 0.
+
+    Each is the square of the one before, rounded outward, so that all of them take one series. A squaring of a number
+    below 1 doubles the width at most, so `most` spare digits keep the result tight.
+    """
+    kept: tuple[int, list[tuple[int, int]]] = (0, [])
+
+    def all_of(count: int) -> list[tuple[int, int]]:
+        nonlocal kept
+        known, found = kept  # replaced as a whole, so that threads see one count or the other
+        if known != count:
+            spare = most + 16
+            work, found = count + spare, []
+            low, high = enclose_exp(x, work)
+            for _ in range(most + 1):
+                found.append((low >> spare, -(-high >> spare)))
+                low, high = low * low >> work, -(-high * high >> work)
+            kept = count, found
+        return found
+
+    return [lambda count, at=at: all_of(count)[at] for at in range(most + 1)]  # type: ignore[misc]
+
+
+def logistic(exponential: Enclosure) -> Digits:
+    """Digits of y/(1 + y) for a y in (0, 1), which is 1/(1 + e^x) for y = e^-x."""
+
+    def enclosure(count: int) -> tuple[int, int]:
+        low, high = exponential(count)
+        one = 1 << count  # y/(1 + y) grows with y, so the ends of y give the ends of the quotient
+        return (low << count) // (one + low), -((-high << count) // (one + high))
+
+    return Digits(enclosure)
+
+
 def of_odds(x: Fraction, weight: Fraction) -> Digits:
     """Digits of the probability whose odds are w e^-x, that is w e^-x/(1 + w e^-x), for rationals x, w > 0."""
     top, bottom = weight.numerator, weight.denominator

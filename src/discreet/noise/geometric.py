@@ -62,10 +62,11 @@ def plan(scale: Fraction, signed: bool, width: int, rest: int = 64, bits: int | 
         bits = max(0, math.ceil(_TAIL * scale) - 1).bit_length()
         if width == 8:  # a row of bytes is packed eight planes at a time: use all of them
             bits = -(-(bits + 1 + signed) // 8) * 8 - 1 - signed
-    planes = [digits.of_logistic((1 << k) / scale) for k in range(bits)]
-    planes.append(digits.of_exp((1 << bits) / scale))
+    powers = digits.of_exp_doubled(1 / scale, bits)  # e^(-2^k/s), from one series
+    planes = [digits.logistic(one) for one in powers[:bits]]
+    planes.append(digits.Digits(powers[bits]))
     if signed:
-        planes.append(digits.of_logistic(1 / scale))
+        planes.append(digits.logistic(powers[0]))
     return BitPlanes(scale, bits, signed, lanes.Thresholds(tuple(planes), width, rest))
 
 

@@ -111,8 +111,8 @@ def composition(
         + words([(releases, float(limit), f"budget {float(limit):g}")], x, y, align="right", dx=-4,
                 dy=int(0.8 * fit.font), size=fit.font)
     )  # fmt: skip
-    for at, end in enumerate(ends):
-        chart += words([end], x, y, dx=0, dy=int(1.4 * fit.font * (at + 0.5)), size=fit.font, bold=True)
+    for index, end in enumerate(ends):
+        chart += words([end], x, y, dx=0, dy=int(1.4 * fit.font * (index + 0.5)), size=fit.font, bold=True)
     fits = f"{limit_words(summed, releases)} by sums, {limit_words(allowed, releases)} with zcdp"
     says = [
         f"δ = {small:g}. Of {releases:,} releases a budget of {float(limit):g} allows {fits}.",

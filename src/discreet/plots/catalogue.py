@@ -117,7 +117,7 @@ def _composition() -> Numbers:
 
 def _errors() -> Numbers:
     counties, b = 3143, 20.0
-    harmonic = math.fsum(1 / at for at in range(1, counties + 1))
+    harmonic = math.fsum(1 / index for index in range(1, counties + 1))
     return [
         ("b of a count, ε = .1, replace one", f"{b:g}"),
         ("mean and rms error of one", f"{b:g}, {math.sqrt(2) * b:.2f}"),

@@ -43,8 +43,8 @@ def heights(run: HeightExperiment | None = None, size: str | Size = "slide") -> 
     chart = lines(rows, x, y, names, width=1.6) + points
     # The names stand in the empty corner, in the order of the lines.
     top = max(p.expected for p in made.points)
-    for at, (name, colour) in enumerate(reversed(list(zip(names, COLOURS, strict=False)))):
-        chart += words([(ends[1], top, name, colour)], x, y, align="right", dx=0, dy=int(1.5 * fit.font * at),
+    for index, (name, colour) in enumerate(reversed(list(zip(names, COLOURS, strict=False)))):
+        chart += words([(ends[1], top, name, colour)], x, y, align="right", dx=0, dy=int(1.5 * fit.font * index),
                        size=fit.font, bold=True)  # fmt: skip
     return finish(
         chart.properties(width=fit.width, height=fit.height),

@@ -279,8 +279,8 @@ def _against_epsilon(cases: Sequence[Releases], shown: int, part: Size, fit: Siz
         for case, value in zip(cases, values, strict=True)
     ]
     chart = _cloud(points, x, y) + lines(rows, x, y, [name for name, _ in named])
-    for at, ((name, _), colour) in enumerate(zip(named, COLOURS, strict=False)):
-        chart += words([(ends[1], top, name, colour)], x, y, align="right", dx=0, dy=int(1.5 * fit.font * at) + 8,
+    for index, ((name, _), colour) in enumerate(zip(named, COLOURS, strict=False)):
+        chart += words([(ends[1], top, name, colour)], x, y, align="right", dx=0, dy=int(1.5 * fit.font * index) + 8,
                        size=fit.font, bold=True)  # fmt: skip
     chart = chart.properties(width=part.width, height=fit.height)
     return chart, sum(not bottom <= error <= top for _, error in points)

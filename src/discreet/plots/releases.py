@@ -97,7 +97,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     cut = f"; {left:,} more rows are not shown" if left > 0 else ""
     part = _panel(fit, len(wanted), len(rows), kind)
     if kind == "bars":
-        panels = [_bars(rows, keys, name, part, first=at == 0) for at, name in enumerate(wanted)]
+        panels = [_bars(rows, keys, name, part, first=index == 0) for index, name in enumerate(wanted)]
     else:
         panels = [_points(rows, keys, name, part) for name in wanted]
     chart = panels[0] if len(panels) == 1 else altair().hconcat(*panels, spacing=20)

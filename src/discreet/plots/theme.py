@@ -133,7 +133,7 @@ def lines(
             y=alt.Y(**y),
             color=alt.Color("series:N", legend=None).scale(domain=shown, range=list(COLOURS[: len(shown)])),
             strokeDash=alt.StrokeDash("series:N", legend=None).scale(
-                domain=shown, range=[DASHES[at] for at in range(len(shown))]
+                domain=shown, range=[DASHES[index] for index in range(len(shown))]
             ),
             order=alt.Order("at:Q"),
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from discreet.errors import BudgetExceeded, PolicyError
+from discreet.errors import BudgetExceeded, PolicyError, QueryRefused
 from discreet.ledger import Account, Charge, Entry, Ledger, Loss
 from discreet.release.guarantee import Guarantee, cannot_reprice
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LONGEST = 4000
 """Characters of a description; the rest of a longer question is left out."""
+KNOWN = 64
+"""How many notes of charges are kept, each by the note of the charge before: a session repeats few."""
 TRIES = 5
 """How often a charge is tried while others change the guarantee."""
 
@@ -28,11 +30,16 @@ class DataAccount:
         PolicyError: the charges so far cannot be converted to this guarantee; see `guarantee`.
     """
 
-    def __init__(self, ledger: Ledger, account: Account, guarantee: Guarantee, exact: bool = True) -> None:
+    def __init__(
+        self, ledger: Ledger, account: Account, guarantee: Guarantee, exact: bool = True, who: str = ""
+    ) -> None:
         self._ledger = ledger
         self._account = account
+        self._accounts = [account]
         self._guarantee = guarantee
         self._exact = exact
+        self._texts: dict[tuple[str, tuple[int, ...]], str] = {}
+        self._who = who
         self._last = ledger.latest(account.name)
         self._times(self._last)
 
@@ -54,7 +61,7 @@ class DataAccount:
             PolicyError: the guarantee has changed in the meantime, and there is no converting. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. The question was not charged.
         """
-        said = described(words)
+        said = described(words, self._who)
         last, kept = self._last, tuple(kept)
         for turn in range(TRIES):
             if turn or last is None or self._times(last) != 1:
@@ -64,12 +71,12 @@ class DataAccount:
 
             def admit(found: Entry | None, text: str = text) -> None:
                 self._counts_once(found)
-                if self._text(found, kept) != text:
+                if self._is_mine(found) and self._text(found, kept) != text:
                     raise _Changed
 
             try:
                 return self._ledger.charge(
-                    question, event, [self._account], guarantee=text, description=said, admit=admit
+                    question, event, self._accounts, guarantee=text, description=said, admit=admit
                 )
             except _Changed:
                 continue  # another process, with another policy, was faster
@@ -79,6 +86,14 @@ class DataAccount:
             key="neighbours",
         )
 
+    def owes(self, question: str) -> bool:
+        """Whether an answer that the ledger kept has a price for this account: none, as it paid for all of them."""
+        return False
+
+    def receive(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
+        """Charge for an answer that the ledger kept, where the account owes it."""
+        return self.charge(question, event, kept, words)
+
     def spent(self, extra: Loss | None = None) -> Loss:
         """The loss spent, as it counts under this guarantee, with a loss that is not charged yet."""
         times = self._times(self._ledger.latest(self._account.name))
@@ -87,6 +102,10 @@ class DataAccount:
         spent = self._ledger.spent(self._account)
         more = Loss(0) if extra is None else extra.rounded_up()
         return Loss(times * spent.epsilon, spent.delta) + more
+
+    def _is_mine(self, last: Entry | None) -> bool:
+        """Whether an entry is a charge of the account whose guarantees follow one another."""
+        return last is not None and any(line.account == self._account.name for line in last.postings)
 
     def _times(self, last: Entry | None) -> int:
         """How many times the loss charged up to an entry counts now."""
@@ -125,7 +144,13 @@ class DataAccount:
 
     def _text(self, last: Entry | None, kept: tuple[int, ...]) -> str:
         """The note of a charge that follows another one."""
-        return self._guarantee.after(_said(last)).text(kept)
+        key = "" if last is None else last.guarantee, kept
+        found = self._texts.get(key)
+        if found is None:
+            if len(self._texts) >= KNOWN:
+                self._texts.clear()
+            found = self._texts[key] = self._guarantee.after(_said(last)).text(kept)
+        return found
 
     def _counts_once(self, last: Entry | None) -> None:
         """See, within the transaction of a charge, that the earlier loss counts once."""
@@ -135,6 +160,65 @@ class DataAccount:
             once = False
         if not once:
             raise _Changed
+
+
+class AnalystAccount(DataAccount):
+    """Charges a data set and one of its analysts in one transaction; both or neither.
+
+    Privacy: the data set's account holds for everything that all analysts were answered together. The analyst's holds
+    for the answers that this analyst was given: an answer that another one had bought is charged to it too, and to it
+    alone, for it is nothing new about the data and something new to this analyst.
+
+    Args:
+        ledger: of the data set.
+        account: of the data set.
+        own: of the analyst.
+        guarantee: of the policy.
+        who: the name that the ledger's descriptions give.
+    """
+
+    def __init__(
+        self, ledger: Ledger, account: Account, own: Account, guarantee: Guarantee, who: str
+    ) -> None:
+        super().__init__(ledger, account, guarantee, who=who)
+        self.own = DataAccount(ledger, own, guarantee, who=who)
+        self._accounts = [account, own]
+        self._had = {entry.question for entry in ledger.entries(own.name) if entry.kind == "charge"}
+
+    def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
+        """Charge a question to both accounts; see `DataAccount.charge`."""
+        receipt = super().charge(question, event, kept, words)
+        self._had.add(question)
+        return receipt
+
+    def owes(self, question: str) -> bool:
+        """Whether the analyst was never charged for this question."""
+        return question not in self._had
+
+    def receive(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
+        """Charge the analyst alone, for an answer that another one had bought."""
+        receipt = self.own.charge(question, event, kept, words)
+        self._had.add(question)
+        return receipt
+
+    def _reprice(self, last: Entry | None) -> None:
+        super()._reprice(last)
+        self.own._reprice(self._ledger.latest(self.own._account.name))
+
+
+class ReadOnlyAccount(DataAccount):
+    """Pays for nothing: a question is answered from the ledger, or refused."""
+
+    def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
+        """Refuse.
+
+        Raises:
+            QueryRefused: always. Nothing was charged.
+        """
+        raise QueryRefused(
+            "The ledger keeps no answer to this question on the present version of the data.",
+            "Ask it, which is charged.",
+        )
 
 
 class PlainAccount:
@@ -155,6 +239,12 @@ class PlainAccount:
         """Charge a question. Caps and words are not written down."""
         return self._ledger.charge(question, event, [self._account])
 
+    def owes(self, question: str) -> bool:
+        """Whether an answer that the ledger kept has a price: none."""
+        return False
+
+    receive = charge
+
 
 class _Changed(Exception):
     """The last charge is another one than was looked at."""
@@ -169,12 +259,17 @@ def _read(text: str) -> Guarantee | None:
     return Guarantee.read(text)
 
 
-def described(words: str) -> str:
-    """The user and the question, in words, on one line."""
+def described(words: str, who: str = "") -> str:
+    """The user and the question, in words, on one line.
+
+    Args:
+        words: of the question.
+        who: the name of the analyst; by default the user of this process.
+    """
     line = " ".join(words.split())
     if len(line) > LONGEST:
         line = line[: LONGEST - 1] + "…"
-    return f"{user()} asked: {line}"
+    return f"{who or user()} asked: {line}"
 
 
 def user() -> str:

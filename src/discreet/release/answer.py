@@ -218,10 +218,10 @@ class Release:
         """The answer in a form that the ledger keeps and `from_bytes` reads."""
         import pyarrow as pa
 
-        columns = {f"v{at}": self.values.column(name) for at, name in enumerate(self.columns)}
-        for at, name in enumerate(self.columns):
+        columns = {f"v{index}": self.values.column(name) for index, name in enumerate(self.columns)}
+        for index, name in enumerate(self.columns):
             if name in self.low:
-                columns[f"l{at}"], columns[f"h{at}"] = self.low[name], self.high[name]
+                columns[f"l{index}"], columns[f"h{index}"] = self.low[name], self.high[name]
         meta = {
             "question": self.question,
             "names": self.columns,
@@ -249,13 +249,13 @@ class Release:
         names = meta["names"]
         ends = {
             end: {
-                n: table.column(f"{end}{at}")
-                for at, n in enumerate(names)
-                if f"{end}{at}" in table.column_names
+                n: table.column(f"{end}{index}")
+                for index, n in enumerate(names)
+                if f"{end}{index}" in table.column_names
             }
             for end in "lh"
         }
-        values = pa.table([table.column(f"v{at}") for at in range(len(names))], names=names)
+        values = pa.table([table.column(f"v{index}") for index in range(len(names))], names=names)
         made = dt.datetime.fromisoformat(meta["made"])
         return cls(meta["question"], values, ends["l"], ends["h"], meta["confidence"], Fraction(meta["epsilon"]),
                    tuple(meta["notes"]), made, replayed=True, delta=Fraction(meta.get("delta", 0)),

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-_NARROW = (np.int8, np.int16, np.int32)
+SIDE = b"on its side"
+"""Metadata of a block whose rows are the integers of a group, and whose columns are the groups."""
+_NARROW = tuple(
+    (kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in (np.int8, np.int16, np.int32)
+)
+"""The narrow types, each with its least and its greatest number."""
 
 
 class Packer:
@@ -92,9 +97,14 @@ def _name(number: int, part: int, block: int) -> str:
 
 
 def _narrowed(entries: Integers) -> pa.Table:
-    """The columns in the narrowest integers that hold them; wide ones are split, for the low half is all noise."""
+    """The columns in the narrowest integers that hold them; wide ones are split, for the low half is all noise.
+
+    Few groups with many integers each, as a tree has, are kept on their side: a column takes longer than its numbers.
+    """
     import pyarrow as pa
 
+    if 0 < entries.shape[0] < entries.shape[1]:
+        return _narrowed(entries.T).replace_schema_metadata({SIDE: ""})
     data: dict[str, pa.Array] = {}
     for at in range(entries.shape[1]):
         column = entries[:, at]
@@ -110,7 +120,7 @@ def _narrowed(entries: Integers) -> pa.Table:
 
 
 def _fitting(low: int, high: int) -> type[np.signedinteger] | None:
-    return next((kind for kind in _NARROW if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max), None)
+    return next((kind for kind, least, most in _NARROW if least <= low and high <= most), None)
 
 
 def _wide(table: pa.Table) -> Integers:
@@ -123,4 +133,4 @@ def _wide(table: pa.Table) -> Integers:
         else:
             high = arrow.numbers(table.column(f"high{at}")).astype(np.int64)
             out[:, at] = (high << 32) | arrow.numbers(table.column(f"low{at}"))
-    return out
+    return out.T if SIDE in (table.schema.metadata or {}) else out

@@ -197,13 +197,13 @@ def flat(table: pa.Table) -> pa.Table:
     import pyarrow as pa
 
     table = far.shown(table)
-    for at, field in enumerate(table.schema):
+    for index, field in enumerate(table.schema):
         if pa.types.is_nested(field.type):
             values = [
                 None if v is None else json.dumps(v, ensure_ascii=False, default=str)
-                for v in table.column(at).to_pylist()
+                for v in table.column(index).to_pylist()
             ]
-            table = table.set_column(at, field.name, pa.array(values, pa.string()))
+            table = table.set_column(index, field.name, pa.array(values, pa.string()))
     return table
 
 

@@ -11,7 +11,7 @@ source for that.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import QueryRefused
@@ -34,6 +34,12 @@ class Payer(Protocol):
     def charge(self, question: str, event: Event, kept: tuple[int, ...], words: str) -> Charge:
         """Charge the price of the event that a question releases, durably, or raise."""
 
+    def owes(self, question: str) -> bool:
+        """Whether an answer that the ledger kept has a price: an analyst's, who has not seen it yet."""
+
+    def receive(self, question: str, event: Event, kept: tuple[int, ...], words: str) -> Charge:
+        """Charge that price, durably, or raise."""
+
 
 def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Answer:
     """Answer a release, from the ledger or anew; whoever asks the same meanwhile waits for this answer.
@@ -52,7 +58,11 @@ def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> A
         return _anew(plan, ledger, payer)
     with ledger.turn(plan.question):
         kept = _kept(plan, ledger)
-        return _anew(plan, ledger, payer) if kept is None else plan.replay(kept)
+        if kept is None:
+            return _anew(plan, ledger, payer)
+        if payer.owes(plan.question):
+            _charged(plan, ledger, payer.receive, see_loss(plan, payer.neighbours))
+        return plan.replay(kept)
 
 
 def _kept(plan: ReleasePlan[Noisy, Answer], ledger: Ledger) -> Any:
@@ -67,18 +77,22 @@ def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Ans
     plan.probe()
     event = see_loss(plan, payer.neighbours)
     with ledger.room(plan.size) as room:
-        charge = bill().charge(
-            ledger,
-            plan.question,
-            plan.loss,
-            lambda: payer.charge(plan.question, event, plan.caps, plan.words),
-        )
+        charge = _charged(plan, ledger, payer.charge, event)
         draw = Draw(plan.uses)
         noisy = plan.compute(draw)
         draw.see_all_drawn()
         answer, kept = plan.answer(noisy)
         ledger.settle(charge, kept, room)  # type: ignore[arg-type]  # a file of bytes is one, of any class
     return answer
+
+
+def _charged(
+    plan: ReleasePlan[Noisy, Answer], ledger: Ledger, pay: Callable[..., Charge], event: Event
+) -> Charge:
+    """Pay for a release, and note it on the bill of the question."""
+    return bill().charge(
+        ledger, plan.question, plan.loss, lambda: pay(plan.question, event, plan.caps, plan.words)
+    )
 
 
 def see_loss(plan: ReleasePlan[Noisy, Answer], neighbours: str) -> Event:

@@ -131,7 +131,7 @@ def footer(release: Shown) -> list[str]:
 def text(release: Shown) -> str:
     """An answer as a table of text."""
     lines = [header(release), *rows(release, ROWS)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(release.columns))]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(release.columns))]
     aligned = [
         "  ".join(
             c.rjust(w) if right else c.ljust(w)

@@ -7,6 +7,7 @@ from collections.abc import Set
 from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import Rows, scans
 from discreet.sql.functions.aggregates import EXTREME
+from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import QueryPlan
 
@@ -67,7 +68,11 @@ def notes_of(
                 f"counts not far above {chance.threshold:,}, where groups begin to be shown: they are too high on "
                 "average, as lower ones are not shown"
             )
-    if without:
+    if without and in_sequence(plan):
+        notes.append(
+            f"{', '.join(without)}: of rows that a released number decided, which no interval covers"
+        )
+    elif without:
         notes.append(f"{', '.join(without)}: no interval could be derived")
     return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
 

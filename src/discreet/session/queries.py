@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import hashlib
 import json
@@ -22,11 +23,11 @@ from discreet.release.answer import Release
 from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
-from discreet.session.interruption import interruptibly
 from discreet.session.notes import INVENTED, notes_of
 from discreet.session.parameters import no_noise, see_text
 from discreet.session.question import Question
 from discreet.session.sources.csv_types import advised
+from discreet.session.waiting.interruption import interruptibly
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.inspect.information import described_tables
 from discreet.sql.intervals.simultaneous import Level
@@ -96,6 +97,12 @@ class Queries:
         self._invented = invented
         self._rehearsed: set[str] = set()
         self._known: dict[tuple[str, bool], Reading] = {}
+
+    def paid_by(self, account: DataAccount) -> Queries:
+        """The same, charged to another account, with everything that is remembered of statements shared."""
+        other = copy.copy(self)
+        other.account = account
+        return other
 
     def planned(self, question: Question) -> QueryPlan:
         """Plan a question; see `plan`."""
@@ -221,9 +228,13 @@ class Queries:
 
         tables = sorted(name for name, table in self.policy.tables.items() if not table.public)
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
-        parts = [identity(plan, self.engine.dialect), loss, self.policy.digest(),
+        parts = [identity(plan, self.engine.dialect), loss, self._policy_digest,
                  self._public_digest, *(f"{name} {self.engine.version(name)}" for name in tables)]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @cached_property
+    def _policy_digest(self) -> str:
+        return self.policy.digest()
 
     @cached_property
     def _public_digest(self) -> str:
@@ -240,23 +251,22 @@ class Queries:
 
     def run(self, plan: QueryPlan, draw: Draw) -> list[NoisyIntegers]:
         """Compute the integers of all releases, with noise; a signal stops the engine at once."""
-        from discreet.sql.lower.run import run_release
+        from discreet.sql.lower.sequence import run_all
 
         salt = self.ledger.salt(DATA_SET)
-        return interruptibly(
-            self.engine,
-            lambda: [run_release(release, self.engine, salt, draw) for release in plan.releases],
-        )
+        return interruptibly(self.engine, lambda: run_all(plan, self.engine, salt, draw, self.catalog.public))
 
     def finish(
         self, plan: QueryPlan, noisy: list[NoisyIntegers], confidence: float, together: bool = False
     ) -> Release:
         """The answer that noisy integers give."""
         from discreet.sql.finish.postprocess import finish
+        from discreet.sql.inspect.compared import compared_with
 
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together)
-        return self.shown(plan, answered, confidence, together=together)
+        said = compared_with(plan, noisy, self.catalog.public, confidence)
+        return self.shown(plan, answered, confidence, together=together, said=said)
 
     def shown(
         self,
@@ -266,6 +276,7 @@ class Queries:
         made: dt.datetime | None = None,
         replayed: bool = False,
         together: bool = False,
+        said: tuple[str, ...] = (),
     ) -> Release:
         """The columns of an answer with all that belongs to them."""
         from discreet.sql.finish.blockwise import streams
@@ -282,7 +293,7 @@ class Queries:
             simultaneous=together,
             without=answered.without,
             meanings=meanings_of(plan),
-            warnings=misled(plan, answered.values, confidence, whole=not streams(plan)),
+            warnings=said + misled(plan, answered.values, confidence, whole=not streams(plan)),
             epsilon=plan.epsilon,
             delta=plan.delta,
             notes=INVENTED if self._invented and plan.releases else notes,

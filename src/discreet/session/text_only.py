@@ -118,8 +118,8 @@ def _number(name: str, text: str) -> Fraction | int | float:
 def _listed(names: list[str], rows: list[tuple[str, ...]]) -> str:
     """A SELECT that answers some rows of texts, in their order."""
     values = [
-        exp.Tuple(expressions=[exp.Literal.number(at), *map(exp.Literal.string, row)])
-        for at, row in enumerate(rows)
+        exp.Tuple(expressions=[exp.Literal.number(index), *map(exp.Literal.string, row)])
+        for index, row in enumerate(rows)
     ]
     columns = [exp.to_identifier(name) for name in ("place", *names)]
     source = exp.Values(

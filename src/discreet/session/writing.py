@@ -18,9 +18,9 @@ from discreet.release.answer_archive import Packer, answer_of, made_of
 from discreet.release.answer_file import Target
 from discreet.release.draw import Draw
 from discreet.session.budget import DATA_SET
-from discreet.session.interruption import interruptibly
 from discreet.session.queries import Queries
 from discreet.session.question import Question
+from discreet.session.waiting.interruption import interruptibly
 from discreet.sql.finish.blockwise import MOST_KEPT, answers, in_groups, integers, noisy_blocks, streams
 from discreet.sql.finish.postprocess import rehearse
 from discreet.sql.intervals.simultaneous import Level

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.duckdb import DuckDBEngine, beside, prepared
+from discreet.engines.duckdb import DuckDBEngine, prepared, shape, side_tables
 from discreet.errors import EngineError
 
 DATA = pa.table({"age": [at % 90 for at in range(300)], "ward": ["abc"[at % 3] for at in range(300)]})
@@ -48,13 +49,13 @@ def test_keys_that_change_change_the_answer(engine: DuckDBEngine) -> None:
 def test_a_stale_key_list_is_found(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a table that is registered already is taken for the one that is wanted."""
 
-    def take(self: beside.Beside, tables: dict[str, pa.Table]) -> None:
+    def take(self: side_tables.SideTables, tables: dict[str, pa.Table]) -> None:
         for name, table in tables.items():
             if name not in self._kept:
                 self._connection.register(name, table)
                 self._kept[name] = table
 
-    monkeypatch.setattr(beside.Beside, "take", take)
+    monkeypatch.setattr(side_tables.SideTables, "take", take)
     with pytest.raises(AssertionError):
         test_keys_that_change_change_the_answer(engine)
 
@@ -84,12 +85,12 @@ def test_pieces_and_the_probe_leave_no_list_behind(engine: DuckDBEngine) -> None
 
 
 def test_large_lists_and_long_queries_are_not_kept(engine: DuckDBEngine) -> None:
-    large = keys("a", *(f"w{at}" for at in range(beside.MOST_ROWS)))
-    long = f"{ASKED} /* {'x' * prepared.LONGEST} */"
+    large = keys("a", *(f"w{at}" for at in range(side_tables.MOST_ROWS)))
+    long = f"{ASKED} /* {'x' * shape.LONGEST} */"
     for _ in range(3):
         assert counted(engine, large) == counted(engine, keys("a"))
         assert counted(engine, keys("a"), long) == counted(engine, keys("a"))
-    assert not any(len(text) > prepared.LONGEST for text, *_ in engine._prepared._made)
+    assert not any(len(text) > shape.LONGEST for text, *_ in engine._prepared._made)
 
 
 def test_few_plans_are_kept(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +161,7 @@ def test_a_list_that_is_kept_is_seen_by_its_own_query_only(engine: DuckDBEngine)
 
 def test_a_list_that_stays_visible_is_found(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: what is kept is seen by every query."""
-    monkeypatch.setattr(beside.Beside, "_only", lambda *_: None)
+    monkeypatch.setattr(side_tables.SideTables, "_only", lambda *_: None)
     with pytest.raises(pytest.fail.Exception):
         test_a_list_that_is_kept_is_seen_by_its_own_query_only(engine)
 
@@ -177,7 +178,7 @@ MOVING = [(9, 0, "a"), (9, 0, "a"), (30, 0, "a"), (-5, 0, "a"), (30, 7, "a"), (3
 
 
 def asked(engine: DuckDBEngine) -> list[int]:
-    """Ask with integers that move one after the other, and with others that come back."""
+    """Ask with literals that move one after the other, and with others that come back."""
     found = []
     for age, least, ward in MOVING * 2:
         (n,) = engine.integers(below(age, least, ward))["n"].to_pylist()
@@ -187,16 +188,15 @@ def asked(engine: DuckDBEngine) -> list[int]:
     return found
 
 
-def test_one_plan_serves_all_integers_of_a_query(engine: DuckDBEngine) -> None:
+def test_one_plan_serves_all_literals_of_a_query(engine: DuckDBEngine) -> None:
     assert len(set(asked(engine))) > 4
-    plans = engine._prepared._made.values()
-    assert len(plans) == 3  # a text is no integer
-    assert sorted(len(one.given) for one in plans) == [0, 2, 2]  # of c, nothing ever moved
+    (plan,) = engine._prepared._made.values()
+    assert len(plan.given) == 3
 
 
-def test_integers_of_another_query_are_found(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_literals_of_another_query_are_found(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a plan is run for the integers that it was made with."""
-    monkeypatch.setattr(prepared._Asked, "see", lambda self, integers: None)
+    monkeypatch.setattr(prepared._Asked, "see", lambda self, values: None)
     with pytest.raises(AssertionError):
         asked(engine)
 
@@ -208,6 +208,55 @@ def test_a_plan_is_not_made_for_all_integers_over_many_rows(monkeypatch: pytest.
     engine = DuckDBEngine.open({"visits": DATA})
     asked(engine)
     assert all(not one.given for one in engine._prepared._made.values())
+
+
+TYPES = {
+    "number": ("CAST('{}' AS DOUBLE)", ["45.5", "0.0", "-1e-300", "1e+300", "12.25", "45.5"]),
+    "day": ("DATE '{}'", ["1970-02-01", "0001-01-01", "9999-12-31", "1970-01-08", "1970-02-01"]),
+    "moment": (
+        "TIMESTAMP '{}'",
+        ["1970-02-01 00:00:00", "1970-01-08 00:00:00.000001", "0001-01-01 00:00:00"],
+    ),
+    "word": ("'{}'", ["b", "", "it''s", "CAST($1 AS BIGINT)", "c"]),
+}
+"""By column, the spelling of a literal, and some literals."""
+
+
+@pytest.mark.parametrize("column", TYPES)
+@pytest.mark.parametrize("operator", ["<", "=", ">="])
+def test_literals_of_each_type_mean_in_a_plan_the_same_as_in_the_text(column: str, operator: str) -> None:
+    days = [dt.date(1970, 1, 1) + dt.timedelta(days=at) for at in range(60)]
+    engine = DuckDBEngine.open(
+        {
+            "rows": pa.table(
+                {
+                    "number": [at / 4 for at in range(60)],
+                    "day": days,
+                    "moment": [dt.datetime(one.year, one.month, one.day) for one in days],
+                    "word": [["a", "b", "c", "it's", "", "CAST($1 AS BIGINT)"][at % 6] for at in range(60)],
+                }
+            )
+        }
+    )
+    spelling, values = TYPES[column]
+    for value in values * 2:
+        sql = f"SELECT CAST(COUNT(*) AS BIGINT) AS n FROM rows WHERE ({column} {operator} {spelling.format(value)})"
+        (plain,) = engine._connection.execute(sql).fetchall()
+        assert engine.integers(sql)["n"].to_pylist() == [*plain]
+    (plan,) = engine._prepared._made.values()
+    assert plan.given == (0,)
+
+
+def test_a_literal_of_another_type_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: every parameter is an integer."""
+    right = shape.with_parameters
+
+    def wrong(query: shape.Literals, given: tuple[int, ...]) -> str:
+        return right(query._replace(types=("BIGINT",) * len(query.types)), given)
+
+    monkeypatch.setattr(prepared, "with_parameters", wrong)
+    with pytest.raises((AssertionError, EngineError)):
+        test_literals_of_each_type_mean_in_a_plan_the_same_as_in_the_text("number", "<")
 
 
 def test_an_integer_that_must_be_a_literal_stays_one(engine: DuckDBEngine) -> None:

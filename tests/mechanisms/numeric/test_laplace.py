@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -14,6 +15,7 @@ from scipy import stats
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import Laplace, values
+from discreet.mechanisms.numeric.laplace import float_half_width
 from discreet.noise.entropy import Source
 from discreet.noise.geometric import draw, plan
 from tests.noise.fit import ALARM, laplace_alarms
@@ -353,3 +355,26 @@ def test_bad_dimension(d: Any) -> None:
     for call in (Laplace(1).scale_for, Laplace(1).max_error, lambda d: Laplace(1).error(d=d)):
         with pytest.raises(InvalidParameter, match="d is not"):
             call(d)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99, 1 - 1e-9])
+@pytest.mark.parametrize("scale", [2.0**-10, 0.1, 0.5, 1.0, 1.5, 7.0, 100.0, 12345.678, 1e6])
+def test_the_half_width_in_floats_is_the_least_one(scale: float, confidence: float) -> None:
+    m = float_half_width(scale, 1 - confidence)
+    with mpmath.workdps(60):
+        q = mpmath.exp(-1 / mpmath.mpf(scale))
+
+        def inside(k: int) -> Any:
+            return 1 - 2 * q ** (k + 1) / (1 + q)
+
+        assert inside(m) >= mpmath.mpf(confidence) * (1 - mpmath.mpf(10) ** -13)
+        assert m == 0 or inside(m - 1) < mpmath.mpf(confidence) * (1 + mpmath.mpf(10) ** -13)
+
+
+def test_the_half_width_in_floats_is_that_of_the_probabilities() -> None:
+    for scale in (0.3, 1.0, 4.0):
+        q = math.exp(-1 / scale)
+        pmf = {k: (1 - q) / (1 + q) * q ** abs(k) for k in range(-200, 201)}
+        for confidence in (0.5, 0.9, 0.99):
+            least = next(m for m in range(200) if sum(pmf[k] for k in range(-m, m + 1)) >= confidence)
+            assert float_half_width(scale, 1 - confidence) == least

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.sql.algebra import keys as ks
@@ -33,7 +34,7 @@ def opened() -> dp.Session:
 
 
 def groups(session: dp.Session, sql: str) -> list[object]:
-    (release,) = plan(sql, session._catalog, Fraction(1)).releases
+    (release,) = plan(sql, inside.catalog_of(session), Fraction(1)).releases
     return list(ks.table(release.keys)["k0"].to_pylist())
 
 

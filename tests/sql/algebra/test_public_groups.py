@@ -21,6 +21,7 @@ from discreet.policy import Policy
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.branches import NotTracedError
 from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.algebra.trial import Trial
 from discreet.sql.plan.planner import plan
 
 RANDOM_CASES = 400
@@ -109,6 +110,8 @@ WRITTEN = [
     question(["educ", "sex"], "(educ = 2 AND sex = 'M') OR (educ = 3 AND sex = 'F')"),
     question(["educ"], "educ = 2 OR age > 90"),
     question(["educ", "sex"], "educ = 2 OR sex = 'F'"),
+    question(["free // 2"], "free // 2 IN (1, 3) AND sex = 'M'"),
+    question(["free % 7", "sex"], "3 = free % 7 AND free % 7 IN (1, 3)"),
     question(["CASE WHEN age < 3 THEN 'child' ELSE 'adult' END"], "age >= 3"),
     question(["city"], "city LIKE 'A%' OR lower(city) = 'b'"),
     question(["d"], "month(d) = 3"),
@@ -269,3 +272,20 @@ def test_sub_queries_that_double_an_expression_are_not_written_out() -> None:
         ("M",),
         ("F",),
     ]
+
+
+def test_a_list_that_a_condition_gives_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trial, "_named", lambda self, key: None)  # the planted fault
+    with pytest.raises(QueryRefused):
+        check(question(["free // 2"], "free // 2 IN (1, 3) AND sex = 'M'"))
+
+
+def test_counts_of_the_rows_of_a_unit_are_groups_within_their_cap() -> None:
+    each = "(SELECT id, COUNT(*) AS n, COUNT(educ) AS m FROM t GROUP BY id) AS p"
+    assert [one for (one,) in groups(f"SELECT n, COUNT(*) AS many FROM {each} GROUP BY n")] == [1, 2]
+    assert [one for (one,) in groups(f"SELECT m, COUNT(*) AS many FROM {each} GROUP BY m ORDER BY m")] == [
+        0,
+        1,
+        2,
+    ]
+    assert len(groups(f"SELECT m, n > 1, COUNT(*) AS many FROM {each} GROUP BY ALL")) == 6

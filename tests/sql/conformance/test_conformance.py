@@ -28,7 +28,7 @@ from discreet.sql.dialects import named
 from discreet.sql.dialects.postgres import POSTGRES
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import LETTERS
-from discreet.sql.functions.table import Rule, define
+from discreet.sql.functions.table import Lines, Rule
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower.run import exact_integers
 
@@ -92,22 +92,15 @@ def test_the_corpus_is_large_and_leaves_no_function_out() -> None:
 
 
 def test_a_new_function_without_an_entry_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(fn.TABLE, "brand_new", [])
-    with mock.patch.dict(fn.TABLE):
-        define(
-            "brand_new",
-            "brand_new(a, b)",
-            "bt",
-            fn.TABLE["not"][0].gives,
-            fn.TABLE["and"][0].bounds,
-            "({0} = {1})",
-        )
-        assert ("brand_new", 0) in conformance.covered(_catalog("row", None))
-        # One that no value of the corpus fits.
-        never = {1: Rule("never", "", lambda _: False, ())}
-        line = fn.TABLE["brand_new"][0]
-        define("brand_new", "brand_new(a, b)", "tt", line.gives, line.bounds, "({0} = {1})", literals=never)
-        assert ("brand_new", 1) not in conformance.covered(_catalog("row", None))
+    lines = Lines()
+    monkeypatch.setitem(fn.TABLE, "brand_new", lines.functions)
+    gives, bounds = fn.TABLE["not"][0].gives, fn.TABLE["and"][0].bounds
+    lines.define("brand_new", "brand_new(a, b)", "bt", gives, bounds, "({0} = {1})")
+    assert ("brand_new", 0) in conformance.covered(_catalog("row", None))
+    # One that no value of the corpus fits.
+    never = {1: Rule("never", "", lambda _: False, ())}
+    lines.define("brand_new", "brand_new(a, b)", "tt", gives, bounds, "({0} = {1})", literals=never)
+    assert ("brand_new", 1) not in conformance.covered(_catalog("row", None))
 
 
 @pytest.mark.parametrize("part", conformance.parts())

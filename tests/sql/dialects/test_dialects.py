@@ -13,7 +13,7 @@ from discreet.sql import functions as fn
 from discreet.sql.dialects import DIALECTS
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import LETTERS
-from discreet.sql.functions.table import VARIADIC
+from discreet.sql.functions.every_line import VARIADIC
 
 SOURCE = Path(discreet.__file__).parent
 BESIDE = {"scan": {"o", "f"}, "one_zero": {"f"}, "concat_all": {""}, "in": {""}, "concat_ws": {""}}

@@ -8,6 +8,7 @@ from fractions import Fraction
 import duckdb
 import numpy as np
 import pyarrow as pa
+from tests import inside
 
 import discreet as dp
 from discreet.sql.algebra.relation import UNIT
@@ -98,7 +99,9 @@ def test_the_question_that_is_asked_most_is_packed() -> None:
     bounds = {"x": (0, 9), "g": (0, 3)}
     with dp.protect(table, privacy_unit="who", max_rows=2, bounds=bounds, budget=1) as session:
         planned = plan(
-            "SELECT g, COUNT(*) AS n, AVG(x) AS x FROM data GROUP BY g", session._catalog, Fraction(1)
+            "SELECT g, COUNT(*) AS n, AVG(x) AS x FROM data GROUP BY g",
+            inside.catalog_of(session),
+            Fraction(1),
         )
         packed = compile_part(planned.releases[0], 0, "duckdb", 5).sql
         assert "struct_pack" not in packed

@@ -51,7 +51,7 @@ def session() -> Iterator[dp.Session]:
 
 def answered(session: dp.Session, sql: str, truth: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Answered:
     """An answer with scale 2."""
-    plan = session._queries.plan(sql, Fraction(len(session._queries.plan(sql, Fraction(1)).releases), 2))
+    plan = inside.plan_of(session, sql, Fraction(len(inside.plan_of(session, sql, Fraction(1)).releases), 2))
     noisy = [
         NoisyIntegers(one, (truth + laplace(one.scale(0), len(truth)))[:, np.newaxis])
         for one in plan.releases
@@ -79,8 +79,8 @@ def test_rows_told_apart_by_what_is_shown_are_found(
     session: dp.Session,
 ) -> None:
     """The fault: the row of an answer is taken to be every row of a draw that has the same key."""
-    plan = session._queries.plan(
-        f"{LISTED} SELECT h, 2 * n AS v FROM r ORDER BY n DESC LIMIT 1", Fraction(1, 2)
+    plan = inside.plan_of(
+        session, f"{LISTED} SELECT h, 2 * n AS v FROM r ORDER BY n DESC LIMIT 1", Fraction(1, 2)
     )
     noisy = [NoisyIntegers(plan.releases[0], 100 * np.arange(100)[:, np.newaxis])]
     values = pa.table({"h": [19], "v": [19800]})
@@ -152,7 +152,7 @@ def test_ties_are_possible(session: dp.Session, sql: str) -> None:
 ])  # fmt: skip
 def test_a_higher_confidence_has_a_wider_interval(session: dp.Session, sql: str) -> None:
     """8,000 draws at 99.9 %, 4 beyond each end: wider than the 100 of 4,000 that are beyond it at 95 %."""
-    plan = session._queries.plan(sql, Fraction(1, 2))
+    plan = inside.plan_of(session, sql, Fraction(1, 2))
     noisy = [NoisyIntegers(one, np.full((100, len(one.measures)), 100)) for one in plan.releases]
     ends = [finish(plan, noisy, {}, confidence).intervals["v"] for confidence in (0.8, 0.95, 0.99, 0.999)]
     for (low, high), (lower, higher) in pairwise(ends):

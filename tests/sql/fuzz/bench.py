@@ -15,10 +15,12 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+from tests import inside
 
 import discreet as dp
+from discreet.release.draw import Draw
 from discreet.sql.finish.postprocess import Answered, finish
-from discreet.sql.lower.run import NoisyIntegers, exact_integers
+from discreet.sql.lower.sequence import run_all
 from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
 
 EPSILON = Fraction(100)
@@ -93,9 +95,18 @@ def bench() -> Bench:
 def answered(sql: str, limits: Limits = NO_LIMITS, epsilon: Fraction = EPSILON) -> Answered:
     """The answer to a question as it would be if the noise were zero, with intervals for the noise of `epsilon`."""
     session = bench().session
-    planned = plan(sql, session._catalog, epsilon, limits)
-    noisy = [NoisyIntegers(one, exact_integers(one, session._engine, SALT)) for one in planned.releases]
-    return finish(planned, noisy, session._catalog.public, 0.95)
+    catalog = inside.catalog_of(session)
+    planned = plan(sql, catalog, epsilon, limits)
+    noisy = run_all(planned, inside.engine_of(session), SALT, Silence({}), catalog.public)
+    return finish(planned, noisy, catalog.public, 0.95)
+
+
+class Silence(Draw):
+    """Draws no noise."""
+
+    def __call__(self, name: str, exact: Any) -> Any:
+        """The values, unchanged."""
+        return exact
 
 
 def plain(sql: str) -> pa.Table:

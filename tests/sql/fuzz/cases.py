@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from benchmarks.corpus.judge import difference, silence
+from tests import inside
 from tests.sql.fuzz.bench import EPSILON, answered, bench, plain, same_rows
 from tests.sql.fuzz.grammar import KEYS, Grammar, Key
 from tests.sql.fuzz.statements import Pair, per_unit, release, statement
@@ -283,12 +284,12 @@ def fair(seed: int) -> str:
     }[items]
     planned = plan(
         f"SELECT v, COUNT(*) AS n, {sums} FROM data GROUP BY v ORDER BY v",
-        session._catalog,
+        inside.catalog_of(session),
         EPSILON,
         Limits(most, None),
     )
     noisy = [
-        NoisyIntegers(one, exact_integers(one, session._engine, rng.randrange(2**63)))
+        NoisyIntegers(one, exact_integers(one, inside.engine_of(session), rng.randrange(2**63)))
         for one in planned.releases
     ]
     counts = np.asarray(finish(planned, noisy, {}, 0.95).values.column("n").to_pylist(), float)
@@ -312,7 +313,7 @@ def emptied(seed: int) -> str:
     first = keys.split(",")[0]
     sql = f"SELECT k, {rng.choice(['SUM', 'AVG'])}(n) AS s FROM (SELECT {first} AS k, COUNT(*) AS n FROM t GROUP BY {keys}) AS r GROUP BY k"
     session = bench().session
-    planned = plan(sql, session._catalog, EPSILON)
+    planned = plan(sql, inside.catalog_of(session), EPSILON)
     values = answered(sql).values
     cells = f"{sum(release.cells for release in planned.releases):,}"
     said = misled(planned, values, 0.95, whole=True)

@@ -33,6 +33,7 @@ KEYS = [
         "CAST(educ AS VARCHAR)", "date_trunc('month', d)", "dayname(d)", "CAST(ts AS DATE)", "lower(sex)", "educ * 10 - 3",
         "CASE WHEN city IN ('A', 'B') THEN city ELSE 'other' END", "strftime(d, '%Y-%m')", "d + INTERVAL 1 DAY",
         "CASE WHEN z > 0 THEN 'up' ELSE 'down' END", "isodow(d)", "coalesce(sex, 'none')",
+        "if(note = 'corn', note, 'rest')", "regexp_replace(city, '[AB]', 'x')",
     )),
     *(Key(sql, True) for sql in (
         "CASE WHEN educ < 2 THEN 'low' ELSE sex END", "educ > 1", "flag", "CASE WHEN sex = 'M' THEN 1 END", "NULLIF(city, 'A')",
@@ -217,6 +218,9 @@ class Grammar:
             f"note LIKE '{self.one('a', 'B', '_')}%'", f"z * 2 {c} y", f"y % 7 IN ({i}, 1, 2)", f"y % 2 {c} 0", "y IS NOT NULL",
             f"length(note) {c} 3", f"CASE WHEN sex = 'M' THEN y ELSE 1 END {c} {i}", f"note || sex {c} 'cornM'", f"abs(z) {c} 20",
             "id IN (SELECT id FROM s WHERE p > 4)", "id NOT IN (SELECT id FROM s WHERE p > 4)", f"z BETWEEN {i} AND 40",
+            f"y {c} (SELECT AVG(x) + 0.37 FROM t AS o)", "(y < 3 OR id IN (SELECT id FROM s WHERE p > 4))",
+            f"y {c} (SELECT SUM(o.p) FROM s AS o WHERE o.id = t.id)",
+            "(y > 0) = EXISTS (SELECT 1 FROM s AS o WHERE o.id = t.id AND o.p = t.educ)",
         )  # fmt: skip
 
     def condition(self, depth: int) -> Condition:

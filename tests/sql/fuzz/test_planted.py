@@ -18,7 +18,7 @@ from discreet.sql.analyze.joins import multiplicity as join_multiplicity
 from discreet.sql.analyze.units import aggregates as unit_aggregates
 from discreet.sql.dialects import duckdb as of_duckdb
 from discreet.sql.expressions.dialect import NUMBER
-from discreet.sql.functions import table
+from discreet.sql.functions import every_line
 from discreet.sql.inspect import misleading
 from discreet.sql.intervals.bands.banded import Banded
 from discreet.sql.intervals.simulation import simulated
@@ -56,7 +56,8 @@ def in_full_weeks(name: str) -> AbstractContextManager[Any]:
     """Weeks as DuckDB counts them: seven days each."""
     wrong = {"": "CAST(date_diff('day', {0}, {1}) // 7 AS BIGINT)"}
     return mock.patch.dict(
-        table.TABLE, {name: [dataclasses.replace(line, spelling=wrong) for line in table.TABLE[name]]}
+        every_line.TABLE,
+        {name: [dataclasses.replace(line, spelling=wrong) for line in every_line.TABLE[name]]},
     )
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from sqlglot import exp
+from tests import inside
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -56,7 +57,7 @@ def test_every_integer_is_that_of_the_plan() -> None:
     session = _session(neighbours="replace_one")
     seen = session.explain(QUESTION, epsilon=0.5).to_dict()
     (release,) = _found(seen["plan"], "release")
-    made = plan(QUESTION, session._catalog, Fraction(1, 2)).releases[0]
+    made = plan(QUESTION, inside.catalog_of(session), Fraction(1, 2)).releases[0]
     assert (
         release["groups"] == made.cells == 9
     )  # of three counties one begins with an a, and nobody is below 10
@@ -146,8 +147,8 @@ def test_the_engine_sql_is_shown_without_the_salt() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_sql_of_every_dialect_is_shown(dialect: str) -> None:
     session = _session()
-    made = plan(QUESTION, session._catalog, Fraction(1))
-    shown = repr(explain(made, session._catalog, session.policy, sql=True, dialect=dialect))
+    made = plan(QUESTION, inside.catalog_of(session), Fraction(1))
+    shown = repr(explain(made, inside.catalog_of(session), session.policy, sql=True, dialect=dialect))
     assert shown.count("-- __release_1") == 1
     # As sqlglot writes names, which for ClickHouse is another of its two ways.
     assert exp.to_identifier("visits", quoted=True).sql(DIALECTS[dialect].parser) in shown
@@ -195,6 +196,6 @@ def test_a_tree_is_drawn_with_its_branches() -> None:
 def test_the_catalog_is_all_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: an engine that cannot be asked anything."""
     session = _session()
-    monkeypatch.setattr(type(session._engine), "_run", None)
-    assert isinstance(session._catalog, Catalog)
+    monkeypatch.setattr(type(inside.engine_of(session)), "_run", None)
+    assert isinstance(inside.catalog_of(session), Catalog)
     assert repr(session.explain(QUESTION))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.errors import InvalidParameter, QueryRefused
@@ -66,11 +67,10 @@ def test_it_is_answered_for_nothing_and_touches_no_data(
     def touched(*_: object) -> None:
         raise AssertionError
 
-    for name in [
-        n for n in dir(session._engine) if not n.startswith("_") and callable(getattr(session._engine, n))
-    ]:
+    engine = inside.engine_of(session)
+    for name in [n for n in dir(engine) if not n.startswith("_") and callable(getattr(engine, n))]:
         if name not in ("version", "close"):
-            monkeypatch.setattr(type(session._engine), name, touched)
+            monkeypatch.setattr(type(engine), name, touched)
     release = session.sql(question)
     assert len(release) > 0
     assert release.epsilon == 0

@@ -13,43 +13,20 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import mpmath
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.noise import laplace
 from discreet.sql.intervals import closed_form as intervals
-from discreet.sql.intervals.closed_form import direct, discrete_half_width
+from discreet.sql.intervals.closed_form import direct
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.plan import ScopePlan
 
 DRAWS, FEW = 20_000, 500
-
-
-@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99, 1 - 1e-9])
-@pytest.mark.parametrize("scale", [2.0**-10, 0.1, 0.5, 1.0, 1.5, 7.0, 100.0, 12345.678, 1e6])
-def test_the_half_width_of_one_variable_is_the_least_one(scale: float, confidence: float) -> None:
-    m = discrete_half_width(scale, confidence)
-    with mpmath.workdps(60):
-        q = mpmath.exp(-1 / mpmath.mpf(scale))
-
-        def inside(k: int) -> Any:
-            return 1 - 2 * q ** (k + 1) / (1 + q)
-
-        assert inside(m) >= mpmath.mpf(confidence) * (1 - mpmath.mpf(10) ** -13)
-        assert m == 0 or inside(m - 1) < mpmath.mpf(confidence) * (1 + mpmath.mpf(10) ** -13)
-
-
-def test_the_half_width_is_that_of_the_probabilities() -> None:
-    for scale in (0.3, 1.0, 4.0):
-        q = math.exp(-1 / scale)
-        pmf = {k: (1 - q) / (1 + q) * q ** abs(k) for k in range(-200, 201)}
-        for confidence in (0.5, 0.9, 0.99):
-            least = next(m for m in range(200) if sum(pmf[k] for k in range(-m, m + 1)) >= confidence)
-            assert discrete_half_width(scale, confidence) == least
 
 
 def released(rows: int, sql: str, epsilon: Fraction) -> tuple[ScopePlan, np.ndarray[Any, np.dtype[np.int64]]]:
@@ -61,8 +38,8 @@ def released(rows: int, sql: str, epsilon: Fraction) -> tuple[ScopePlan, np.ndar
     })  # fmt: skip
     bounds = {"i": (-5, 20), "x": (0, 150), "n": (0, 6)}
     with dp.protect(table, privacy_unit="row", bounds=bounds, budget=10**6) as session:
-        (release,) = session._queries.plan(sql, epsilon).releases
-        return release, exact_integers(release, session._engine, 7)
+        (release,) = inside.plan_of(session, sql, epsilon).releases
+        return release, exact_integers(release, inside.engine_of(session), 7)
 
 
 def coverage(rows: int, sql: str, epsilon: Fraction, confidence: float, draws: int) -> dict[str, float]:

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
-from tests import servers
+from tests import inside, servers
 
 import discreet as dp
 from discreet.engines.clickhouse import ClickHouseEngine
@@ -266,18 +266,26 @@ def too_far(counts: dict[int, int], weights: dict[int, int], kept: int) -> bool:
 
 
 def asked(
-    max_rows: int, question: str, slices: int, portable: bool = False, weights: dict[int, int] = WEIGHTS
+    max_rows: int,
+    question: str,
+    slices: int,
+    portable: bool = False,
+    weights: dict[int, int] = WEIGHTS,
+    texts: bool = False,
 ) -> dict[int, int]:
-    """How many rows of each month are counted, without noise."""
-    table = people(weights)
+    """How many rows of each month, a number or a text, are counted, without noise."""
+    table, months = people(weights), [*MONTHS]
+    if texts:
+        table = table.set_column(1, "m", table["m"].cast(pa.string()))
+        months = [str(month) for month in MONTHS]  # type: ignore[misc]
     options: dict[str, Any] = {
         "privacy_unit": "u",
         "max_rows": max_rows,
         "budget": 1,
         "bounds": {"x": (0, 2)},
     }
-    with dp.protect({"t": table}, keys={"m": MONTHS}, **options) as session:
-        (release,) = session._queries.plan(question, Fraction(1)).releases
+    with dp.protect({"t": table}, keys={"m": months}, **options) as session:
+        (release,) = inside.plan_of(session, question, Fraction(1)).releases
         engine = DuckDBEngine.open({"t": table})
         engine.__dict__["slices"] = slices
         totals = exact_integers(release, engine, SALT, portable=portable).sum(axis=1)
@@ -290,6 +298,13 @@ def asked(
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_months_are_kept_as_their_rows_have_them(question: str, slices: int) -> None:
     counts = asked(QUESTIONS[question], question, slices)
+    assert not too_far(counts, WEIGHTS, QUESTIONS[question]), counts
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_so_they_are_where_months_are_texts(question: str, portable: bool) -> None:
+    counts = asked(QUESTIONS[question], question, 1, portable, texts=True)
     assert not too_far(counts, WEIGHTS, QUESTIONS[question]), counts
 
 
@@ -316,7 +331,7 @@ def found_groups() -> dict[int, int]:
     table = people(WEIGHTS)
     with dp.protect({"t": table}, **options) as session:
         question = "SELECT m, COUNT(*) AS n FROM t GROUP BY m"
-        (release,) = session._queries.plan(question, Fraction(1), delta=Fraction(1, 1000)).releases
+        (release,) = inside.plan_of(session, question, Fraction(1), delta=Fraction(1, 1000)).releases
         compiled = compile_discovery(release, "duckdb", SALT)
         assert "unnest(range" not in compiled.sql  # rows per unit and group are never alike
         assert "unnest(range" in compile_part(release, 0, "duckdb", SALT).sql

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests import inside
 from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 
 import discreet as dp
@@ -205,9 +206,9 @@ QUANTITIES = {
 
 def without_noise(session: dp.Session, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
     """The estimates of some aggregates per group from exact integers."""
-    plan = session._queries.plan(f"SELECT k, {', '.join(names)} FROM data GROUP BY k", Fraction(1))
+    plan = inside.plan_of(session, f"SELECT k, {', '.join(names)} FROM data GROUP BY k", Fraction(1))
     (release,) = plan.releases
-    noisy = NoisyIntegers(release, exact_integers(release, session._engine, 7))
+    noisy = NoisyIntegers(release, exact_integers(release, inside.engine_of(session), 7))
     return {name: noisy.values(a) for name, a in zip(names, release.aggregates, strict=True)}
 
 
@@ -250,8 +251,8 @@ def test_sums_saturate_and_move_by_no_more_than_before(monkeypatch: pytest.Monke
         with dp.protect(
             pa.table({"x": rows}), privacy_unit="row", bounds={"x": (-5, 20)}, budget=1
         ) as session:
-            plan = session._queries.plan("SELECT SUM(x) AS s FROM data", Fraction(1))
-            found.append(int(exact_integers(plan.releases[0], session._engine, 7)[0, 0]))
+            plan = inside.plan_of(session, "SELECT SUM(x) AS s FROM data", Fraction(1))
+            found.append(int(exact_integers(plan.releases[0], inside.engine_of(session), 7)[0, 0]))
     assert found == [100, 100, -100, 80, 100, 100]
 
 

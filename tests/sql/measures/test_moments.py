@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests import inside
 from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 
 import discreet as dp
@@ -146,9 +147,9 @@ def test_without_noise_they_are_what_duckdb_says(alone: bool) -> None:
     with dp.protect(table, privacy_unit="row", bounds=bounds, budget=1) as session:
         for names in [[name] for name in QUESTIONS] if alone else [[*QUESTIONS, "COUNT(*)"]]:
             sql = f"SELECT k, {', '.join(names)} FROM {{}} GROUP BY k ORDER BY k"
-            (release,) = session._queries.plan(sql.format("data"), Fraction(1)).releases
+            (release,) = inside.plan_of(session, sql.format("data"), Fraction(1)).releases
             assert len(release.measures) == 1
-            noisy = NoisyIntegers(release, exact_integers(release, session._engine, 7))
+            noisy = NoisyIntegers(release, exact_integers(release, inside.engine_of(session), 7))
             true = connection().sql(sql.format("plain")).fetchall()
             for at, name in enumerate(names):
                 expected = [float(row[at + 1]) for row in true]
@@ -177,8 +178,8 @@ def test_intervals_cover_what_there_is_without_noise(name: str) -> None:
     with dp.protect(
         made(3000), privacy_unit="row", bounds={"x": (0, 100), "y": (-20, 60)}, budget=1
     ) as session:
-        (release,) = session._queries.plan(f"SELECT {name} FROM data", Fraction(1, 2)).releases
-        exact = exact_integers(release, session._engine, 7)
+        (release,) = inside.plan_of(session, f"SELECT {name} FROM data", Fraction(1, 2)).releases
+        exact = exact_integers(release, inside.engine_of(session), 7)
     true = NoisyIntegers(release, exact).values(release.aggregates[0])[0]
     noisy = np.repeat(exact, 1500, axis=0)
     with_noise = (noisy + laplace(release.scale(0), noisy.shape)).astype(np.float64)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests import depth
+from tests import depth, inside
 from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 
 import discreet as dp
@@ -128,9 +128,9 @@ def test_without_noise_they_are_what_duckdb_says_within_a_leaf(kind: str) -> Non
         for q in ASKED.values()
     ]
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, hi), "k": (0, 2)}, budget=1) as session:
-        (release,) = session._queries.plan(sql, Fraction(1)).releases
+        (release,) = inside.plan_of(session, sql, Fraction(1)).releases
         assert len(release.measures) == 1
-        noisy = NoisyIntegers(release, exact_integers(release, session._engine, 7))
+        noisy = NoisyIntegers(release, exact_integers(release, inside.engine_of(session), 7))
     for at, name in enumerate(ASKED):
         aggregate = release.aggregates[at]
         found = noisy.values(aggregate)
@@ -149,7 +149,7 @@ def test_filters_have_trees_of_their_own_and_other_columns_other_parts() -> None
     table = pa.table({"x": [1, 2], "y": [0.5, 1.5]})
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, 9), "y": (0, 2)}, budget=1) as session:
         sql = "SELECT MEDIAN(x), MAX(x), MEDIAN(x) FILTER (WHERE y > 1), AVG(y), SUM(y), COUNT(*), MIN(y) FROM data"
-        (release,) = session._queries.plan(sql, Fraction(1)).releases
+        (release,) = inside.plan_of(session, sql, Fraction(1)).releases
     kinds = (QuantileTree, Ranks)
     trees = [m for m in release.measures if isinstance(m, kinds)]
     assert len(release.measures) == 4
@@ -158,7 +158,7 @@ def test_filters_have_trees_of_their_own_and_other_columns_other_parts() -> None
 
 
 @pytest.mark.parametrize("sql", [
-    "QUANTILE_CONT(x, 1.5)", "QUANTILE_CONT(x, 0)", "QUANTILE_CONT(x, [0.1, 0.5])", "QUANTILE_CONT(x, x)",
+    "QUANTILE_CONT(x, 1.5)", "QUANTILE_CONT(x, 0)", "QUANTILE_CONT(x, [0.1, 1.5])", "QUANTILE_CONT(x, x)",
     "MEDIAN(k)", "MIN(k)", "MAX(x, 3)", "MIN(free)", "QUANTILE_CONT(x, -0.5)", "QUANTILE(x, '0.5')", "QUANTILE_CONT(x)",
 ])  # fmt: skip
 def test_refused(sql: str) -> None:
@@ -291,3 +291,26 @@ def test_draws_of_one_quantile_are_those_of_itself() -> None:
     assert np.array_equal(one, same)
     assert np.array_equal(one, np.rint(one))
     assert quantile_of("min") == Fraction(1, 100)
+
+
+@pytest.mark.parametrize("kind", [Type.INTEGER, Type.FLOAT])
+@pytest.mark.parametrize("rows", [100, 3000, 100_000])
+def test_a_factor_does_not_depend_on_how_far_it_is_looked_for(kind: Type, rows: int) -> None:
+    """Where no noise reaches, boundaries are counted at once: the factors are those of all boundaries one by one."""
+    made = tree(kind, 0, 300)
+    rng = np.random.default_rng(rows)
+    leaves = np.zeros(math.prod(made.shape))
+    np.add.at(leaves, (rng.beta(1, 2, rows) * made.grid.levels).astype(int), 1)
+    (noise, reach), scale = ct.noise_below(made.shape, 400), 5.0
+    missed = 0
+    for q in (0.01, 0.3, 0.5, 0.9):
+        deviation, _ = ct.rank_noise(made.shape, q)
+        width, below = 5 * 2 * deviation, ct.below(leaves)
+
+        def factors(far: Any, q: float = q, width: Any = width, below: Any = below) -> Any:
+            return np.clip(made._needed(q, below, noise, scale, width, far), -1, 1)
+
+        assert (factors(scale * reach) == factors(np.full(len(width), np.inf))).all()
+        # The planted fault: noise is taken to reach nowhere.
+        missed += int((factors(scale * reach) != factors(-width)).any())
+    assert missed

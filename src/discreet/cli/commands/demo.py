@@ -152,20 +152,24 @@ def _answer(
     header = [name for pair in columns for name in pair]
     hits = told = 0
     lines = []
-    for at, row in enumerate(body):
+    for index, row in enumerate(body):
         line = []
         for name, cell in zip(release.columns, row, strict=True):
             line.append(cell)
             if name not in measures:
                 continue
-            low, high, exact = release.low[name][at].as_py(), release.high[name][at].as_py(), real[at][name]
+            low, high, exact = (
+                release.low[name][index].as_py(),
+                release.high[name][index].as_py(),
+                real[index][name],
+            )
             line.append("" if exact is None else f"{exact:,.{_digits(cell)}f}")
             if None not in (low, high, exact):
                 told += 1
                 hits += low <= exact <= high
         lines.append(line)
     sides = [side for pair, side in zip(columns, right, strict=True) for _ in pair]
-    print_table(header, lines, sides, {at for at, name in enumerate(header) if name == "truth"})
+    print_table(header, lines, sides, {index for index, name in enumerate(header) if name == "truth"})
     console.print(f"epsilon {question.epsilon} charged; budget: {session.budget!r}", style="dim")
     return hits, told
 

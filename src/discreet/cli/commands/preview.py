@@ -10,12 +10,14 @@ from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
+from discreet.cli.remote import Remote
 
 
 @grouped
 def command(
     asked: Answered,
     place: Place,
+    remote: Remote,
     epsilon: Annotated[
         str | None, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")
     ] = None,
@@ -36,6 +38,7 @@ def command(
     Examples:
       discreet preview "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --epsilon 0.1
       discreet preview "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --within n=50
+      discreet preview --server https://stats.example.org "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1
     """  # noqa: D301
     from discreet.cli.output import dump, exact
 
@@ -43,7 +46,7 @@ def command(
         raise opt.Usage("give either --epsilon 0.1 or --within n=50")
     text = asked.text()
     errors = dict(opt.read_pair(one, "--within") for one in within or ())
-    with Progress("looking at the question"), place.open() as session:
+    with Progress("looking at the question"), remote.open(place) or place.open() as session:
         seen = session.preview(
             text, epsilon, within=errors or None, group_rows=group_rows, **asked.keywords(place)
         )

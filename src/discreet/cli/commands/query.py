@@ -14,11 +14,13 @@ from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
+from discreet.cli.remote import Remote
 from discreet.cli.streams import see_writable
 from discreet.errors import EngineError, PostProcessingError, tell
 from discreet.rational import show
 
 if TYPE_CHECKING:
+    from discreet.client import RemoteSession
     from discreet.release.answer import Release
     from discreet.session import BudgetState, Session
     from discreet.session.writing import Written
@@ -95,6 +97,7 @@ def command(
     asked: Answered,
     place: Place,
     sink: Sink,
+    remote: Remote,
     epsilon: Annotated[
         str | None,
         typer.Option("-e", "--epsilon", metavar="EPSILON", help="The loss that the whole question may cost."),
@@ -116,6 +119,7 @@ def command(
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.svg
       discreet query --mock "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
       discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --simultaneous
+      discreet query --server https://stats.example.org "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
       echo "SELECT AVG(age) AS age FROM visits" | discreet query - --epsilon 0.1 --json
       discreet query --source visits.csv --unit patient_id --max-rows 3 --budget 2 \\
           --bounds age=0:120 --keys county=Kent,Surrey \\
@@ -129,6 +133,9 @@ def command(
     if epsilon is None:
         raise opt.Usage("name the cost with --epsilon; `discreet preview` helps to choose it")
     sink.see()
+    if (there := remote.open(place)) is not None:
+        _ask_server(there.mock() if mock else there, text, epsilon, asked, place, sink, mock)
+        return
     with Progress("opening the data") as progress, _opened(place, mock) as session:
         if sink.output is not None:
             session.see_free(sink.output)
@@ -141,6 +148,25 @@ def command(
         if raised:
             say(raised)
         _tell(release, left, sink.output, mock, where if place.source is not None else "")
+
+
+def _ask_server(
+    session: RemoteSession, text: str, epsilon: str, asked: Answered, place: Place, sink: Sink, mock: bool
+) -> None:
+    """Ask a server; interrupted, the question goes on there, and its answer is free once it is kept."""
+    with Progress("asking the server"):
+        release = session.sql(text, epsilon, **asked.keywords(place))
+        left = session.budget
+    if sink.table is not None:
+        from discreet.release.answer_file import Target
+
+        target = Target(sink.table, replace=True, formulas=sink.formulas)
+        with target.folder() as folder:
+            target.write([release], folder)
+    else:
+        sink.put(release, left)
+    if not sink.quiet:
+        _tell(release, left, sink.output, mock, "")
 
 
 def _raised(session: Session) -> str | None:

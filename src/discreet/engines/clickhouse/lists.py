@@ -15,7 +15,7 @@ def listed(table: pa.Table) -> str:
     """A small table as a SELECT."""
     if not table.num_columns:
         return "SELECT 1 AS one"
-    columns = [_column(table.column(at)) for at in range(table.num_columns)]
+    columns = [_column(table.column(index)) for index in range(table.num_columns)]
     if not table.num_rows:
         shown = ", ".join(
             f"{one} AS {quote(name)}" for name, (one, _) in zip(table.column_names, columns, strict=True)
@@ -23,7 +23,7 @@ def listed(table: pa.Table) -> str:
         return f"SELECT {shown} FROM (SELECT arrayJoin([NULL]) AS v) WHERE FALSE"
     arrays = ", ".join(array for _, array in columns)
     shown = ", ".join(
-        f"tupleElement(v, {at}) AS {quote(name)}" for at, name in enumerate(table.column_names, 1)
+        f"tupleElement(v, {index}) AS {quote(name)}" for index, name in enumerate(table.column_names, 1)
     )
     return f"SELECT {shown} FROM (SELECT arrayJoin(arrayZip({arrays})) AS v)"
 

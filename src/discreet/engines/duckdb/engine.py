@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from discreet import arrow
-from discreet.engines.duckdb.beside import Beside
 from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import connect, for_few_rows, quote, seal
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import binds, next_piece, run_quietly, start_reader
 from discreet.engines.duckdb.shape import Shape, shape_of
+from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.sources.attach import attach
 from discreet.engines.duckdb.sources.copies import Copies, unread
 from discreet.engines.duckdb.sources.databases import attach_connection, is_connection
@@ -71,7 +71,7 @@ class DuckDBEngine:
     ) -> None:
         self._copies: Final = Copies(folder, self._reread)
         self._connection: Final = connection
-        self._beside: Final = Beside(connection)
+        self._beside: Final = SideTables(connection)
         in_memory = bool(folder) and not any(
             one.files or one.paths or one.pattern for one in origins.values()
         )

@@ -4,8 +4,8 @@ Only over tables in memory, which never change: of a file, a plan would keep the
 tables that were registered when it was made, even when others have their names since. So all plans are dropped as soon
 as a table that stands beside a query is registered or let go.
 
-Integers that change from query to query are parameters of the plan, and those that never changed stay in it. That is
-done over few rows only, where a plan that knows each integer is worth no more.
+Literals that change from query to query are parameters of the plan, of the same types, and those that never changed
+stay in it. That is done over few rows only, where a plan that knows each literal is worth no more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from discreet.engines.duckdb.shape import integers_of
+from discreet.engines.duckdb.shape import LONGEST, Literals, literals_of, with_parameters
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,37 +24,35 @@ MOST = 64
 """How many plans are kept."""
 MOST_SEEN = 256
 """How many queries are remembered to have been asked once."""
-LONGEST = 20_000
-"""Characters of a query that is remembered."""
 
 
 @dataclass
 class _Asked:
-    """A query that was asked, by the text between its integers.
+    """A query that was asked, by the text between its literals.
 
     Attributes:
-        integers: those of the last time.
+        values: its literals of the last time.
         moving: the places of those that were not always the same.
         name: of its plan; empty where there is none.
-        given: the places of the integers that are parameters of the plan.
+        given: the places of the literals that are parameters of the plan.
         possible: whether it can be prepared, as far as is known.
     """
 
-    integers: tuple[str, ...]
+    values: tuple[str, ...]
     moving: frozenset[int] = frozenset()
     name: str = ""
     given: tuple[int, ...] = ()
     possible: bool = True
 
-    def see(self, integers: tuple[str, ...]) -> None:
-        """Take note of the integers of another time."""
-        changed = (at for at, one in enumerate(integers) if one != self.integers[at])
+    def see(self, values: tuple[str, ...]) -> None:
+        """Take note of the literals of another time."""
+        changed = (at for at, one in enumerate(values) if one != self.values[at])
         self.moving |= frozenset(changed)
-        self.integers = integers
+        self.values = values
 
     @property
     def ready(self) -> bool:
-        """Whether the plan is one for these integers."""
+        """Whether the plan is one for these literals."""
         return bool(self.name) and self.moving <= frozenset(self.given)
 
 
@@ -84,34 +82,35 @@ class Prepared:
 
         Args:
             sql: the query.
-            changes: how often a table beside a query was registered or let go, `Beside.changes`.
+            changes: how often a table beside a query was registered or let go, `SideTables.changes`.
         """
         if not self._usable or len(sql) > LONGEST:
             return None
         if changes != self._changes:
             self._drop()
             self._changes = changes
-        pieces, integers = integers_of(sql) if self._few else ((sql,), ())
+        query = literals_of(sql) if self._few else Literals((sql,), (), ())
+        pieces = query.pieces
         asked = self._seen.get(pieces)
         if asked is None:
-            self._seen[pieces] = _Asked(integers)
+            self._seen[pieces] = _Asked(query.values)
             while len(self._seen) > MOST_SEEN:
                 self._let_go(self._seen.popitem(last=False)[0])
             return None
         self._seen.move_to_end(pieces)
-        asked.see(integers)
+        asked.see(query.values)
         if not asked.ready:
-            self._prepare(sql, pieces, asked)
+            self._prepare(sql, query, asked)
         if not asked.name:
             return None
         self._made.move_to_end(pieces)
-        values = ", ".join(asked.integers[at] for at in asked.given)
+        values = ", ".join(asked.values[at] for at in asked.given)
         return f"EXECUTE {asked.name}({values})" if values else f"EXECUTE {asked.name}"
 
-    def _prepare(self, sql: str, pieces: tuple[str, ...], asked: _Asked) -> None:
+    def _prepare(self, sql: str, query: Literals, asked: _Asked) -> None:
         import duckdb
 
-        self._let_go(pieces)
+        self._let_go(query.pieces)
         if not asked.possible:
             return
         asked.possible = False  # until it is prepared
@@ -121,11 +120,9 @@ class Prepared:
             if statement.type == duckdb.StatementType.SELECT:
                 self._number += 1
                 name = f"__discreet_{self._number}"
-                self._connection.execute(
-                    f"PREPARE {name} AS {_with_parameters(pieces, asked.integers, given)}"
-                )
+                self._connection.execute(f"PREPARE {name} AS {with_parameters(query, given)}")
                 asked.name, asked.given, asked.possible = name, given, True
-                self._made[pieces] = asked
+                self._made[query.pieces] = asked
                 if len(self._made) > MOST:
                     self._let_go(next(iter(self._made)))
 
@@ -140,12 +137,3 @@ class Prepared:
     def _drop(self) -> None:
         for pieces in list(self._made):
             self._let_go(pieces)
-
-
-def _with_parameters(pieces: tuple[str, ...], integers: tuple[str, ...], given: tuple[int, ...]) -> str:
-    """The query with a parameter in place of each integer that is given."""
-    number = {at: f"CAST(${n} AS BIGINT)" for n, at in enumerate(given, 1)}
-    out = [pieces[0]]
-    for at, (integer, piece) in enumerate(zip(integers, pieces[1:], strict=True)):
-        out += [number.get(at, integer), piece]
-    return "".join(out)

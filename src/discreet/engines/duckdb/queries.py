@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import arrow
-from discreet.engines.duckdb.beside import Beside
 from discreet.engines.duckdb.prepared import Prepared
+from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.engine import failed
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def run_quietly(
     connection: duckdb.DuckDBPyConnection,
-    beside: Beside,
+    beside: SideTables,
     sql: str,
     tables: Mapping[str, pa.Table],
     into: str = "",

@@ -1,52 +1,93 @@
-"""The shape of a query: all that decides whether it can be planned, without the integers that do not."""
+"""The shape of a query: all that decides whether it can be planned, without the literals that do not."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Shape: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
+Shape: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 
-_QUOTED_OR_WHOLE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|CAST\(-?[0-9]{1,18} AS BIGINT\)""", re.ASCII)
-"""Quoted text is matched first, so that no integer within it is taken for one of the query."""
+_LITERAL: Final = re.compile(
+    r"""CAST\(-?[0-9]{1,18}\ AS\ (?P<whole>BIGINT)\)
+    | CAST\('-?[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?'\ AS\ (?P<number>DOUBLE)\)
+    | (?P<day>DATE)\ '[0-9]{4}-[0-9]{2}-[0-9]{2}'
+    | (?P<moment>TIMESTAMP)\ '[0-9]{4}-[0-9]{2}-[0-9]{2}\ [0-9:.]+'
+    | '(?:[^']|'')*' | "(?:[^"]|"")*"
+    """,
+    re.ASCII | re.VERBOSE,
+)
+"""A literal of a type that is written beside it, or quoted text, within which there is none."""
+_COMPARED: Final = (" = ", " <> ", " < ", " <= ", " > ", " >= ")
+"""Behind one of these a text is a value and nothing else, not a pattern, a format or a part of a date."""
+LONGEST: Final = 20_000
+"""Characters of a query of which the literals are remembered."""
 
 
-def integers_of(sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """A query as the pieces of text between its integers of BIGINT, which its shape leaves out, and those integers.
+class Literals(NamedTuple):
+    """The literals of a query that decide nothing but its result.
+
+    Attributes:
+        pieces: the text between them, and the type of each of them behind the piece before it.
+        types: as DuckDB writes them.
+        values: as they stand in the query.
+    """
+
+    pieces: tuple[str, ...]
+    types: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+def literals_of(sql: str) -> Literals:
+    """Take a query apart.
+
+    An integer of at most 18 digits that is cast to BIGINT is a BIGINT whichever it is, a finite number that is cast to
+    DOUBLE a DOUBLE, and so on; so a planner that takes one of them takes all.
 
     Example:
-        >>> integers_of("SELECT CAST(5 AS BIGINT) + 1")
-        (('SELECT ', ' + 1'), ('CAST(5 AS BIGINT)',))
+        >>> literals_of("SELECT CAST(5 AS BIGINT) + 1").pieces
+        ('SELECT ', 'BIGINT', ' + 1')
+        >>> literals_of("SELECT v = 'a', starts_with(v, 'b')").values
+        ("'a'",)
     """
-    pieces, found, start = [], [], 0
-    for match in _QUOTED_OR_WHOLE.finditer(sql):
-        if match[0][0] not in "'\"":
-            pieces.append(sql[start : match.start()])
-            found.append(match[0])
+    return _taken_apart(sql) if len(sql) <= LONGEST else _taken_apart.__wrapped__(sql)
+
+
+@lru_cache(256)
+def _taken_apart(sql: str) -> Literals:
+    pieces, types, values, start = [], [], [], 0
+    for match in _LITERAL.finditer(sql):
+        kind = match.lastgroup and match[match.lastgroup]
+        if kind is None and match[0][0] == "'" and sql[: match.start()].endswith(_COMPARED):
+            kind = "VARCHAR"
+        if kind is not None:
+            pieces += [sql[start : match.start()], kind]
+            types.append(kind)
+            values.append(match[0])
             start = match.end()
-    return (*pieces, sql[start:]), tuple(found)
+    return Literals((*pieces, sql[start:]), tuple(types), tuple(values))
 
 
 def shape_of(sql: str, tables: Mapping[str, pa.Table]) -> Shape:
-    """The shape of a query over some tables.
-
-    An integer of at most 18 digits that is cast to BIGINT is a BIGINT whichever it is, so a planner that takes one of
-    them takes all. Nothing else is left out: not the text in quotes, nor the types of the tables beside it.
+    """The shape of a query over some tables: its text without those literals, and the types of the tables beside it.
 
     Example:
         >>> shape_of("SELECT count(*) FROM t WHERE a < CAST(5 AS BIGINT)", {})[0]
-        'SELECT count(*) FROM t WHERE a < CAST(0 AS BIGINT)'
+        ('SELECT count(*) FROM t WHERE a < ', 'BIGINT', '')
         >>> shape_of("SELECT 'CAST(5 AS BIGINT)'", {})[0]
-        "SELECT 'CAST(5 AS BIGINT)'"
+        ("SELECT 'CAST(5 AS BIGINT)'",)
     """
+    return literals_of(sql).pieces, tuple((name, str(table.schema)) for name, table in sorted(tables.items()))
 
-    def zero(found: re.Match[str]) -> str:
-        text = found[0]
-        return text if text[0] in "'\"" else "CAST(0 AS BIGINT)"
 
-    types = tuple((name, str(table.schema)) for name, table in sorted(tables.items()))
-    return _QUOTED_OR_WHOLE.sub(zero, sql), types
+def with_parameters(query: Literals, given: tuple[int, ...]) -> str:
+    """The query with a parameter in place of each literal that is given, in the type of that literal."""
+    number = {at: n for n, at in enumerate(given, 1)}
+    out = [query.pieces[0]]
+    for at, (kind, value) in enumerate(zip(query.types, query.values, strict=True)):
+        out += [f"CAST(${number[at]} AS {kind})" if at in number else value, query.pieces[2 * at + 2]]
+    return "".join(out)

@@ -36,4 +36,8 @@ TYPES: Mapping[str, Physical] = MappingProxyType({
 })  # fmt: skip
 """By typname, that of the type below a domain; all enums as enum, all arrays as array, all composites as composite."""
 
-CAPABILITIES = Capabilities(dialect="postgres", types=TYPES)
+CAPABILITIES = Capabilities(
+    dialect="postgres", types=TYPES,
+    # Of several ways to fit it takes the longest, and other engines the first.
+    lacks=frozenset({"regexp_extract", "regexp_replace", "regexp_replace_all"}),
+)  # fmt: skip

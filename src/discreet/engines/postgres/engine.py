@@ -45,6 +45,7 @@ class PostgresEngine:
     """
 
     dialect: str = CAPABILITIES.dialect
+    lacks: frozenset[str] = CAPABILITIES.lacks
 
     def __init__(
         self, connection: psycopg.Connection[Any], tables: Mapping[str, Table], url: str | None

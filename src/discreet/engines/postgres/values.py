@@ -42,7 +42,7 @@ def integers_of(names: list[str], types: list[int], rows: list[tuple[Any, ...]])
     if bad:
         raise no_integers()
     block = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
-    return pa.table({name: pa.array(block[:, at]) for at, name in enumerate(names)})
+    return pa.table({name: pa.array(block[:, index]) for index, name in enumerate(names)})
 
 
 def read_safely(column: str, oid: int) -> str:
@@ -72,9 +72,9 @@ def as_arrow(keys: list[tuple[str, int]], rows: list[tuple[Any, ...]]) -> pa.Tab
     kinds = {oid: ARROW[kind]() for kind, oid in OIDS.items()}
     days = {OIDS[Type.DATE]: pa.int32(), OIDS[Type.TIMESTAMP]: pa.int64()}
     columns = {}
-    for at, (name, oid) in enumerate(keys):
+    for index, (name, oid) in enumerate(keys):
         kind = kinds.get(oid, pa.string())
-        columns[name] = pa.array([row[at] for row in rows], type=days.get(oid, kind)).view(kind)
+        columns[name] = pa.array([row[index] for row in rows], type=days.get(oid, kind)).view(kind)
     return pa.table(columns)
 
 
@@ -94,10 +94,10 @@ def as_arrays(table: pa.Table) -> tuple[str, list[Any]]:
             values = [value.sql() if isinstance(value, far.Far) else value and str(value) for value in values]
         arrays.append(values)
     listed = ", ".join(f"\0ARRAY::{kind}[]" for _, kind in columns)
-    named = ", ".join(f"c{at}" for at in range(len(columns)))
+    named = ", ".join(f"c{index}" for index in range(len(columns)))
     shown = ", ".join(
-        f'c{at} COLLATE "C" AS {quote(name)}' if kind == "text" else f"c{at} AS {quote(name)}"
-        for at, (name, kind) in enumerate(columns)
+        f'c{index} COLLATE "C" AS {quote(name)}' if kind == "text" else f"c{index} AS {quote(name)}"
+        for index, (name, kind) in enumerate(columns)
     )
     return f"SELECT {shown} FROM unnest({listed}) AS u({named})", arrays
 

@@ -28,5 +28,7 @@ TYPES: Mapping[str, Physical] = MappingProxyType({
 CAPABILITIES = Capabilities(
     dialect="spark", types=TYPES, by_code_point=frozenset({"", "utf8_binary"}),
     # Java tries such a pattern in time and stack that grow with the text, until it fails.
-    lacks=frozenset({"regexp_matches of a repeated group"}),
+    # It replaces all places, never the first alone.
+    lacks=frozenset({"regexp_replace", *(f"{name} of a repeated group" for name in (
+        "regexp_matches", "regexp_extract", "regexp_replace_all"))}),
 )  # fmt: skip

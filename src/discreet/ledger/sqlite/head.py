@@ -139,9 +139,14 @@ class HeadFile:
         if both or len(data) > slot:
             self._anew(data)
             return
-        _write(self._fd, data.ljust(slot, b"\0"), self._next * slot)
-        _sync(self._fd)
+        known, at, whole = self._raw, self._next, data.ljust(slot, b"\0")
         self._raw, self._noted = b"", None
+        _write(self._fd, whole, at * slot)
+        _sync(self._fd)
+        if len(known) == 2 * slot:
+            # The next charge reads the file again; while its bytes are those that were written here, the head is known.
+            self._raw = known[: at * slot] + whole + known[(at + 1) * slot :]
+            self._noted, self._next = Noted(identity, book, False), 1 - at
 
     def _anew(self, data: bytes) -> None:
         slot = SLOT

@@ -165,8 +165,8 @@ class SqlRows:
             with self._blob(entry.number, readonly=False) as blob:
                 for piece in pieces(answer):
                     blob.write(piece)
-        for at, line in enumerate(entry.postings):
-            self._connection.execute(_ADD_POSTING, _posting_row(entry.number, at, line))
+        for index, line in enumerate(entry.postings):
+            self._connection.execute(_ADD_POSTING, _posting_row(entry.number, index, line))
         if self._last:
             self._last.append(entry)
         self._lines.update((line.account, line) for line in entry.postings)
@@ -221,7 +221,7 @@ def _entry(width: int, *fields: object) -> Entry:
     number, time, kind, question, key, settles, digest, guarantee, event, description, totals, previous, seal = (
         cast(Row, fields[:width])
     )  # fmt: skip
-    lines = [fields[at : at + len(POSTING)] for at in range(width, len(fields), len(POSTING))]
+    lines = [fields[index : index + len(POSTING)] for index in range(width, len(fields), len(POSTING))]
     try:
         posted = tuple(map(_posting, lines))
         when = datetime.fromisoformat(time)

@@ -1,7 +1,8 @@
 """The store in a SQLite file, with a rollback journal, full sync, and a head in a second place.
 
 A rollback journal, not a write-ahead log: after a commit all that was written is in the file itself, so a side file
-that is lost, damaged or not copied along takes no charge with it. A commit costs more syncs, which `group` shares out.
+that is lost, damaged or not copied along takes no charge with it. A commit costs more syncs, which `group_commit`
+shares out.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt, Ledg
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.verify import LOOK
 from discreet.ledger.sqlite.faults import busy, code_of, explain
-from discreet.ledger.sqlite.group import Group, Request
+from discreet.ledger.sqlite.group_commit import Group, QueuedWork
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import opened
 from discreet.ledger.sqlite.rows import SqlRows, key_of
-from discreet.ledger.sqlite.settled import Settled
+from discreet.ledger.sqlite.settled_questions import SettledQuestions
 from discreet.ledger.store import MemoryStore, Result, Rows, Store
 
 TAIL = 4
@@ -62,7 +63,7 @@ class SqliteStore:
         self._identity = ""
         self._known: Book | None = None  # the last book that stood in the second place too
         self._seen: Book | None = None  # the last book that was read
-        self._settled = Settled(head_of(self.where), key_of)
+        self._settled = SettledQuestions(head_of(self.where), key_of)
         _stores.add(self)
         # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
         self._submit(SqlRows.probe, True)
@@ -116,7 +117,7 @@ class SqliteStore:
         self.release()
 
     def _submit(self, work: Callable[[Any], Result], writes: bool) -> Result:
-        request = Request(work, writes)
+        request = QueuedWork(work, writes)
         if not self._group.submit(request, self._timeout):
             raise busy(self.where)
         if request.error is not None:
@@ -124,7 +125,7 @@ class SqliteStore:
             raise request.error
         return cast(Result, request.result)
 
-    def _batch(self, requests: Sequence[Request]) -> None:
+    def _batch(self, requests: Sequence[QueuedWork]) -> None:
         """Run all requests in one transaction; those that are not done when this returns are tried again alone."""
         if not self._lock.acquire(timeout=self._timeout):
             _fail(requests, busy(self.where))
@@ -159,7 +160,7 @@ class SqliteStore:
                 self._head.unlock()
             self._lock.release()
 
-    def _transact(self, requests: Sequence[Request], step: _Step) -> None:
+    def _transact(self, requests: Sequence[QueuedWork], step: _Step) -> None:
         writes = any(request.writes for request in requests)
         connection = self._ready()
         assert self._seen is not None
@@ -300,11 +301,11 @@ class SqliteStore:
 class _Step:
     """How far a transaction came: the request at work, and whether the commit has begun."""
 
-    at: Request | None = None
+    at: QueuedWork | None = None
     committing = False
 
 
-def _fail(requests: Sequence[Request], problem: Exception) -> None:
+def _fail(requests: Sequence[QueuedWork], problem: Exception) -> None:
     for request in requests:
         if not request.done:
             request.error = problem

@@ -130,7 +130,7 @@ def read_places(values: object, categories: Sequence[Any]) -> npt.NDArray[np.int
         if array.dtype.kind in "iub" and array.min() >= 0 and array.max() < len(categories):
             return array.astype(np.int64)
     else:
-        place = {category: at for at, category in enumerate(categories)}
+        place = {category: index for index, category in enumerate(categories)}
         with contextlib.suppress(KeyError, TypeError):
             return np.array([place[value] for value in values], np.int64)  # type: ignore[attr-defined]
     raise InvalidParameter("A value is not among the categories.", "Declare it, or map it to one.")

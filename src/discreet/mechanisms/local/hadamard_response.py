@@ -26,15 +26,15 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.local.frequencies import Frequencies, hoeffding, read_categories, read_places
-from discreet.mechanisms.mechanism import OfPeople, PureLoss
-from discreet.mechanisms.parameters import read_coin_epsilon, read_confidence, read_count
+from discreet.mechanisms.local.frequencies import Frequencies, read_categories, read_places
+from discreet.mechanisms.local.frequency_oracle import FrequencyOracle
+from discreet.mechanisms.parameters import read_coin_epsilon
 from discreet.noise import bernoulli_odds, uniform
-from discreet.rational import Number, decimal, positive
+from discreet.rational import Number
 
 
 @dataclass(frozen=True)
-class HadamardResponse(OfPeople, PureLoss):
+class HadamardResponse(FrequencyOracle):
     """Let each person report one bit about a value from a set of any size, up to millions.
 
     Privacy: each report is epsilon-differentially private for the person who gives it, against everybody,
@@ -121,27 +121,13 @@ class HadamardResponse(OfPeople, PureLoss):
         margins = _transform(np.rint(signs).astype(np.int64))[1 : len(self.categories) + 1]
         return Frequencies(self.categories, array.size, (array.size + margins) // 2, self.truth, 0.5)
 
-    def rms(self, people: int) -> float:
-        """Root mean square error of the estimated share of a rare category."""
-        return math.sqrt(self._variance / read_count(people, "people", "Give their number."))
-
-    def error(self, people: int, confidence: Number = 0.95) -> float:
-        """Half-width of an interval for one share that holds for all data, known before anybody is asked."""
-        n = read_count(people, "people", "Give their number.")
-        return hoeffding(self.truth, 0.5, n, read_confidence(confidence))
-
-    def sample_size(self, error: Number) -> int:
-        """How many people are needed for a root mean square error of a rare share of at most `error`.
-
-        Raises:
-            InvalidParameter: an error that is not positive.
-        """
-        wanted = float(positive(decimal(error, "error"), "error"))
-        return math.ceil(self._variance / wanted**2)
+    @property
+    def _support(self) -> tuple[float, float]:
+        return self.truth, 0.5
 
     @property
     def _variance(self) -> float:
-        """((e^epsilon + 1)/(e^epsilon - 1))^2."""
+        """Of a rare category: ((e^epsilon + 1)/(e^epsilon - 1))^2."""
         return 1 / math.tanh(float(self.epsilon) / 2) ** 2
 
 

@@ -18,24 +18,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.local.frequencies import Frequencies, hoeffding, read_categories, read_places
-from discreet.mechanisms.mechanism import OfPeople, PureLoss
-from discreet.mechanisms.parameters import read_coin_epsilon, read_confidence, read_count
+from discreet.mechanisms.local.frequencies import Frequencies, read_categories, read_places
+from discreet.mechanisms.local.frequency_oracle import FrequencyOracle
+from discreet.mechanisms.parameters import read_coin_epsilon
 from discreet.noise import bernoulli_odds, uniform
-from discreet.rational import Number, decimal, positive
-
-if TYPE_CHECKING:
-    pass
+from discreet.rational import Number
 
 
 @dataclass(frozen=True)
-class RandomizedResponse(OfPeople, PureLoss):
+class RandomizedResponse(FrequencyOracle):
     """Let each person report one of k categories, the true one or by chance another.
 
     Privacy: each report is epsilon-differentially private for the person who gives it, against everybody,
@@ -118,32 +115,13 @@ class RandomizedResponse(OfPeople, PureLoss):
         support = np.bincount(places, minlength=len(self.categories))
         return Frequencies(self.categories, places.size, support, self.truth, self.lie)
 
-    def rms(self, people: int) -> float:
-        """Root mean square error of the estimated share of one category, at the worst share."""
-        return math.sqrt(self._variance / read_count(people, "people", "Give their number."))
-
-    def error(self, people: int, confidence: Number = 0.95) -> float:
-        """Half-width of an interval for one share that holds for all data, known before anybody is asked.
-
-        `Frequencies.interval` is narrower once reports are there.
-        """
-        n = read_count(people, "people", "Give their number.")
-        return hoeffding(self.truth, self.lie, n, read_confidence(confidence))
-
-    def sample_size(self, error: Number) -> int:
-        """How many people are needed for a root mean square error of one share of at most `error`.
-
-        For k = 2 it is e^epsilon/(error^2 (e^epsilon - 1)^2), rounded up.
-
-        Raises:
-            InvalidParameter: an error that is not positive.
-        """
-        wanted = float(positive(decimal(error, "error"), "error"))
-        return math.ceil(self._variance / wanted**2)
+    @property
+    def _support(self) -> tuple[float, float]:
+        return self.truth, self.lie
 
     @property
     def _variance(self) -> float:
-        """The variance of an estimated share times the number of people, at the worst share."""
+        """At the worst share; for k = 2 it is e^epsilon/(e^epsilon - 1)^2."""
         p, q = self.truth, self.lie
         if len(self.categories) == 2:  # p (1 - p) = q (1 - q); written without a difference of near numbers
             return 1 / (4 * math.sinh(float(self.epsilon) / 2) ** 2)

@@ -21,18 +21,18 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.local.frequencies import Frequencies, hoeffding, read_categories, read_places
-from discreet.mechanisms.mechanism import OfPeople, PureLoss
-from discreet.mechanisms.parameters import read_coin_epsilon, read_confidence, read_count
+from discreet.mechanisms.local.frequencies import Frequencies, read_categories, read_places
+from discreet.mechanisms.local.frequency_oracle import FrequencyOracle
+from discreet.mechanisms.parameters import read_coin_epsilon
 from discreet.noise import bernoulli, bernoulli_odds
-from discreet.rational import Number, decimal, positive
+from discreet.rational import Number
 
 _BLOCK: Final = 1 << 22
 """Bits that are drawn at once."""
 
 
 @dataclass(frozen=True)
-class UnaryEncoding(OfPeople, PureLoss):
+class UnaryEncoding(FrequencyOracle):
     """Let each person report on all of many categories at once, most of it noise.
 
     Privacy: each report is epsilon-differentially private for the person who gives it, against everybody,
@@ -119,25 +119,11 @@ class UnaryEncoding(OfPeople, PureLoss):
             )
         return Frequencies(self.categories, len(reports), support, 0.5, self.false)
 
-    def rms(self, people: int) -> float:
-        """Root mean square error of the estimated share of a rare category."""
-        return math.sqrt(self._variance / read_count(people, "people", "Give their number."))
-
-    def error(self, people: int, confidence: Number = 0.95) -> float:
-        """Half-width of an interval for one share that holds for all data, known before anybody is asked."""
-        n = read_count(people, "people", "Give their number.")
-        return hoeffding(0.5, self.false, n, read_confidence(confidence))
-
-    def sample_size(self, error: Number) -> int:
-        """How many people are needed for a root mean square error of a rare share of at most `error`.
-
-        Raises:
-            InvalidParameter: an error that is not positive.
-        """
-        wanted = float(positive(decimal(error, "error"), "error"))
-        return math.ceil(self._variance / wanted**2)
+    @property
+    def _support(self) -> tuple[float, float]:
+        return 0.5, self.false
 
     @property
     def _variance(self) -> float:
-        """4 e^epsilon/(e^epsilon - 1)^2."""
+        """Of a rare category: 4 e^epsilon/(e^epsilon - 1)^2."""
         return 1 / math.sinh(float(self.epsilon) / 2) ** 2

@@ -267,8 +267,16 @@ def _covers(scale: Fraction, m: int, together: int, level: Fraction) -> bool:
 
 def _guess(scale: Fraction, together: int, level: Fraction) -> int:
     """About the half-width; only the speed of `_least` depends on it."""
-    outside = max(-math.expm1(math.log(level) / together), 1e-300)
-    return max(0, math.ceil(float(scale) * math.log(2 / outside)) - 1)
+    return float_half_width(max(float(scale), 1e-300), max(-math.expm1(math.log(level) / together), 1e-300))
+
+
+def float_half_width(scale: float, outside: float) -> int:
+    """The least m with P(|Z| > m) <= outside for a discrete Laplace variable Z, in floats, within parts in 10^12.
+
+    P(|Z| > m) = 2 q^(m+1)/(1 + q) with q = e^(-1/scale).
+    """
+    m = scale * math.log(2 / (1 + math.exp(-1 / scale)) / outside) - 1
+    return max(0, math.ceil(m - 1e-12))
 
 
 def _least(holds: Callable[[int], bool], guess: int) -> int:

@@ -17,6 +17,7 @@ from discreet.engines.schema import Type
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.keys import public_values
 from discreet.sql.algebra.relation import PublicTable, Relation
+from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves
 
 MOST_BRANCHES = 16
@@ -194,6 +195,12 @@ def one_of(name: str, argument: Expression) -> Column:
 
 
 def _public(relation: rel.PublicJoin, numbers: Iterator[int]) -> Iterator[Branch]:
+    if isinstance(relation.table, ReleasedTable):
+        # Its columns are leaves of which nothing is known but their spans: the groups are those of all its contents.
+        for left in _branches(relation.left, numbers):
+            on = () if relation.outer else left.all_over_leaves(relation.on)
+            yield _with(left, conditions=left.conditions + on)
+        return
     names = relation.table.data.column_names
     for left in _branches(relation.left, numbers):
         table = Joined(relation.table, f"{next(numbers)}:")

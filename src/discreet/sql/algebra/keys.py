@@ -77,7 +77,7 @@ class Key:
         if None in self.values:
             return None
         first = int(self.values[0])  # type: ignore[arg-type]
-        consecutive = all(value == first + at for at, value in enumerate(self.values))
+        consecutive = all(value == first + index for index, value in enumerate(self.values))
         return (first, len(self.values)) if consecutive else None
 
 
@@ -235,13 +235,13 @@ def _evaluated(
     lengths = [len(d) for d in domains]
     grid = np.indices(lengths).reshape(len(lengths), math.prod(lengths))
     stand_ins: dict[Expression, Expression] = {
-        part: Column(f"p{at}", part.type, part.span) for at, part in enumerate(parts)
+        part: Column(f"p{index}", part.type, part.span) for index, part in enumerate(parts)
     }
     table = pa.table(
         {"p": pa.nulls(grid.shape[1])}  # without parts there is one row all the same
         | {
-            f"p{at}": pa.array(domain, type=arrow_type(part.type)).take(pa.array(grid[at]))
-            for at, (part, domain) in enumerate(zip(parts, domains, strict=True))
+            f"p{index}": pa.array(domain, type=arrow_type(part.type)).take(pa.array(grid[index]))
+            for index, (part, domain) in enumerate(zip(parts, domains, strict=True))
         }
     )
     sql = f"SELECT DISTINCT {spell(replace(expression, stand_ins), DUCKDB)} AS v FROM p"
@@ -253,10 +253,10 @@ def _evaluated(
 def axes(keys: tuple[Key, ...]) -> list[tuple[int, ...]]:
     """The numbers of the keys that run together: each public key alone or with its block, all unknown ones as one."""
     together: dict[tuple[bool, int], list[int]] = {}
-    for at, key in enumerate(keys):
+    for index, key in enumerate(keys):
         # Numbers of blocks are not negative, so a key alone gets a number of its own below zero.
-        number = 0 if not key.public else -1 - at if key.block is None else key.block
-        together.setdefault((key.public, number), []).append(at)
+        number = 0 if not key.public else -1 - index if key.block is None else key.block
+        together.setdefault((key.public, number), []).append(index)
     return [tuple(ats) for ats in together.values()]
 
 
@@ -285,9 +285,9 @@ def imagined(keys: tuple[Key, ...], groups: int) -> tuple[Key, ...]:
 
 def _imagined(kind: Type, groups: int) -> tuple[Value, ...]:
     if kind in (Type.DATE, Type.TIMESTAMP):
-        return tuple(dt.datetime(2020, 1, 1) + dt.timedelta(days=at) for at in range(groups))
+        return tuple(dt.datetime(2020, 1, 1) + dt.timedelta(days=index) for index in range(groups))
     if kind is Type.TEXT:
-        return tuple(f"group {at + 1}" for at in range(groups))
+        return tuple(f"group {index + 1}" for index in range(groups))
     return tuple(range(groups))
 
 

@@ -52,7 +52,9 @@ def unique_on(relation: Relation, declared: bool = False) -> frozenset[str] | No
         return next((frozenset(columns) for columns in own), None)
     if isinstance(relation, rel.Windowed):
         return unique_on(relation.source, declared)
-    if isinstance(relation, rel.Matching):
+    if isinstance(relation, rel.Matching) or (
+        isinstance(relation, rel.PublicJoin) and relation.partners == 1 and not relation.keeps
+    ):
         return unique_on(relation.left, declared)
     if isinstance(relation, rel.Select):
         inside = unique_on(relation.source, declared)

@@ -181,8 +181,8 @@ def _with(column: Column, span: Span) -> Column:
     return Column(column.name, column.type, span)
 
 
-def rebuilt(expression: Expression, columns: Mapping[str, Column]) -> Expression:
-    """The expression over narrowed columns, with the bounds that follow wherever they follow from the table."""
+def rebuilt(expression: Expression, columns: Mapping[str, Expression]) -> Expression:
+    """The expression over narrowed columns, or others, with the bounds that follow wherever they do from the table."""
     if isinstance(expression, Column):
         return columns.get(expression.name, expression)
     if not isinstance(expression, Call):

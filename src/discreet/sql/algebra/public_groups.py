@@ -57,9 +57,11 @@ def public_groups(relation: Relation, keys: Sequence[Expression]) -> list[Public
         trials = [Trial(one, keys) for one in branches(relation)]
     except NotTracedError:
         return _apart_each(listed)
-    known = [at for at in range(len(keys)) if all(one.values(at) is not None for one in trials)]
+    known = [index for index in range(len(keys)) if all(one.values(index) is not None for one in trials)]
     found = _united(trials, known) if len(trials) > 1 else trials[0].groups(known)
-    order = [_places(listed[at], [one.values(at) or () for one in trials]) for at in range(len(keys))]
+    order = [
+        _places(listed[index], [one.values(index) or () for one in trials]) for index in range(len(keys))
+    ]
     return [_sorted(one, order) for block in found for one in _apart(*block)]
 
 
@@ -70,8 +72,8 @@ def _with_null(key: Expression, values: Values | None) -> Values | None:
 def _apart_each(listed: list[Values | None]) -> list[PublicKeys]:
     """Keys that are combined with each other."""
     return [
-        PublicKeys((at,), tuple((v,) for v in values))
-        for at, values in enumerate(listed)
+        PublicKeys((index,), tuple((v,) for v in values))
+        for index, values in enumerate(listed)
         if values is not None
     ]
 
@@ -119,7 +121,7 @@ def _places(listed: Values | None, found: list[Values]) -> dict[Value | None, in
     else:
         ordered = [*sorted({value for value in values if value is not None}), *values]
     known = dict.fromkeys(value for value in ordered if value is not None)
-    return {value: at for at, value in enumerate((*known, *([None] if None in values else [])))}
+    return {value: index for index, value in enumerate((*known, *([None] if None in values else [])))}
 
 
 def _sorted(block: Block, order: list[dict[Value | None, int]]) -> PublicKeys:

@@ -25,6 +25,7 @@ from discreet.sql.algebra.multiplicity import most_alike
 from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed, rebuilt
 from discreet.sql.algebra.null_groups import has_null_group
 from discreet.sql.dialects.duckdb import DUCKDB
+from discreet.sql.expressions.canonical import distinct
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves, spell
 from discreet.sql.expressions.span import MICROSECOND, Value, number
 from discreet.sql.functions import call
@@ -84,7 +85,27 @@ class Trial:
                 return None
             tried = [group[0] for group in self._run([key], sources, [])]
             values = tuple(sorted(value for value in tried if value is not None))
-        return values if values is None or not has_null_group(key) else (*values, None)
+        named = self._named(key) if self._read(key) is None else None
+        if named is not None:
+            return named if values is None else tuple(value for value in values if value in named)
+        return (*values, None) if values is not None and has_null_group(key) else values
+
+    def _named(self, key: Expression) -> Group | None:
+        """The values of a key that a condition lists, as `left(phone, 2) IN ('13', '31')`; None where none does."""
+        found: list[list[Value]] = []
+        for one in self._given if isinstance(key, Call) else ():
+            if isinstance(one, Call) and one.name in ("in", "eq"):
+                sides = one.args if one.args[0] == key or one.name == "in" else one.args[::-1]
+                literals = [
+                    arg.value for arg in sides[1:] if isinstance(arg, Literal) and arg.value is not None
+                ]
+                if sides[0] == key and len(literals) == len(sides) - 1:
+                    found.append(literals)
+        return (
+            distinct([value for value in found[0] if all(value in one for one in found)], key.type)
+            if found
+            else None
+        )
 
     def groups(self, known: Sequence[int]) -> list[Block]:
         """The combinations of values of some keys that can have rows, in blocks that are independent of each other."""

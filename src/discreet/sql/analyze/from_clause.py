@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -18,9 +17,6 @@ from discreet.sql.analyze.binding.special_forms import expression_binder
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.syntax.refusal import refuse
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -59,6 +55,18 @@ class Frame:
         if found is None:
             raise refuse(node, self.text, f"There is no column {node.name}.", self._meant(node))
         return found
+
+    def is_unit(self, node: exp.Expr) -> bool:
+        """Whether an expression is a column that holds the unit."""
+        if not isinstance(node, exp.Column):
+            return False
+        bound = self.binder().bind(node)
+        return isinstance(bound, Column) and bound.name in self.held
+
+    @property
+    def unit(self) -> str:
+        """The name of the privacy unit here, for advice."""
+        return next(iter(sorted(self.rows.units)), "unit")
 
     def _meant(self, node: exp.Column) -> str:
         """The likely meanings of a name that no column has, each in the spelling to type."""

@@ -2,48 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
-from discreet.release.noisy_schema import key_name, table_name
-from discreet.sql.algebra.keys import MAX_CELLS, Key, cells
+from discreet.release.noisy_schema import aggregate_name, key_name, table_name
+from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates.aggregate import read_aggregate
+from discreet.sql.analyze.aggregates.aggregate import Request, read_aggregate
+from discreet.sql.analyze.aggregates.expanded import Expansion
 from discreet.sql.analyze.aggregates.implied_bounds import clamped
+from discreet.sql.analyze.aggregates.quantiles_of_moments import as_moment
 from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
-from discreet.sql.analyze.from_clause import Frame
-from discreet.sql.analyze.splitting import Draft, Env, Splitting
+from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
+from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-class ReleaseScope:
-    """Reads one SELECT that aggregates private rows."""
+
+@dataclass
+class Draft:
+    """A release before its measures are chosen and its epsilon is shared out."""
+
+    name: str
+    rows: Rows
+    keys: tuple[Key, ...]
+    place: exp.Expr
+    requests: list[Request] = field(default_factory=list)
+
+    @property
+    def unknown(self) -> bool:
+        """Whether its groups must be found."""
+        return not all(key.public for key in self.keys)
+
+    def column(self, request: Request) -> exp.Column:
+        """The column of the noisy table that answers a request."""
+        if request not in self.requests:
+            self.requests.append(request)
+        return exp.column(aggregate_name(self.requests.index(request)), table=self.name)
+
+
+class Release:
+    """Makes a draft and a SELECT over its noisy table of a release scope.
+
+    Args:
+        scope: the scope.
+        number: of the draft in the statement.
+        unknown_keys: whether groups may be found whose keys are not public.
+        refuse: makes refusals.
+        constants: the rows of a query of constants.
+    """
 
     def __init__(
-        self, splitter: Splitting, node: exp.Select, env: Env, frame: Frame, group_nodes: list[exp.Expr]
+        self,
+        scope: ReleaseScope,
+        number: int,
+        unknown_keys: bool,
+        refuse: Refuse,
+        constants: Callable[[exp.Query], pa.Table],
     ) -> None:
-        self.splitter = splitter
-        self.node = node
-        self.env = env
-        self.frame = frame
-        self.refuse = splitter.refuse
+        self.scope = scope
+        self.unknown_keys = unknown_keys
+        self.node = node = scope.select
+        self.frame = frame = scope.frame
+        self.refuse = refuse
         self.binder = frame.binder()
         self.within = frame.binder(clamped(frame.rows, frame.column))
-        keys = self._keys(group_nodes)
+        keys = self._keys(scope.groups)
         count = cells(tuple(key for key in keys if key.public))
         if count > MAX_CELLS:
-            raise self.refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
-                              "answered.", "Group by fewer or coarser keys.")  # fmt: skip
-        place = node.args.get("group") or node
-        self.draft = Draft(table_name(len(splitter.drafts) + 1), frame.rows, keys, place)
-        splitter.drafts.append(self.draft)
+            raise refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
+                         "answered.", "Group by fewer or coarser keys.")  # fmt: skip
+        self.draft = Draft(table_name(number), frame.rows, keys, node.args.get("group") or node)
         self.unmatched = UnmatchedRows(frame.rows.relation, [key.expression for key in keys])
+        self.expansion = Expansion(frame.rows.relation, self.binder, constants)
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
 
     def _named(self, node: exp.Expr) -> exp.Expr:
@@ -56,8 +99,13 @@ class ReleaseScope:
              if column.name in self.frame.held), "x",
         )  # fmt: skip
 
-    def post(self) -> exp.Select:
-        """The SELECT over the noisy table that takes the place of this one."""
+    def post(self, rest: Callable[[Scope], exp.Expr]) -> exp.Select:
+        """The SELECT over the noisy table that takes the place of this one.
+
+        Args:
+            rest: gives the rest of a scope inside this one.
+        """
+        self.rest = rest
         out = exp.Select()
         for item in self.node.expressions:
             if item.is_star:
@@ -65,27 +113,56 @@ class ReleaseScope:
                     item, "* stands for columns of single rows.", "Name the keys and aggregates."
                 )
             name = exp.to_identifier(output_name(item), quoted=True)
-            out.append("expressions", exp.alias_(self.lift(unaliased(item)), name))
-        out.set("from_", exp.From(this=exp.to_table(self.draft.name)))
+            lifted = self.lift(unaliased(item))
+            plain = type(lifted) is exp.Column  # most are, and `alias_` would copy it
+            out.append(
+                "expressions", exp.Alias(this=lifted, alias=name) if plain else exp.alias_(lifted, name)
+            )
+        out.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(self.draft.name))))
         having = self.node.args.get("having")
-        if having is not None:
-            out.set("where", exp.Where(this=self.lift(self._named(having.this))))
+        tests = [] if having is None else [self.lift(self._named(having.this))]
+        tests += self._of_groups()
+        if tests:
+            out.set("where", exp.Where(this=exp.and_(*tests)))
         qualify = self.node.args.get("qualify")
         if qualify is not None:
             out.set("qualify", exp.Qualify(this=self.lift(self._named(qualify.this))))
         order = self.node.args.get("order")
         if order is not None:
             out.set("order", exp.Order(expressions=[self._ordered(o) for o in order.expressions]))
-        for part in ("limit", "offset", "distinct", "with_"):
+        for part in ("limit", "offset", "distinct"):
             value = self.node.args.get(part)
             if value is not None:
-                self.splitter.split_inner(value, self.env)
+                for inner in list(value.walk(prune=_marked)):
+                    if _marked(inner):
+                        rest(self.scope.subquery(inner))
                 out.set(part, value)
+        out.set("with_", self.scope.node.args.get("with_"))
         return out
 
-    def _keys(self, nodes: list[exp.Expr]) -> tuple[Key, ...]:
+    def _of_groups(self) -> list[exp.Expr]:
+        """The conditions of WHERE on keys and released numbers alone: these take groups away, once they are drawn."""
+        found = [over_groups(one, self._key_column) for one in self.scope.conditions]
+        return [one for one in found if one is not None]
+
+    def _key_column(self, node: exp.Expr) -> exp.Expr | None:
+        key = self._as_key(node)
+        return None if key is None else exp.column(key_name(key), table=self.draft.name)
+
+    def _keys(self, nodes: Sequence[exp.Expr]) -> tuple[Key, ...]:
         """The keys of GROUP BY, with the groups that WHERE and public tables leave."""
-        bound = [self._bound_key(node) for node in nodes]
+        bound = self.read_keys = [self._bound_key(node) for node in nodes]
+        found = self._public_keys(bound)
+        if len(found) < len(nodes):
+            # A count of the rows of a unit is within the bounds that follow from its cap, as where it is added up.
+            within = [self.within.bind(node) for node in nodes]
+            other = [one if at not in found and public_values(one) is not None else bound[at]
+                     for at, one in enumerate(within)]  # fmt: skip
+            if other != bound:
+                bound, found = other, self._public_keys(other)
+        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+
+    def _public_keys(self, bound: Sequence[Expression]) -> dict[int, Key]:
         found: dict[int, Key] = {}
         for number, one in enumerate(public_groups(self.frame.rows.relation, bound)):
             values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
@@ -93,7 +170,7 @@ class ReleaseScope:
                 alone = len(one.at) == 1
                 listed = distinct(column, bound[at].type) if alone else tuple(column)
                 found[at] = Key(bound[at], listed, block=None if alone else number)
-        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+        return found
 
     def _bound_key(self, node: exp.Expr) -> Expression:
         if has_aggregate(node):
@@ -105,8 +182,10 @@ class ReleaseScope:
 
     def _key(self, at: int, node: exp.Expr, bound: Expression, found: dict[int, Key]) -> Key:
         key = found.get(at)
+        if key is not None and 0 < len(key.values) <= MAX_CELLS:
+            return key
         what = node.sql("duckdb")
-        if key is None and self.splitter.unknown_keys:
+        if key is None and self.unknown_keys:
             see_spelling(bound, what, lambda cause, fix: self.refuse(node, cause, fix))
             return Key(bound, (), public=False)
         if key is None:
@@ -119,10 +198,8 @@ class ReleaseScope:
             raise self.refuse(node, f"No public value of {what} can have rows here.",
                               "Look at the conditions of WHERE and at the keys of the policy, or group by something "
                               "else.")  # fmt: skip
-        if len(key.values) > MAX_CELLS:
-            raise self.refuse(node, f"There are {len(key.values):,} groups; at most {MAX_CELLS:,} can be answered.",
-                              "Group by a coarser key.")  # fmt: skip
-        return key
+        raise self.refuse(node, f"There are {len(key.values):,} groups; at most {MAX_CELLS:,} can be answered.",
+                          "Group by a coarser key.")  # fmt: skip
 
     def _ordered(self, node: exp.Expr) -> exp.Expr:
         target = node.this
@@ -137,17 +214,17 @@ class ReleaseScope:
     def lift(self, node: exp.Expr) -> exp.Expr:
         """Rewrite an expression of the release as one over its noisy table."""
         if is_aggregate(node):
+            several = self.expansion.of(node)
+            if several is not None:
+                return self.lift(several)
             request = read_aggregate(node, self.binder, self.frame.held, self.within)
-            return self.unmatched.answered(
+            found = self.unmatched.answered(
                 request, self.draft.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )
+            return found if request.moment is None else as_moment(found, *request.moment)
         if isinstance(node, exp.Query):
-            scope = self.splitter.query(node.copy(), self.env)
-            if isinstance(scope, Rows):
-                raise self.refuse(
-                    node, "This sub-query returns rows of a private table.", "Aggregate them in it."
-                )
-            return scope.node
+            inside = self.rest(self.scope.subquery(node)).copy()
+            return exp.Subquery(this=inside) if isinstance(node, exp.Subquery) else inside
         key = self._as_key(node)
         if key is not None:
             return exp.column(key_name(key), table=self.draft.name)
@@ -189,4 +266,9 @@ class ReleaseScope:
             bound = self.binder.bind(node)
         except QueryRefused:
             return None
-        return next((at for at, key in enumerate(self.draft.keys) if key.expression == bound), None)
+        return next((at for at, key in enumerate(self.read_keys) if key == bound), None)
+
+
+def _marked(node: exp.Expr) -> bool:
+    """Whether a node is a sub-query of a release."""
+    return isinstance(node, exp.Query) and NUMBER in node.meta

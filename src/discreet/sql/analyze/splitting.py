@@ -1,85 +1,192 @@
-"""The needs of one scope from the statement around it: the scopes inside it are split by the same rules."""
+"""Cuts the releases out of a statement: each becomes a draft, and a noisy table in its place.
+
+The tree of scopes says which they are. The rest of the statement is ordinary SQL over noisy and public tables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.errors import QueryRefused
-from discreet.release.noisy_schema import aggregate_name
+from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.algebra.keys import Key
-from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates.aggregate import Request
+from discreet.sql.algebra.released import released_tables
+from discreet.sql.analyze.classify import Classifier
+from discreet.sql.analyze.public_values import evaluated, standing_alone
+from discreet.sql.analyze.release_scope import Draft, Release
+from discreet.sql.analyze.scope_tree import (
+    Env,
+    Given,
+    PrivateScope,
+    PublicScope,
+    ReleaseScope,
+    Scope,
+    left_in_place,
+)
+from discreet.sql.analyze.subqueries.released_tables import given
+from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.once import once, shared
+from discreet.sql.syntax.parse import parse
+from discreet.sql.syntax.refusal import refuse
+from discreet.sql.syntax.weeks import count_mondays
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True)
-class Public:
-    """A scope without private rows: the node that is left in the statement."""
+class Splitter:
+    """Splits one statement.
 
-    node: exp.Expr
-    definition: exp.Expr | None = None
-
-
-Scope: TypeAlias = Rows | Public
-Env: TypeAlias = Mapping[str, Scope]
-"""The tables of WITH that can be named here."""
-
-
-@dataclass
-class Draft:
-    """A release before its measures are chosen and its epsilon is shared out."""
-
-    name: str
-    rows: Rows
-    keys: tuple[Key, ...]
-    place: exp.Expr
-    requests: list[Request] = field(default_factory=list)
-
-    @property
-    def unknown(self) -> bool:
-        """Whether its groups must be found."""
-        return not all(key.public for key in self.keys)
-
-    def column(self, request: Request) -> exp.Column:
-        """The column of the noisy table that answers a request."""
-        if request not in self.requests:
-            self.requests.append(request)
-        return exp.column(aggregate_name(self.requests.index(request)), table=self.name)
-
-
-class Splitting(Protocol):
-    """The statement that is split.
-
-    Attributes:
+    Args:
         text: of the statement.
         catalog: the tables.
         unknown_keys: whether groups may be found whose keys are not public, which takes a delta.
+
+    Attributes:
         drafts: the releases that were cut out, in the order in which they were found.
     """
 
-    text: str
-    catalog: Catalog
-    unknown_keys: bool
-    drafts: list[Draft]
+    def __init__(self, text: str, catalog: Catalog, unknown_keys: bool = False) -> None:
+        self.text = text
+        self.catalog = catalog
+        self.unknown_keys = unknown_keys
+        self.drafts: list[Draft] = []
+        self._rests: dict[int, exp.Expr] = {}
+        self._given: dict[str, Given] = {}
+
+    def tree(self, statement: exp.Query) -> Scope:
+        """The tree of the scopes of a statement."""
+        return Classifier(self.text, self.catalog, self).tree(statement)
+
+    def split(self, statement: exp.Query) -> exp.Query:
+        """Cut the releases out of a statement and return the post-processing that is left.
+
+        Raises:
+            QueryRefused: some part of it cannot be answered with a guarantee.
+        """
+        scope = self.tree(statement)
+        if isinstance(scope, PrivateScope):
+            whole = parse(self.text)
+            better = rewrites.without_units(whole, _unit_names(self.catalog))
+            raise self.refuse(whole, "This query returns rows of a private table.",
+                              f"Leave the unit out of the groups: {better}" if better else
+                              "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
+        post = self.rest(scope)
+        assert isinstance(post, exp.Query)
+        self.drafts = _read_by(post, self.drafts)
+        return _post_processing(shared(post))
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
         """The refusal that points at a part of this statement."""
+        return refuse(node, self.text, cause, fix)
 
-    def query(self, node: exp.Expr, outer: Env) -> Scope:
-        """Split a query; its public parts are rewritten in place."""
+    def rest(self, scope: Scope) -> exp.Expr:
+        """The rest of a scope, in its place in the statement, when the releases in it are cut out, each once."""
+        found = self._rests.get(id(scope))
+        if found is None:
+            self._tables(scope)
+            found = self._rests[id(scope)] = self._cut(scope)
+            if found is not scope.node:
+                scope.node.replace(found)
+        return found
 
-    def source(self, node: exp.Expr, env: Env) -> Scope:
-        """Split a source of FROM."""
+    def given(self, scope: Scope, env: Env, asked: exp.Expr) -> Given | None:
+        """The table of released numbers that a public scope will be; None where it waits for no release.
 
-    def split_inner(self, node: exp.Expr, env: Env, skip: Set[str] = frozenset()) -> None:
-        """Split the sub-queries inside the expressions of a public scope."""
+        Args:
+            scope: of the sub-query.
+            env: the tables of WITH that it may name.
+            asked: the same as the analyst wrote it.
 
-    def evaluate(self, node: exp.Expr, env: Env) -> pa.Table:
-        """The rows of a public sub-query, which must not wait for a release."""
+        Raises:
+            QueryRefused: it may have several rows that one private row would find, or DuckDB refuses it.
+        """
+        if not scope.released:
+            return None
+        for one in env.values():
+            if isinstance(one, PublicScope):
+                self.rest(one)
+        rest = self.rest(scope)
+        alone = standing_alone(rest, env)
+        text = alone.sql("duckdb", comments=False)
+        if text in self._given:
+            return self._given[text]
+        try:
+            found = given(alone, self.drafts, self.catalog.public, len(self._given) + 1, asked.sql("duckdb"))
+        except PostProcessingError as error:
+            raise self.refuse(asked, error.cause, error.fix) from None
+        if found is None:
+            raise self.refuse(asked, "This sub-query may have more than one row.",
+                              "Take one of them, with LIMIT 1 or an aggregate such as MAX; or look it up by all the "
+                              "columns that it is grouped by.")  # fmt: skip
+        self._given[text] = Given(*found, rest)
+        return self._given[text]
+
+    def _cut(self, scope: Scope) -> exp.Expr:
+        if isinstance(scope, ReleaseScope):
+            release = Release(scope, len(self.drafts) + 1, self.unknown_keys, self.refuse, self._constants)
+            self.drafts.append(release.draft)
+            return release.post(self.rest)
+        for inner in scope.inside:
+            self.rest(inner)
+        return scope.node
+
+    def _constants(self, query: exp.Query) -> pa.Table:
+        return evaluated(left_in_place(query, []), {}, self.catalog, self.refuse)
+
+    def _tables(self, scope: Scope) -> None:
+        """Cut the tables of WITH; of those with private rows nothing is left."""
+        for table in scope.tables:
+            if isinstance(table, PrivateScope):
+                definition = table.node.parent
+                assert definition is not None
+                definition.pop()
+            else:
+                self.rest(table)
+        clause = scope.node.args.get("with_")
+        if clause is not None and not clause.expressions:
+            scope.node.set("with_", None)
+
+
+def _read_by(post: exp.Expr, drafts: list[Draft]) -> list[Draft]:
+    """The releases that the post-processing reads, or that others of these are compared with.
+
+    The rest are those of look-ups that turned out to be of another kind.
+    """
+    by_name = {draft.name: draft for draft in drafts}
+    read: set[str] = set()
+    open_ = [post]
+    while open_:
+        names = {table.name for table in open_.pop().find_all(exp.Table)} & by_name.keys() - read
+        read |= names
+        for name in names:
+            open_ += [one.query for one in released_tables([by_name[name].rows.relation]).values()]
+    return [draft for draft in drafts if draft.name in read]
+
+
+def _unit_names(catalog: Catalog) -> list[str]:
+    """The columns that name units, or keys on the way to them, in lower case."""
+    tables = catalog.private.values()
+    keys = [column for table in tables for link in table.links for column in link.columns]
+    return [table.own_unit for table in tables if table.own_unit] + keys
+
+
+@once
+def _post_processing(rest: exp.Query) -> exp.Query:
+    """The rest of a statement, as DuckDB is to run it; the same tree for the same rest."""
+    post = rest.copy()
+    _make_limits_total(post)
+    count_mondays(post)
+    return post
+
+
+def _make_limits_total(post: exp.Query) -> None:
+    """Let a LIMIT that is computed be no less than zero: noise may make it so, and DuckDB would then fail."""
+    for part in list(post.find_all(exp.Limit, exp.Offset)):
+        given = part.expression
+        if isinstance(given, exp.Expr) and any(isinstance(n, exp.Query) for n in given.walk()):
+            whole = exp.TryCast(this=given.copy(), to=exp.DataType.build("BIGINT"))
+            zero = exp.Literal.number(0)
+            known = exp.Coalesce(this=whole, expressions=[zero.copy()])
+            part.set("expression", exp.Greatest(this=known, expressions=[zero], ignore_nulls=True))

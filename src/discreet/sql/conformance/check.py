@@ -159,15 +159,17 @@ def _functions(part_name: str) -> Iterator[Case]:
     number = rows.columns["k"]
     key = ks.Key(Column("k", number.type, number.span), tuple(range(ROWS)))
     listed = list(expressions(catalog).items())
-    for at in range(0, len(listed), BATCH):
-        some = listed[at : at + BATCH]
+    for index in range(0, len(listed), BATCH):
+        some = listed[index : index + BATCH]
         # Each expression is computed beside the row once, and measured in several ways.
         items = [("k", number), *((f"v{i}", expression) for i, (_, expression) in enumerate(some))]
         shown = select(rows, items, None)
         part = MeasuredRows(shown, (key.expression,), 1)
         chosen = tuple(m for i in range(len(some)) for m in measures(shown.columns[f"v{i}"]))
         names = tuple(name for name, _ in some)
-        yield Case(names, _release(part, (key,), chosen), (part_name, at // BATCH), tuple(range(len(some))))
+        yield Case(
+            names, _release(part, (key,), chosen), (part_name, index // BATCH), tuple(range(len(some)))
+        )
 
 
 def _questions(part_name: str, at: int) -> Iterator[Case]:

@@ -60,10 +60,10 @@ def _expressions(catalog: Catalog) -> Iterator[tuple[str, Expression]]:
 def _arguments(name: str, line: fn.Function, column: object) -> Iterator[tuple[Expression, ...]]:
     choices: list[list[Expression]] = []
     assert callable(column)
-    for at, kind in enumerate(line.takes):
-        if at in line.literals:
-            choices.append([Literal(value, kind) for value in line.literals[at].examples])
-        elif at == 0:
+    for index, kind in enumerate(line.takes):
+        if index in line.literals:
+            choices.append([Literal(value, kind) for value in line.literals[index].examples])
+        elif index == 0:
             choices.append(
                 [column(letter) for letter in (_PLACES[kind][0], _BOUNDED.get(kind, _PLACES[kind][1]))]
             )
@@ -88,9 +88,9 @@ def _arguments(name: str, line: fn.Function, column: object) -> Iterator[tuple[E
 
 def _diagonal(choices: list[list[Expression]]) -> Iterator[tuple[Expression, ...]]:
     """Every choice in some combination, instead of all combinations."""
-    for at in range(3 * max(len(some) for some in choices)):
+    for index in range(3 * max(len(some) for some in choices)):
         yield tuple(
-            some[(at * (place + 1) + at // len(some)) % len(some)] for place, some in enumerate(choices)
+            some[(index * (place + 1) + index // len(some)) % len(some)] for place, some in enumerate(choices)
         )
 
 
@@ -109,9 +109,9 @@ def covered(catalog: Catalog) -> set[tuple[str, int]]:
             call = call.args[0]
         if isinstance(call, Call) and call.name in fn.TABLE:
             kinds = tuple(arg.type for arg in call.args)
-            for at, line in enumerate(fn.TABLE[call.name]):
+            for index, line in enumerate(fn.TABLE[call.name]):
                 if line.takes == kinds and line.gives is call.type and line.spelling[""] == call.spelling[""]:
-                    reached.add((call.name, at))
+                    reached.add((call.name, index))
     return reached
 
 

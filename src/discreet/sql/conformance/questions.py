@@ -5,7 +5,7 @@ from __future__ import annotations
 _MEASURES = [
     "COUNT(*)", "COUNT({x})", "SUM({x})", "AVG({x})", "VAR_SAMP({x})", "STDDEV_POP({x})", "MEDIAN({x})", "MIN({x})",
     "MAX({x})", "QUANTILE_CONT({x}, 0.9)", "COVAR_SAMP({x}, p)", "CORR({x}, a)", "REGR_SLOPE({x}, p)", "REGR_COUNT({x}, p)",
-    "COUNT(DISTINCT {x})", "SUM({x}) FILTER (WHERE b)", "COUNT(*) - COUNT({x})",
+    "COUNT(DISTINCT {x})", "SUM({x}) FILTER (WHERE b)", "COUNT(*) - COUNT({x})", "SKEWNESS({x})", "KURTOSIS({x})",
 ]  # fmt: skip
 _NUMBERS = [
     "a", "p", "a + p", "a * a", "clamp(f, -1, 1)", "clamp(f, 0, 1e12)", "clamp(f, -1e280, 1e280)", "clamp(i, -9, 9)",
@@ -83,6 +83,10 @@ def _questions() -> list[str]:
     out.append("SELECT h, COUNT(*) AS v FROM t WHERE upper(c) = 'x' GROUP BY h")
     out.append("SELECT h, b, COUNT(*) AS v FROM t GROUP BY ROLLUP (h, b)")
     out.append("SELECT h, SUM(DISTINCT a) AS v, COUNT(DISTINCT (a, h, b)) AS w FROM t GROUP BY h")
+    out.append(
+        "SELECT h, MEDIAN(m) AS v, MAX(x) AS w, AVG(clamp(y, DATE '1900-01-01', DATE '2100-01-01')) AS z FROM t GROUP BY h"
+    )
+    out.append("SELECT histogram(h) AS v, histogram(p, [0, 1, 2.5]) AS w, mode(b) AS z FROM t")
     out.append("SELECT SUM(a) AS v FROM t WHERE f > 1e308 AND f < -1e308")
     return list(dict.fromkeys(out))
 

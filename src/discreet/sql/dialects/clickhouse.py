@@ -8,7 +8,7 @@ tells it. Sums of 64 bits wrap without a word, so that integers are summed in 12
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from discreet.sql.dialects import clickhouse_moments as moments
@@ -24,6 +24,7 @@ from discreet.sql.functions.portable import (
     case_pairs,
     format_template,
 )
+from discreet.sql.functions.shifts import NEAR
 
 
 def _quote(name: str) -> str:
@@ -164,6 +165,14 @@ def _regexp(call: Call) -> str:
     return f"(match({{0}}, {pattern}) AND match('', {pattern}) IN (0, 1))"
 
 
+def _placed(call: Call) -> str:
+    pattern = _pattern(_known(call, 1))
+    if call.name == "regexp_extract":
+        return f"regexpExtract({{0}}, {pattern}, 1)"
+    function = "replaceRegexpAll" if call.name == "regexp_replace_all" else "replaceRegexpOne"
+    return f"{function}({{0}}, {pattern}, {_braced(_text(_known(call, 2)))})"
+
+
 def _like(call: Call) -> str:
     return f"({{0}} LIKE {_braced(_text(_known(call, 1).replace(chr(92), chr(92) * 2)))})"
 
@@ -227,72 +236,77 @@ _ROUNDED = (
 _SIGNED = f"(CASE WHEN startsWith({moments.TRIMMED}, '-') THEN - {_ROUNDED} ELSE {_ROUNDED} END)"
 
 
-def _functions() -> dict[str, dict[str, str]]:
-    """Name of a function -> letters of its arguments, or nothing for all its lines -> template."""
-    quotient = "({0} / NULLIF({1}, 0))"
-    month, other = moments.month_of(moments.day("{0}")), moments.month_of(moments.day("{1}"))
-    next_month = f"({moments.month_of('{0}')} + 1)"
-    bucket = f"({other} - {moments.positive(f'({other} - 24000)', '{0}')})"
-    out: dict[str, dict[str, str]] = {
-        "scan": {"f": "(CASE WHEN {0} = {0} THEN CAST({0} AS DOUBLE) END)"},
-        "one_zero": {"": "(CASE WHEN {0} = {0} THEN {0} + CAST(0 AS DOUBLE) END)"},
-        "no_nan": {"": "(CASE WHEN {0} = {0} THEN {0} END)"},
-        "concat_all": {"": "arrayStringConcat([{*}])"},
-        "abs": {"i": "(CASE WHEN {0} < 0 THEN - {0} ELSE {0} END)"},
-        "integer_divide": {"ii": "intDivOrNull({0}, {1})", "ff": f"trunc{quotient}"},
-        "remainder": {"ii": "moduloOrNull({0}, CASE WHEN {1} = -1 THEN 1 ELSE {1} END)"},
-        "round": {"f": _round("{0}")}, "round_whole": {"": _whole(_round("{0}"))},
-        **{f"{name}_whole": {"": _whole(f"{name}({{0}})")} for name in ("floor", "ceil", "trunc")},
-        "even": {"": "(CASE WHEN abs({0}) < 1 THEN 2 * sign({0}) WHEN {0} > 0 THEN 2 * ceil({0} / 2) ELSE 2 * floor({0} / 2) END)"},
-        "power": {"": _POWER},
-        "width_bucket": {"": "(CASE WHEN {1} >= {2} THEN NULL WHEN {0} < {1} THEN CAST(0 AS Int64) WHEN {0} >= {2} THEN {3} + 1 "
-                             "WHEN {0} >= {1} THEN LEAST(accurateCastOrNull(floor(({0} - {1}) / ({2} - {1}) * {3}), 'Int64') "
-                             "+ 1, {3}) END)"},
-        "bit_and": {"": "bitAnd({0}, {1})"}, "bit_or": {"": "bitOr({0}, {1})"}, "bit_xor": {"": "bitXor({0}, {1})"},
-        # Texts
-        "starts_with": {"": "startsWith({0}, {1})"}, "ends_with": {"": "endsWith({0}, {1})"},
-        "contains": {"": "(position({0}, {1}) > 0)"},
-        "left": {"": "leftUTF8({0}, {1})"}, "right": {"": "rightUTF8({0}, {1})"},
-        "substring": {"tii": "substringUTF8({0}, {1}, {2})", "ti": "substringUTF8({0}, {1})"},
-        "split_part": {"": "(CASE WHEN {0} IS NOT NULL THEN arrayElement(splitByString({1}, ifNull({0}, '')), {2}) END)"},
-        "concat": {"": "concat({0}, {1})"}, "replace": {"": "replaceAll({0}, {1}, {2})"},
-        "lpad": {"": "leftPadUTF8({0}, {1}, {2})"}, "reverse": {"": "reverseUTF8({0})"},
-        "length": {"": "CAST(lengthUTF8({0}) AS Int64)"}, "strlen": {"": "CAST(length({0}) AS Int64)"},
-        "position": {"": "CAST(positionUTF8({0}, {1}) AS Int64)"}, "ascii": {"": _CODE_POINT},
-        "cut": {"": "leftUTF8({0}, 4096)"},
-        # Dates
-        "in_years": {k: f"(CASE WHEN {{0}} BETWEEN {lo} AND {hi} THEN {{0}} END)" for k, (lo, hi) in moments.YEARS.items()},
-        **{name: {"": moments.part(function, "{0}")} for name, function in {
-            "year": "toYear", "month": "toMonth", "day": "toDayOfMonth", "quarter": "toQuarter", "week": "toISOWeek",
-            "isoyear": "toISOYear", "isodow": "toDayOfWeek", "dayofyear": "toDayOfYear"}.items()},
-        "dayofweek": {"": f"modulo({moments.part('toDayOfWeek', '{0}')}, 7)"},
-        "decade": {"": f"intDiv({moments.part('toYear', '{0}')}, 10)"}, "century": {"": f"intDiv({moments.part('toYear', '{0}')} + 99, 100)"},
-        "hour": {"": moments.HOUR}, "minute": {"": moments.MINUTE}, "second": {"": moments.SECOND},
-        "epoch": {"": "(CAST({0} AS DOUBLE) / 1000000)"},
-        "epoch_ms": {"": f"(intDiv({{0}} + {moments.BEFORE}, 1000) - {moments.BEFORE // 1000})"},
-        "dayname": {"": moments.name("toDayOfWeek", "{0}")}, "monthname": {"": moments.name("toMonth", "{0}")},
-        "days_between": {"": "CAST({0} - {1} AS Int64)"},
-        "last_day": {"": f"CAST({moments.first_of(next_month)} - 1 AS Int32)"},
-        "add_days": {"": "CAST({0} + CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS Int32)"},
-        "sub_days": {"": "CAST({0} - CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS Int32)"},
-        "add_months": {"": moments.months_later("{0}", f"({month} + {{1}})")}, "add_micros": {"": "({0} + {1})"},
-        "bucket_of_months": {"": f"({moments.first_of(bucket)} * {cal.DAY})"},
-        "bucket_of_micros": {"": f"({{1}} - {moments.positive('({1} - 946857600000000)', '{0}')})"},
-        "make_date": {"": "(CASE WHEN {0} BETWEEN 1 AND 9999 AND {1} BETWEEN 1 AND 12 AND {2} >= 1 AND "
-                          f"{{2}} <= {moments.first_of('({0} * 12 + {1})')} - {moments.first_of('({0} * 12 + {1} - 1)')} "
-                          f"THEN CAST({moments.first_of('({0} * 12 + {1} - 1)')} + {{2}} - 1 AS Int32) END)"},
-        # Casts
-        "to_integer": {
-            "f": _whole("roundBankers({0})"),
-            "t": f"(CASE WHEN match({{0}}, {_pattern(INTEGER_TEXT)}) THEN accurateCastOrNull({_SIGNED}, 'Int64') END)",
-        },
-        "to_float": {"t": f"(CASE WHEN match({{0}}, {_pattern(FLOAT_TEXT)}) AND abs(toFloat64OrNull({moments.TRIMMED})) < {INFINITY} "
-                          f"THEN toFloat64OrNull({moments.TRIMMED}) + 0 END)"},
-        "to_text": {"d": f"toString({moments.native('{0}')})"},
-        "to_timestamp": {"d": f"(CAST({{0}} AS Int64) * {cal.DAY})",
-                         "t": f"(CASE WHEN match({{0}}, {_pattern(TIMESTAMP_TEXT)}) THEN {moments.TEXT_MOMENT} END)"},
-        "to_date": {"s": moments.day("{0}"), "t": f"(CASE WHEN match({{0}}, {_pattern(DATE_TEXT)}) THEN {moments.TEXT_DAY} END)"},
-    }  # fmt: skip
+_MONTH, _OTHER = moments.month_of(moments.day("{0}")), moments.month_of(moments.day("{1}"))
+_NEXT_MONTH = f"({moments.month_of('{0}')} + 1)"
+_BUCKET = f"({_OTHER} - {moments.positive(f'({_OTHER} - 24000)', '{0}')})"
+_FUNCTIONS: Mapping[str, Mapping[str, str]] = {
+    "scan": {"f": "(CASE WHEN {0} = {0} THEN CAST({0} AS DOUBLE) END)"},
+    "one_zero": {"": "(CASE WHEN {0} = {0} THEN {0} + CAST(0 AS DOUBLE) END)"},
+    "no_nan": {"": "(CASE WHEN {0} = {0} THEN {0} END)"},
+    "concat_all": {"": "arrayStringConcat([{*}])"},
+    "abs": {"i": "(CASE WHEN {0} < 0 THEN - {0} ELSE {0} END)"},
+    "integer_divide": {"ii": "intDivOrNull({0}, {1})", "ff": "trunc({0} / NULLIF({1}, 0))"},
+    "remainder": {"ii": "moduloOrNull({0}, CASE WHEN {1} = -1 THEN 1 ELSE {1} END)"},
+    "round": {"f": _round("{0}")}, "round_whole": {"": _whole(_round("{0}"))},
+    **{f"{name}_whole": {"": _whole(f"{name}({{0}})")} for name in ("floor", "ceil", "trunc")},
+    "even": {"": "(CASE WHEN abs({0}) < 1 THEN 2 * sign({0}) WHEN {0} > 0 THEN 2 * ceil({0} / 2) ELSE 2 * floor({0} / 2) END)"},
+    "power": {"": _POWER},
+    "width_bucket": {"": "(CASE WHEN {1} >= {2} THEN NULL WHEN {0} < {1} THEN CAST(0 AS Int64) WHEN {0} >= {2} THEN {3} + 1 "
+                         "WHEN {0} >= {1} THEN LEAST(accurateCastOrNull(floor(({0} - {1}) / ({2} - {1}) * {3}), 'Int64') "
+                         "+ 1, {3}) END)"},
+    "bit_and": {"": "bitAnd({0}, {1})"}, "bit_or": {"": "bitOr({0}, {1})"}, "bit_xor": {"": "bitXor({0}, {1})"},
+    # Texts
+    "starts_with": {"": "startsWith({0}, {1})"}, "ends_with": {"": "endsWith({0}, {1})"},
+    "contains": {"": "(position({0}, {1}) > 0)"},
+    "left": {"": "leftUTF8({0}, {1})"}, "right": {"": "rightUTF8({0}, {1})"},
+    "substring": {"tii": "substringUTF8({0}, {1}, {2})", "ti": "substringUTF8({0}, {1})"},
+    "split_part": {"": "(CASE WHEN {0} IS NOT NULL THEN arrayElement(splitByString({1}, ifNull({0}, '')), {2}) END)"},
+    "concat": {"": "concat({0}, {1})"}, "replace": {"": "replaceAll({0}, {1}, {2})"},
+    "lpad": {"": "leftPadUTF8({0}, {1}, {2})"}, "reverse": {"": "reverseUTF8({0})"},
+    "length": {"": "CAST(lengthUTF8({0}) AS Int64)"}, "strlen": {"": "CAST(length({0}) AS Int64)"},
+    "position": {"": "CAST(positionUTF8({0}, {1}) AS Int64)"}, "ascii": {"": _CODE_POINT},
+    "cut": {"": "leftUTF8({0}, 4096)"},
+    # Dates
+    "in_years": {k: f"(CASE WHEN {{0}} BETWEEN {lo} AND {hi} THEN {{0}} END)" for k, (lo, hi) in moments.YEARS.items()},
+    **{name: {"": moments.part(function, "{0}")} for name, function in {
+        "year": "toYear", "month": "toMonth", "day": "toDayOfMonth", "quarter": "toQuarter", "week": "toISOWeek",
+        "isoyear": "toISOYear", "isodow": "toDayOfWeek", "dayofyear": "toDayOfYear"}.items()},
+    "dayofweek": {"": f"modulo({moments.part('toDayOfWeek', '{0}')}, 7)"},
+    "decade": {"": f"intDiv({moments.part('toYear', '{0}')}, 10)"}, "century": {"": f"intDiv({moments.part('toYear', '{0}')} + 99, 100)"},
+    "hour": {"": moments.HOUR}, "minute": {"": moments.MINUTE}, "second": {"": moments.SECOND},
+    "epoch": {"": "(CAST({0} AS DOUBLE) / 1000000)"},
+    "epoch_ms": {"": f"(intDiv({{0}} + {moments.BEFORE}, 1000) - {moments.BEFORE // 1000})"},
+    "dayname": {"": moments.name("toDayOfWeek", "{0}")}, "monthname": {"": moments.name("toMonth", "{0}")},
+    "days_between": {"": "CAST({0} - {1} AS Int64)"},
+    "last_day": {"": f"CAST({moments.first_of(_NEXT_MONTH)} - 1 AS Int32)"},
+    "add_days": {"": "CAST({0} + CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS Int32)"},
+    "sub_days": {"": "CAST({0} - CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS Int32)"},
+    "add_months": {"": moments.months_later("{0}", f"({_MONTH} + {{1}})")}, "add_micros": {"": "({0} + {1})"},
+    "add_length": {"": f"({{0}} + {NEAR.replace('DOUBLE', 'Float64')})"},
+    "bucket_of_months": {"": f"({moments.first_of(_BUCKET)} * {cal.DAY})"},
+    "bucket_of_micros": {"": f"({{1}} - {moments.positive('({1} - 946857600000000)', '{0}')})"},
+    "make_date": {"": "(CASE WHEN {0} BETWEEN 1 AND 9999 AND {1} BETWEEN 1 AND 12 AND {2} >= 1 AND "
+                      f"{{2}} <= {moments.first_of('({0} * 12 + {1})')} - {moments.first_of('({0} * 12 + {1} - 1)')} "
+                      f"THEN CAST({moments.first_of('({0} * 12 + {1} - 1)')} + {{2}} - 1 AS Int32) END)"},
+    # Casts
+    "to_integer": {
+        "f": _whole("roundBankers({0})"),
+        "t": f"(CASE WHEN match({{0}}, {_pattern(INTEGER_TEXT)}) THEN accurateCastOrNull({_SIGNED}, 'Int64') END)",
+    },
+    "to_float": {"t": f"(CASE WHEN match({{0}}, {_pattern(FLOAT_TEXT)}) AND abs(toFloat64OrNull({moments.TRIMMED})) < {INFINITY} "
+                      f"THEN toFloat64OrNull({moments.TRIMMED}) + 0 END)"},
+    "to_text": {"d": f"toString({moments.native('{0}')})"},
+    "to_timestamp": {"d": f"(CAST({{0}} AS Int64) * {cal.DAY})",
+                     "t": f"(CASE WHEN match({{0}}, {_pattern(TIMESTAMP_TEXT)}) THEN {moments.TEXT_MOMENT} END)"},
+    "to_date": {"s": moments.day("{0}"), "t": f"(CASE WHEN match({{0}}, {_pattern(DATE_TEXT)}) THEN {moments.TEXT_DAY} END)"},
+}  # fmt: skip
+"""Name of a function -> letters of its arguments, or nothing for all its lines -> template."""
+
+
+def _of_units() -> dict[str, dict[str, str]]:
+    """The functions of dates that there are for each unit of time."""
+    month = _MONTH
+    out: dict[str, dict[str, str]] = {}
     for unit in cal.UNITS:
         if unit in cal.MONTHS:
             n = cal.MONTHS[unit]
@@ -334,9 +348,10 @@ CLICKHOUSE = Dialect(
     hash=_hash,
     least=_least,
     same_hash="MD5({0})",
-    functions=MappingProxyType(_functions()),
+    functions=MappingProxyType({**_FUNCTIONS, **_of_units()}),
     writers=MappingProxyType({
         "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "like": _like, "ilike": _ilike,
+        **dict.fromkeys(("regexp_extract", "regexp_replace", "regexp_replace_all"), _placed),
         "regexp_matches": _regexp, "trim": _trim, "ltrim": _trim, "rtrim": _trim, "in": _among,
         "round_to": _places, "trunc_to": _places,
         "concat_ws": lambda call: f"arrayStringConcat([{', '.join(f'{{{at}}}' for at in range(1, len(call.args)))}], {{0}})",

@@ -34,7 +34,7 @@ def _least(kept: RowSelection) -> str | None:
     values = ["v"] if packed else list(names)
     if numbered:
         # Counted first: rows that are alike meet in one group, and grouping is several times faster than a window.
-        places = ", ".join(str(at + 1) for at in range(1 + len(carried)))
+        places = ", ".join(str(index + 1) for index in range(1 + len(carried)))
         counted = f"SELECT {', '.join([unit, *carried])}, COUNT(*) AS {TIMES} FROM {source} GROUP BY {places}"
         each = f"unnest(range({TIMES})) AS {NUMBER}"
         source = f"(SELECT {', '.join([unit, *values, each])} FROM ({counted}) AS c) AS n"

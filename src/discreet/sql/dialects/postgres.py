@@ -7,7 +7,7 @@ Texts compare by code point, because every one is read with COLLATE "C". Needs P
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from discreet.sql.expressions.dialect import WIDE, Dialect, quoted_text
@@ -24,6 +24,7 @@ from discreet.sql.functions.portable import (
     matching,
     remainder,
 )
+from discreet.sql.functions.shifts import NEAR
 
 _UP, _DOWN = "CAST('1.3407807929942597e+154' AS DOUBLE)", "CAST('7.458340731200207e-155' AS DOUBLE)"  # 2^±512
 _INF = "CAST('Infinity' AS DOUBLE)"
@@ -193,74 +194,80 @@ _FORMATS = {
 }  # fmt: skip
 
 
-def _functions() -> dict[str, dict[str, str]]:
-    """Name of a function -> letters of its arguments, or nothing for all its lines -> template."""
-    x, y = "{0}", "{1}"
-    quotient = divide(x, y)
-    ratio = "({0} - {1}) / ({2} - {1})"
-    out: dict[str, dict[str, str]] = {
-        # To PostgreSQL a record of NULLs IS NULL, though COUNT counts it; num_nonnulls agrees with COUNT.
-        "scan": {"o": "CASE WHEN num_nonnulls({0}) = 1 THEN TRUE END"},
-        "add": {"ff": add(x, y)}, "subtract": {"ff": add(x, y, "-")}, "multiply": {"ff": multiply(x, y)},
-        "divide": {"ff": quotient}, "integer_divide": {"ii": "({0} / NULLIF({1}, 0))", "ff": f"trunc({quotient})"},
-        "remainder": {"ff": remainder(quotient, multiply)},
-        "round": {"f": _round(x)}, "round_to": {"": _to_places("round")}, "trunc_to": {"": _to_places("trunc")},
-        **{f"{name}_whole": {"f": _whole(f"{name}({x})")} for name in ("floor", "ceil", "trunc")},
-        "round_whole": {"f": _whole(_round(x))},
-        "even": {"f": f"(CASE WHEN abs({x}) < {_d(1e-200)} THEN CASE WHEN {x} = 0 THEN {x} ELSE 2 * sign({x}) END "
-                      f"WHEN {x} > 0 THEN 2 * ceil({x} / 2) ELSE 2 * floor({x} / 2) END)"},
-        "width_bucket": {"": f"(CASE WHEN {{1}} >= {{2}} THEN NULL WHEN {{0}} < {{1}} THEN CAST(0 AS BIGINT) "
-                             f"WHEN {{0}} >= {{2}} THEN {{3}} + 1 WHEN {{0}} - {{1}} < {_d(1e-200)} THEN CAST(1 AS BIGINT) "
-                             f"WHEN {{0}} >= {{1}} THEN LEAST(CAST(floor({ratio} * {{3}}) AS BIGINT) + 1, {{3}}) END)"},
-        "exp": {"": f"(CASE WHEN {x} > {_d(709.782712893384)} THEN {_INF} WHEN {x} < {_d(-745.1332191019411)} THEN {_d(0.0)} "
-                    f"ELSE exp({x}) END)"},
-        "log2": {"": exact_log2("power", "ln")},
-        "power": {"": _POWER},
-        **{name: {"": f"{name}({_FINITE})"} for name in ("sin", "cos", "tan")},
-        "degrees": {"": multiply(x, _d(57.29577951308232))}, "radians": {"": multiply(x, _d(0.017453292519943295))},
-        "bit_xor": {"": "({0} # {1})"},
-        # Texts
-        "like": {"": "({0} LIKE {1} ESCAPE '')"},
-        # Without a row PostgreSQL compiles a pattern only in a constant expression, and then EXPLAIN does: a pattern that
-        # is too complex for it is found before the charge. !s, for a long argument written twice is no longer a constant.
-        "regexp_matches": {"": "({0} ~ {1} AND ('' COLLATE \"C\" ~ {1!s}) IS NOT NULL)"},
-        "ends_with": {"": "(right({0}, length({1})) = {1})"},
-        "contains": {"": "(strpos({0}, {1}) > 0)"},
-        "trim": {"tt": "btrim({0}, {1})"}, "strlen": {"": "CAST(octet_length({0}) AS BIGINT)"},
-        # Dates
-        **{name: {"": f"CAST(extract({part} FROM {x}) AS BIGINT)"} for name, part in
-           {**{p: p for p in ("year", "month", "day", "quarter", "week", "isoyear", "isodow", "decade", "century",
-                              "hour", "minute")}, "dayofweek": "dow", "dayofyear": "doy"}.items()},
-        "second": {"": "CAST(floor(extract(second FROM {0})) AS BIGINT)"},
-        "epoch": {"": f"(CAST({_micros(x)} AS DOUBLE) / 1000000)"},
-        "epoch_ms": {"": "CAST(floor(extract(epoch FROM {0}) * 1000) AS BIGINT)"},
-        "dayname": {"": "to_char({0}, 'FMDay')"}, "monthname": {"": "to_char({0}, 'FMMonth')"},
-        "last_day": {"": "CAST(date_trunc('month', CAST({0} AS TIMESTAMP)) + INTERVAL '1 month' - INTERVAL '1 day' "
-                         "AS DATE)"},
-        "bucket_of_months": {"": "(TIMESTAMP '2000-01-01 00:00:00' + make_interval(months => CAST("
-                             f"{_floored(f'({_months(y)} - 24000)', x)} AS INTEGER)))"},
-        "bucket_of_micros": {"": _plus("TIMESTAMP '2000-01-03 00:00:00'",
-                                       _floored(f"({_micros(y)} - 946857600000000)", x))},
-        "add_months": {"": "({0} + make_interval(months => CAST({1} AS INTEGER)))"},
-        "add_micros": {"": _plus(x, y)},
-        "make_date": {"": f"(CASE WHEN {{0}} BETWEEN 1 AND 9999 AND {{1}} BETWEEN 1 AND 12 AND {{2}} BETWEEN 1 AND 31 "
-                          f"THEN CASE WHEN {{2}} <= {_DAY_IN_MONTH} THEN make_date(CAST({{0}} AS INTEGER), "
-                          f"CAST({{1}} AS INTEGER), CAST({{2}} AS INTEGER)) END END)"},
-        # Casts
-        "to_integer": {
-            "b": "CAST(CAST({0} AS INTEGER) AS BIGINT)", "f": _whole(x),
-            "t": matching("(CASE WHEN {0} ~ PATTERN THEN CASE WHEN round(CAST({0} AS NUMERIC)) BETWEEN "
-                          "-9223372036854775808 AND 9223372036854775807 THEN CAST(round(CAST({0} AS NUMERIC)) AS BIGINT) "
-                          "END END)", INTEGER_TEXT),
-        },
-        "to_float": {
-            "t": matching("(CASE WHEN {0} ~ PATTERN THEN CASE WHEN abs(CAST({0} AS NUMERIC)) > 1.7976931348623158e308 "
-                          "THEN NULL WHEN abs(CAST({0} AS NUMERIC)) < 2.4703282292062328e-324 THEN CAST('0.0' AS DOUBLE) "
-                          "ELSE CAST({0} AS DOUBLE) END END)", FLOAT_TEXT),
-        },
-        "to_timestamp": {"t": matching("(CASE WHEN {0} ~ PATTERN THEN CAST({0} AS TIMESTAMP) END)", TIMESTAMP_TEXT)},
-        "to_date": {"t": matching("(CASE WHEN {0} ~ PATTERN THEN CAST({0} AS DATE) END)", DATE_TEXT)},
-    }  # fmt: skip
+_X, _Y = "{0}", "{1}"
+_QUOTIENT = divide(_X, _Y)
+_RATIO = "({0} - {1}) / ({2} - {1})"
+_FUNCTIONS: Mapping[str, Mapping[str, str]] = {
+    # To PostgreSQL a record of NULLs IS NULL, though COUNT counts it; num_nonnulls agrees with COUNT.
+    "scan": {"o": "CASE WHEN num_nonnulls({0}) = 1 THEN TRUE END"},
+    "add": {"ff": add(_X, _Y)}, "subtract": {"ff": add(_X, _Y, "-")}, "multiply": {"ff": multiply(_X, _Y)},
+    "divide": {"ff": _QUOTIENT}, "integer_divide": {"ii": "({0} / NULLIF({1}, 0))", "ff": f"trunc({_QUOTIENT})"},
+    "remainder": {"ff": remainder(_QUOTIENT, multiply)},
+    "round": {"f": _round(_X)}, "round_to": {"": _to_places("round")}, "trunc_to": {"": _to_places("trunc")},
+    **{f"{name}_whole": {"f": _whole(f"{name}({_X})")} for name in ("floor", "ceil", "trunc")},
+    "round_whole": {"f": _whole(_round(_X))},
+    "even": {"f": f"(CASE WHEN abs({_X}) < {_d(1e-200)} THEN CASE WHEN {_X} = 0 THEN {_X} ELSE 2 * sign({_X}) END "
+                  f"WHEN {_X} > 0 THEN 2 * ceil({_X} / 2) ELSE 2 * floor({_X} / 2) END)"},
+    "width_bucket": {"": f"(CASE WHEN {{1}} >= {{2}} THEN NULL WHEN {{0}} < {{1}} THEN CAST(0 AS BIGINT) "
+                         f"WHEN {{0}} >= {{2}} THEN {{3}} + 1 WHEN {{0}} - {{1}} < {_d(1e-200)} THEN CAST(1 AS BIGINT) "
+                         f"WHEN {{0}} >= {{1}} THEN LEAST(CAST(floor({_RATIO} * {{3}}) AS BIGINT) + 1, {{3}}) END)"},
+    "exp": {"": f"(CASE WHEN {_X} > {_d(709.782712893384)} THEN {_INF} WHEN {_X} < {_d(-745.1332191019411)} THEN {_d(0.0)} "
+                f"ELSE exp({_X}) END)"},
+    "log2": {"": exact_log2("power", "ln")},
+    "power": {"": _POWER},
+    **{name: {"": f"{name}({_FINITE})"} for name in ("sin", "cos", "tan")},
+    "degrees": {"": multiply(_X, _d(57.29577951308232))}, "radians": {"": multiply(_X, _d(0.017453292519943295))},
+    "bit_xor": {"": "({0} # {1})"},
+    # Texts
+    "like": {"": "({0} LIKE {1} ESCAPE '')"},
+    # Without a row PostgreSQL compiles a pattern only in a constant expression, and then EXPLAIN does: a pattern that
+    # is too complex for it is found before the charge. !s, for a long argument written twice is no longer a constant.
+    "regexp_matches": {"": "({0} ~ {1} AND ('' COLLATE \"C\" ~ {1!s}) IS NOT NULL)"},
+    "ends_with": {"": "(right({0}, length({1})) = {1})"},
+    "contains": {"": "(strpos({0}, {1}) > 0)"},
+    "trim": {"tt": "btrim({0}, {1})"}, "strlen": {"": "CAST(octet_length({0}) AS BIGINT)"},
+    # Dates
+    **{name: {"": f"CAST(extract({part} FROM {_X}) AS BIGINT)"} for name, part in
+       {**{p: p for p in ("year", "month", "day", "quarter", "week", "isoyear", "isodow", "decade", "century",
+                          "hour", "minute")}, "dayofweek": "dow", "dayofyear": "doy"}.items()},
+    "second": {"": "CAST(floor(extract(second FROM {0})) AS BIGINT)"},
+    "epoch": {"": f"(CAST({_micros(_X)} AS DOUBLE) / 1000000)"},
+    "epoch_ms": {"": "CAST(floor(extract(epoch FROM {0}) * 1000) AS BIGINT)"},
+    "dayname": {"": "to_char({0}, 'FMDay')"}, "monthname": {"": "to_char({0}, 'FMMonth')"},
+    "last_day": {"": "CAST(date_trunc('month', CAST({0} AS TIMESTAMP)) + INTERVAL '1 month' - INTERVAL '1 day' "
+                     "AS DATE)"},
+    "bucket_of_months": {"": "(TIMESTAMP '2000-01-01 00:00:00' + make_interval(months => CAST("
+                         f"{_floored(f'({_months(_Y)} - 24000)', _X)} AS INTEGER)))"},
+    "bucket_of_micros": {"": _plus("TIMESTAMP '2000-01-03 00:00:00'",
+                                   _floored(f"({_micros(_Y)} - 946857600000000)", _X))},
+    "add_months": {"": "({0} + make_interval(months => CAST({1} AS INTEGER)))"},
+    "add_micros": {"": _plus(_X, _Y)},
+    "add_length": {"": _plus(_X, f"({NEAR.replace('DOUBLE', 'float8')})")},
+    "make_date": {"": f"(CASE WHEN {{0}} BETWEEN 1 AND 9999 AND {{1}} BETWEEN 1 AND 12 AND {{2}} BETWEEN 1 AND 31 "
+                      f"THEN CASE WHEN {{2}} <= {_DAY_IN_MONTH} THEN make_date(CAST({{0}} AS INTEGER), "
+                      f"CAST({{1}} AS INTEGER), CAST({{2}} AS INTEGER)) END END)"},
+    # Casts
+    "to_integer": {
+        "b": "CAST(CAST({0} AS INTEGER) AS BIGINT)", "f": _whole(_X),
+        "t": matching("(CASE WHEN {0} ~ PATTERN THEN CASE WHEN round(CAST({0} AS NUMERIC)) BETWEEN "
+                      "-9223372036854775808 AND 9223372036854775807 THEN CAST(round(CAST({0} AS NUMERIC)) AS BIGINT) "
+                      "END END)", INTEGER_TEXT),
+    },
+    "to_float": {
+        "t": matching("(CASE WHEN {0} ~ PATTERN THEN CASE WHEN abs(CAST({0} AS NUMERIC)) > 1.7976931348623158e308 "
+                      "THEN NULL WHEN abs(CAST({0} AS NUMERIC)) < 2.4703282292062328e-324 THEN CAST('0.0' AS DOUBLE) "
+                      "ELSE CAST({0} AS DOUBLE) END END)", FLOAT_TEXT),
+    },
+    "to_timestamp": {"t": matching("(CASE WHEN {0} ~ PATTERN THEN CAST({0} AS TIMESTAMP) END)", TIMESTAMP_TEXT)},
+    "to_date": {"t": matching("(CASE WHEN {0} ~ PATTERN THEN CAST({0} AS DATE) END)", DATE_TEXT)},
+}  # fmt: skip
+"""Name of a function -> letters of its arguments, or nothing for all its lines -> template."""
+
+
+def _of_units() -> dict[str, dict[str, str]]:
+    """The functions of dates that there are for each unit of time."""
+    x, y = _X, _Y
+    out: dict[str, dict[str, str]] = {}
     for unit in cal.UNITS:
         truncated = {"millisecond": "milliseconds", "microsecond": "microseconds"}.get(unit, unit)
         if unit in cal.YEARS and unit != "year":
@@ -284,6 +291,16 @@ def _hash(salt: int, columns: Sequence[str]) -> str:
     return f"hashint8extended(hash_record_extended(ROW({', '.join(columns)}), {signed}), {signed})"
 
 
+def _once(source: str, items: Sequence[tuple[str, str]], passed: Sequence[str]) -> str:
+    """Columns behind an outer join, where the planner computes each but once, and workers side by side still may.
+
+    The join adds nothing to a row: its other side is always one row. OFFSET 0 would leave all rows to one worker.
+    """
+    computed = ", ".join(f"{sql} AS {name}" for name, sql in items)
+    shown = ", ".join([*(f"l.{name}" for name, _ in items), *(f"r.{name}" for name in passed)])
+    return f"SELECT {shown} FROM ({source}) AS r LEFT JOIN LATERAL (SELECT {computed}) AS l ON TRUE"
+
+
 POSTGRES = Dialect(
     only="(array_agg({0}))[1]",  # it has no MIN of every type
     name="postgres",
@@ -294,9 +311,10 @@ POSTGRES = Dialect(
     hash=_hash,
     # The planner would write each column out again wherever it is used, were it not for OFFSET.
     fence=" OFFSET 0",
+    once=_once,
     named_arguments=True,
     underflow_raises=True,
-    functions=MappingProxyType(_functions()),
+    functions=MappingProxyType({**_FUNCTIONS, **_of_units()}),
     writers=MappingProxyType({
         "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "ilike": _ilike,
         "strftime": format_template({

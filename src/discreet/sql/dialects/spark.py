@@ -5,7 +5,7 @@ Spark's doubles are IEEE 754 and never raise; guards stand where it rounds, read
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from discreet.sql.expressions.dialect import WIDE, Dialect
@@ -22,6 +22,7 @@ from discreet.sql.functions.portable import (
     format_template,
     remainder,
 )
+from discreet.sql.functions.shifts import NEAR
 
 _EXACT = "CAST('4503599627370496.0' AS DOUBLE)"  # 2^52: from here on every double is whole
 _HIGH, _LOW = "CAST('9223372036854775808.0' AS DOUBLE)", "CAST('-9223372036854775808.0' AS DOUBLE)"
@@ -114,60 +115,65 @@ _MONTHS_SINCE_2000 = _floored(f"({_months('{1}')} - 24000)", "{0}")
 _QUOTIENT = "({0} / NULLIF({1}, CAST('0.0' AS DOUBLE)))"
 
 
-def _functions() -> dict[str, dict[str, str]]:
-    """Name of a function -> letters of its arguments, or nothing for all its lines -> template."""
-    out: dict[str, dict[str, str]] = {
-        "concat_all": {"": "concat_ws('', {*})"}, "least": {"": "LEAST({*}, NULL)"}, "greatest": {"": "GREATEST({*}, NULL)"},
-        "divide": {"ff": _QUOTIENT}, "integer_divide": {"ii": "({0} DIV NULLIF({1}, 0))", "ff": _trunc(_QUOTIENT)},
-        "remainder": {"ff": remainder(_QUOTIENT, lambda x, y: f"{x} * {y}", _trunc)},
-        "floor": {"f": _floating("floor")}, "ceil": {"f": _floating("ceil")}, "trunc": {"f": _trunc("{0}")},
-        "round": {"f": "round({0})"}, "round_to": {"": _to_places("round(X)")}, "trunc_to": {"": _to_places(_trunc("X"))},
-        "floor_whole": {"": _whole("floor({0})")}, "ceil_whole": {"": _whole("ceil({0})")},
-        "trunc_whole": {"": _whole("{0}")}, "round_whole": {"": _whole("round({0})")},
-        "even": {"": f"(CASE WHEN NOT abs({{0}}) < {_EXACT} * 2 OR {{0}} = 0 THEN {{0}} WHEN abs({{0}}) < 1 THEN 2 * sign({{0}}) WHEN {{0}} > 0 "
-                     "THEN CAST(2 * ceil({0} / 2) AS DOUBLE) ELSE CAST(2 * floor({0} / 2) AS DOUBLE) END)"},
-        "log2": {"": exact_log2()},
-        "power": {"": "(CASE WHEN {0} = 0 AND {1} < 0 THEN NULL WHEN {0} < 0 AND {1} <> rint({1}) THEN NULL "
-                      f"WHEN abs({{0}}) = 1 AND abs({{1}}) = {INFINITY} THEN CAST('1.0' AS DOUBLE) "
-                      "ELSE power({0}, {1}) END)"},
-        "bit_xor": {"": "({0} ^ {1})"},
-        # Texts
-        "like": {"": "({0} LIKE replace({1}, '\\u005c', '\\u005c\\u005c'))"},
-        "starts_with": {"": "startswith({0}, {1})"}, "ends_with": {"": "endswith({0}, {1})"},
-        "trim": {"tt": "trim(BOTH {1} FROM {0})"}, "ltrim": {"tt": "trim(LEADING {1} FROM {0})"},
-        "rtrim": {"tt": "trim(TRAILING {1} FROM {0})"}, "strlen": {"": "CAST(octet_length({0}) AS BIGINT)"},
-        "position": {"": "CAST(locate({1}, {0}) AS BIGINT)"}, "reverse": {"": "reverse({0})"},
-        # Dates
-        **{name: {"": f"CAST({function}({{0}}) AS BIGINT)"} for name, function in
-           {**{p: p for p in ("year", "month", "day", "quarter", "hour", "minute", "second", "dayofyear")},
-            "week": "weekofyear"}.items()},
-        "isoyear": {"": "CAST(extract(YEAROFWEEK FROM {0}) AS BIGINT)"},
-        "dayofweek": {"": "CAST(dayofweek({0}) - 1 AS BIGINT)"}, "isodow": {"": "CAST(weekday({0}) + 1 AS BIGINT)"},
-        "decade": {"": f"({_year('{0}')} DIV 10)"}, "century": {"": f"(({_year('{0}')} + 99) DIV 100)"},
-        "epoch": {"": "(CAST(unix_micros({0}) AS DOUBLE) / 1000000)"}, "epoch_ms": {"": "unix_millis({0})"},
-        "dayname": {"": "date_format({0}, 'EEEE')"}, "monthname": {"": "date_format({0}, 'MMMM')"},
-        "days_between": {"": "CAST(datediff({0}, {1}) AS BIGINT)"},
-        "add_days": {"": "date_add({0}, CAST(CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS INT))"},
-        "sub_days": {"": "date_sub({0}, CAST(CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS INT))"},
-        "bucket_of_months": {"": f"timestampadd(MONTH, CAST({_MONTHS_SINCE_2000} AS INT), "
-                                 "TIMESTAMP '2000-01-01 00:00:00')"},
-        "bucket_of_micros": {"": "timestamp_micros(946857600000000 + "
-                                 f"{_floored('(unix_micros({1}) - 946857600000000)', '{0}')})"},
-        "add_months": {"": "timestampadd(MONTH, CAST({1} AS INT), {0})"},
-        "add_micros": {"": "timestamp_micros(unix_micros({0}) + {1})"},
-        "make_date": {"": f"(CASE WHEN {{0}} BETWEEN 1 AND 9999 AND {{1}} BETWEEN 1 AND 12 AND {{2}} BETWEEN 1 AND "
-                          f"{_DAYS_OF_MONTH} THEN make_date(CAST({{0}} AS INT), CAST({{1}} AS INT), CAST({{2}} AS INT)) "
-                          "END)"},
-        # Casts
-        "to_integer": {
-            "f": _whole("rint({0})"),
-            "t": _reads(INTEGER_TEXT, "CASE WHEN round(CAST({0} AS DECIMAL(38, 15))) BETWEEN -9223372036854775808 AND "
-                                      "9223372036854775807 THEN CAST(round(CAST({0} AS DECIMAL(38, 15))) AS BIGINT) END"),
-        },
-        "to_float": {"t": _reads(FLOAT_TEXT, f"NULLIF(NULLIF(CAST({{0}} AS DOUBLE), {INFINITY}), - {INFINITY}) + 0")},
-        "to_timestamp": {"t": _reads(TIMESTAMP_TEXT, "CAST({0} AS TIMESTAMP)")},
-        "to_date": {"t": _reads(DATE_TEXT, "CAST({0} AS DATE)")},
-    }  # fmt: skip
+_FUNCTIONS: Mapping[str, Mapping[str, str]] = {
+    "concat_all": {"": "concat_ws('', {*})"}, "least": {"": "LEAST({*}, NULL)"}, "greatest": {"": "GREATEST({*}, NULL)"},
+    "divide": {"ff": _QUOTIENT}, "integer_divide": {"ii": "({0} DIV NULLIF({1}, 0))", "ff": _trunc(_QUOTIENT)},
+    "remainder": {"ff": remainder(_QUOTIENT, lambda x, y: f"{x} * {y}", _trunc)},
+    "floor": {"f": _floating("floor")}, "ceil": {"f": _floating("ceil")}, "trunc": {"f": _trunc("{0}")},
+    "round": {"f": "round({0})"}, "round_to": {"": _to_places("round(X)")}, "trunc_to": {"": _to_places(_trunc("X"))},
+    "floor_whole": {"": _whole("floor({0})")}, "ceil_whole": {"": _whole("ceil({0})")},
+    "trunc_whole": {"": _whole("{0}")}, "round_whole": {"": _whole("round({0})")},
+    "even": {"": f"(CASE WHEN NOT abs({{0}}) < {_EXACT} * 2 OR {{0}} = 0 THEN {{0}} WHEN abs({{0}}) < 1 THEN 2 * sign({{0}}) WHEN {{0}} > 0 "
+                 "THEN CAST(2 * ceil({0} / 2) AS DOUBLE) ELSE CAST(2 * floor({0} / 2) AS DOUBLE) END)"},
+    "log2": {"": exact_log2()},
+    "power": {"": "(CASE WHEN {0} = 0 AND {1} < 0 THEN NULL WHEN {0} < 0 AND {1} <> rint({1}) THEN NULL "
+                  f"WHEN abs({{0}}) = 1 AND abs({{1}}) = {INFINITY} THEN CAST('1.0' AS DOUBLE) "
+                  "ELSE power({0}, {1}) END)"},
+    "bit_xor": {"": "({0} ^ {1})"},
+    # Texts
+    "like": {"": "({0} LIKE replace({1}, '\\u005c', '\\u005c\\u005c'))"},
+    "starts_with": {"": "startswith({0}, {1})"}, "ends_with": {"": "endswith({0}, {1})"},
+    "trim": {"tt": "trim(BOTH {1} FROM {0})"}, "ltrim": {"tt": "trim(LEADING {1} FROM {0})"},
+    "rtrim": {"tt": "trim(TRAILING {1} FROM {0})"}, "strlen": {"": "CAST(octet_length({0}) AS BIGINT)"},
+    "position": {"": "CAST(locate({1}, {0}) AS BIGINT)"}, "reverse": {"": "reverse({0})"},
+    # Dates
+    **{name: {"": f"CAST({function}({{0}}) AS BIGINT)"} for name, function in
+       {**{p: p for p in ("year", "month", "day", "quarter", "hour", "minute", "second", "dayofyear")},
+        "week": "weekofyear"}.items()},
+    "isoyear": {"": "CAST(extract(YEAROFWEEK FROM {0}) AS BIGINT)"},
+    "dayofweek": {"": "CAST(dayofweek({0}) - 1 AS BIGINT)"}, "isodow": {"": "CAST(weekday({0}) + 1 AS BIGINT)"},
+    "decade": {"": f"({_year('{0}')} DIV 10)"}, "century": {"": f"(({_year('{0}')} + 99) DIV 100)"},
+    "epoch": {"": "(CAST(unix_micros({0}) AS DOUBLE) / 1000000)"}, "epoch_ms": {"": "unix_millis({0})"},
+    "dayname": {"": "date_format({0}, 'EEEE')"}, "monthname": {"": "date_format({0}, 'MMMM')"},
+    "days_between": {"": "CAST(datediff({0}, {1}) AS BIGINT)"},
+    "add_days": {"": "date_add({0}, CAST(CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS INT))"},
+    "sub_days": {"": "date_sub({0}, CAST(CASE WHEN {1} BETWEEN -1460970 AND 1460970 THEN {1} END AS INT))"},
+    "bucket_of_months": {"": f"timestampadd(MONTH, CAST({_MONTHS_SINCE_2000} AS INT), "
+                             "TIMESTAMP '2000-01-01 00:00:00')"},
+    "bucket_of_micros": {"": "timestamp_micros(946857600000000 + "
+                             f"{_floored('(unix_micros({1}) - 946857600000000)', '{0}')})"},
+    "add_months": {"": "timestampadd(MONTH, CAST({1} AS INT), {0})"},
+    "add_micros": {"": "timestamp_micros(unix_micros({0}) + {1})"},
+    "add_length": {"": f"timestamp_micros(unix_micros({{0}}) + {NEAR})"},
+    "make_date": {"": f"(CASE WHEN {{0}} BETWEEN 1 AND 9999 AND {{1}} BETWEEN 1 AND 12 AND {{2}} BETWEEN 1 AND "
+                      f"{_DAYS_OF_MONTH} THEN make_date(CAST({{0}} AS INT), CAST({{1}} AS INT), CAST({{2}} AS INT)) "
+                      "END)"},
+    # Casts
+    "to_integer": {
+        "f": _whole("rint({0})"),
+        "t": _reads(INTEGER_TEXT, "CASE WHEN round(CAST({0} AS DECIMAL(38, 15))) BETWEEN -9223372036854775808 AND "
+                                  "9223372036854775807 THEN CAST(round(CAST({0} AS DECIMAL(38, 15))) AS BIGINT) END"),
+    },
+    "to_float": {"t": _reads(FLOAT_TEXT, f"NULLIF(NULLIF(CAST({{0}} AS DOUBLE), {INFINITY}), - {INFINITY}) + 0")},
+    "to_timestamp": {"t": _reads(TIMESTAMP_TEXT, "CAST({0} AS TIMESTAMP)")},
+    "to_date": {"t": _reads(DATE_TEXT, "CAST({0} AS DATE)")},
+}  # fmt: skip
+"""Name of a function -> letters of its arguments, or nothing for all its lines -> template."""
+
+
+def _of_units() -> dict[str, dict[str, str]]:
+    """The functions of dates that there are for each unit of time."""
+    out: dict[str, dict[str, str]] = {}
     for unit in cal.UNITS:
         if unit in cal.YEARS and unit != "year":
             first = f"CAST(year({{0}}) DIV {cal.YEARS[unit]} * {cal.YEARS[unit]} - 2000 AS INT)"
@@ -207,6 +213,18 @@ def _regexp(call: Call) -> str:
     pattern = call.args[1]
     assert isinstance(pattern, Literal)
     return f"({{0}} RLIKE {_text(java(str(pattern.value)))})"
+
+
+def _placed(call: Call) -> str:
+    """The place where a pattern fits, or all such places by another text, in which Java calls the group $1."""
+    pattern = call.args[1]
+    assert isinstance(pattern, Literal)
+    text = _text(java(str(pattern.value)))
+    if call.name == "regexp_extract":
+        return f"regexp_extract({{0}}, {text}, 1)"
+    new = call.args[2]
+    assert isinstance(new, Literal)
+    return f"regexp_replace({{0}}, {text}, {_text(str(new.value).replace('$', chr(92) + '$').replace(chr(92) + '1', '$1'))})"
 
 
 _REPEATED = (86_400, 10_800, 7200, 3600, 1800)
@@ -265,10 +283,10 @@ SPARK = Dialect(
     summed="CAST({0} AS DECIMAL(38, 0))",
     hash=_hash,
     windows_need_order=True,
-    functions=MappingProxyType(_functions()),
+    functions=MappingProxyType({**_FUNCTIONS, **_of_units()}),
     writers=MappingProxyType({
         "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "ilike": _ilike,
-        "regexp_matches": _regexp, "in_zone": _in_zone,
+        "regexp_matches": _regexp, "regexp_extract": _placed, "regexp_replace_all": _placed, "in_zone": _in_zone,
         "strftime": format_template({
             **{name: f"date_format({{0}}, '{format_}')" for name, format_ in _FORMATS.items()},
             "u": "CAST(weekday({0}) + 1 AS STRING)", "w": "CAST(dayofweek({0}) - 1 AS STRING)",

@@ -90,6 +90,8 @@ class Dialect:
         least: the rows of a unit with the least hashes, where there is a faster way than to rank them all, else None.
         slice: whether a unit is in a slice, by another hash than that of `hash`; None where units are not split.
         fence: SQL that keeps a planner from writing the columns of a sub-query out again wherever they are used.
+        once: a SELECT of the columns computed (name and SQL) over a source, and of those passed on, where a plain one
+            would compute a column wherever it is used; None where it does not.
         named_arguments: whether a long argument that is written twice would be computed twice.
         underflow_raises: whether a product that is too small for a double raises.
         furthest: the largest number of rows in the frame of a window; a larger one is written as this.
@@ -120,6 +122,7 @@ class Dialect:
     least: Callable[[RowSelection], str | None] | None = None
     slice: Callable[[int, str, int, int], str] | None = None
     fence: str = ""
+    once: Callable[[str, Sequence[tuple[str, str]], Sequence[str]], str] | None = None
     named_arguments: bool = False
     underflow_raises: bool = False
     windows_need_order: bool = False

@@ -81,9 +81,9 @@ def weight(expression: Expression) -> int:
         return int(isinstance(expression, Column))
     sql = expression.spelling.get("duckdb") or expression.spelling[""]
     total = 1
-    for at, arg in enumerate(expression.args):
+    for index, arg in enumerate(expression.args):
         if not isinstance(arg, Literal):
-            total += weight(arg) * (1 if "{*}" in sql else sql.count(f"{{{at}}}"))
+            total += weight(arg) * (1 if "{*}" in sql else sql.count(f"{{{index}}}"))
     return total
 
 

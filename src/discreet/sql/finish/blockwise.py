@@ -32,10 +32,11 @@ from discreet.sql.intervals.closed_form import direct
 from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.intervals.monotone import monotone_in, monotone_intervals
 from discreet.sql.intervals.row_identity import identified_in
-from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, with_cell
+from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, shared_with_cell, with_cell
 from discreet.sql.intervals.simulation.simulated import Interval, plain, simulated_intervals, used
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
+from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -57,9 +58,10 @@ MOST_KEPT = 110_000_000
 
 
 def streams(plan: QueryPlan) -> bool:
-    """Whether an answer is made block by block: it has many groups, and all of them are known beforehand."""
+    """Whether an answer is made block by block: it has many groups, all known beforehand, and no release waits."""
     return (
         all(release.discovery is None for release in plan.releases)
+        and not in_sequence(plan)
         and sum(release.cells for release in plan.releases) > IN_MEMORY
     )
 
@@ -196,12 +198,12 @@ def answers(
 
 def in_groups(plan: QueryPlan) -> bool:
     """Whether each row of an answer is one group, so that the number of its numbers is known beforehand."""
-    return with_cell(plan)[1]
+    return shared_with_cell(plan)[1]
 
 
 def _by_group(plan: QueryPlan) -> bool:
     """Whether each row of an answer comes from one group alone, and rows have no other order than groups have."""
-    post, has_cell = with_cell(plan)
+    post, has_cell = shared_with_cell(plan)
     if not has_cell or any(v for k, v in post.args.items() if k not in ("expressions", "from_", "where")):
         return False
     found = identified_in(plan, {})
@@ -260,7 +262,7 @@ def _spilled(
 
 def _beside(
     plan: QueryPlan, has_cell: bool
-) -> tuple[dict[str, int], dict[str, exp.Expr], set[int], dict[int, list[str]]]:
+) -> tuple[Mapping[str, int], dict[str, exp.Expr], set[int], dict[int, list[str]]]:
     """The columns that go along for the intervals of rows that are groups.
 
     Returns:
@@ -304,8 +306,9 @@ def _further(
     def ends(at: int) -> Interval:
         return _ends(release, at, table.column(f"__a{at}"), table.select(wanted[at]), confidence)
 
+    moments = {name for name in items if arrow.is_moment(table, name)}
     return monotone_intervals(
-        items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends
+        items, release.name, lambda keys: ks.columns_of(release.keys, cells, keys), ends, moments
     )
 
 

@@ -20,6 +20,7 @@ from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.intervals.monotone import monotone_intervals
+from discreet.sql.intervals.ratio import ratio_intervals
 from discreet.sql.intervals.row_identity import ID, Identified, identified_in
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
@@ -33,6 +34,7 @@ from discreet.sql.intervals.row_mapping import table as picked_table
 from discreet.sql.intervals.simulation.simulated import Interval, plain, simulated_intervals, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
 from discreet.sql.lower.run import EVERY, LARGEST, GroupSelection, NoisyIntegers, blocks
+from discreet.sql.lower.sequence import compared, in_sequence
 from discreet.sql.plan.plan import Aggregate, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
 from discreet.sql.syntax.parse import TWINS
@@ -61,11 +63,14 @@ class Answered:
     without: tuple[str, ...]
 
     def ends(self, at: int) -> Mapping[str, pa.Array]:
-        """The low (0) or the high (1) ends as Arrow float64 arrays, null where there is none."""
+        """The low (0) or the high (1) ends as Arrow arrays, null where there is none: float64, moments of moments."""
         return LazyMapping({name: partial(self._end, name, at) for name in self.intervals})
 
     def _end(self, name: str, at: int) -> pa.Array:
-        return arrow.column(self.intervals[name][at])
+        ends = self.intervals[name][at]
+        if not arrow.is_moment(self.values, name):
+            return arrow.column(ends)
+        return arrow.moments(ends, self.values.schema.field(name).type)
 
 
 def finish(
@@ -105,6 +110,8 @@ def finish(
     ends: dict[str, Interval] = {}
     if cells is not None:
         ends = _monotone_intervals(plan, noisy[0], values, cells, rest, level.confidence)
+        others = [name for name in rest if name not in ends]
+        ends |= _ratio_intervals(plan, noisy[0], values, cells, others, level.confidence)
         rest = [name for name in rest if name not in ends]
     if cells is not None and rest:
         rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
@@ -190,7 +197,9 @@ def _by_draws_or_bands(
         return {name: ends[place[name]] for name in wanted if place[name] in ends}
 
     found = banded_ends([name for name in asked if over.single(place[name])], level.confidence)
-    bent = [name for name in asked if name not in found and over.bent(place[name])]
+    # Where private rows were compared with a released number, nothing but bands may say how far a number errs.
+    waits = in_sequence(plan)
+    bent = [name for name in asked if name not in found and (waits or over.bent(place[name]))]
     rest = [name for name in asked if name not in found and name not in bent]
     only = None
     if cells is not None and not isinstance(cells, slice) and of_one_group(plan):
@@ -208,6 +217,14 @@ def _by_draws_or_bands(
 
 
 def _everywhere(noisy: NoisyIntegers, aggregate: Aggregate, confidence: float) -> Interval:
+    """The interval of an aggregate in every group.
+
+    Private rows that were compared with a released number are others than those compared with the true one, and how
+    many others depends on the data: then it may lie anywhere.
+    """
+    if compared(noisy.plan, aggregate):
+        anywhere = np.full(len(noisy.entries), np.inf)
+        return -anywhere, anywhere
     return direct_ends(noisy, aggregate, EVERY, confidence)
 
 
@@ -278,14 +295,35 @@ def _monotone_intervals(
 ) -> dict[str, Interval]:
     """Intervals of the columns that are monotone in one aggregate of their group."""
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
-    asked = {name: item for name, item in items.items() if is_number(values, name)}
+    moments = {name for name in items if arrow.is_moment(values, name)}
+    asked = {name: item for name, item in items.items() if name in moments or is_number(values, name)}
     aggregates = noisy.plan.aggregates
     return monotone_intervals(
         asked,
         noisy.plan.name,
         lambda wanted: noisy.keys(wanted, cells),
         lambda at: direct_ends(noisy, aggregates[at], cells, confidence),
+        moments,
     )
+
+
+def _ratio_intervals(
+    plan: QueryPlan,
+    noisy: NoisyIntegers,
+    values: pa.Table,
+    cells: GroupSelection,
+    names: list[str],
+    confidence: float,
+) -> dict[str, Interval]:
+    """Intervals of the columns that are ratios of counts and sums of their group; NaN where the column is NULL."""
+    items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
+    asked = {name: item for name, item in items.items() if is_number(values, name)}
+    found = ratio_intervals(asked, noisy, cells, confidence)
+    out = {}
+    for name, (low, high) in found.items():
+        there = np.isfinite(arrow.floats(values.column(name)))
+        out[name] = ordered(values, name, (np.where(there, low, np.nan), np.where(there, high, np.nan)))
+    return out
 
 
 def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | None:

@@ -58,12 +58,12 @@ def pack(release: Release, noisy: Sequence[NoisyIntegers], follows: bool = False
     """
     out = io.BytesIO()
     packer = Packer(out, release.made)
-    for at, one in enumerate(noisy):
+    for index, one in enumerate(noisy):
         if one.plan.discovery is not None:
-            packer.table(_keys(at), _found(one.plan))
+            packer.table(_keys(index), _found(one.plan))
         for part, places in enumerate(places_of(one.plan)):
             for start in range(0, max(1, len(one.entries)), BLOCK):
-                packer.block(at, part, one.entries[start : start + BLOCK, places])
+                packer.block(index, part, one.entries[start : start + BLOCK, places])
     if not follows:
         packer.answer(release)
     packer.close()
@@ -75,12 +75,12 @@ def unpack(data: bytes, plan: QueryPlan) -> StoredAnswer:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         release = answer_of(archive)
         noisy = []
-        for at, one in enumerate(plan.releases):
+        for index, one in enumerate(plan.releases):
             if one.discovery is not None:
-                found = table_of(archive, _keys(at)).itercolumns()
+                found = table_of(archive, _keys(index)).itercolumns()
                 one = replace(one, keys=ks.found(one.keys, (tuple(far.values(column)) for column in found)))
             entries = np.empty((one.cells, sum(m.entries for m in one.measures)), np.int64, order="F")
-            for block in blocks_of(archive, at, one):
+            for block in blocks_of(archive, index, one):
                 entries[block.first : block.first + len(block.entries)] = block.entries
             noisy.append(NoisyIntegers(one, entries))
         return StoredAnswer(made_of(archive), release, noisy)
@@ -109,7 +109,7 @@ def places_of(release: ScopePlan) -> list[list[int]]:
     """Where the integers of each part stand among all integers of a group."""
     places = list(zip(release.measures, columns(release.measures), strict=True))
     return [
-        [at for measure, own in places if measure.part == part for at in range(own.start, own.stop)]
+        [index for measure, own in places if measure.part == part for index in range(own.start, own.stop)]
         for part in range(len(release.parts))
     ]
 
@@ -118,7 +118,9 @@ def _found(release: ScopePlan) -> pa.Table:
     """The keys of the groups that were found."""
     import pyarrow as pa
 
-    return pa.table({key_name(at): key.arrow() for at, key in enumerate(release.keys) if not key.public})
+    return pa.table(
+        {key_name(index): key.arrow() for index, key in enumerate(release.keys) if not key.public}
+    )
 
 
 def _keys(number: int) -> str:

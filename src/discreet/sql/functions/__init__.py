@@ -12,6 +12,7 @@ reads. To support another engine is to add its spelling where the standard one d
     dates       parts, units, differences, bins; and calendar: the same as integers, for bounds
     shifts      functions that move a moment, make one, or write it as text
     casts       none of them fails
+    every_line  the lines of these files, by name
     apply       widening, guards, and the few that take any number of arguments
 
 Conventions that hold for all of them unless their meaning says otherwise: NULL in, NULL out; a floating-point
@@ -28,12 +29,14 @@ from discreet.sql.functions.apply import (
     call,
     case,
     clamp,
+    clamp_moment,
     common_type,
     join,
     variadic,
     widen,
 )
-from discreet.sql.functions.table import INT64, TABLE, VARIADIC, Function, Rule, Variadic
+from discreet.sql.functions.every_line import TABLE, VARIADIC
+from discreet.sql.functions.table import INT64, Function, Rule, Variadic
 
 __all__ = [
     "INT64",
@@ -48,6 +51,7 @@ __all__ = [
     "call",
     "case",
     "clamp",
+    "clamp_moment",
     "common_type",
     "join",
     "variadic",

@@ -105,7 +105,9 @@ class AggregateFunction:
         if self.quantity == "sum":
             return "the sum; beside a mean, count and sum"
         return {
-            "rows": ("a count", "count and sum", "count, sum and squares")[self.degrees[0]],
+            "rows": ("a count", "count and sum", "count, sum and squares", "four moments", "five moments")[
+                self.degrees[0]
+            ],
             "units": "a count, each unit once",
             "distinct": "a count, each value once",
             "distinct_sum": "a sum, each value once",
@@ -184,6 +186,14 @@ TABLE: tuple[AggregateFunction, ...] = (
     _moment("stddev_samp", "STDDEV(x); STDDEV_SAMP(x)", exp.Stddev, 2, "square root of `VARIANCE`", 6.0, Size.SPREAD,
             exp.StddevSamp),
     _moment("stddev_pop", "STDDEV_POP(x)", exp.StddevPop, 2, "square root of `VAR_POP`", 6.0, Size.SPREAD),
+    _moment("skewness", "SKEWNESS(x)", exp.Skewness, 3, "third central moment over the cube of `STDDEV`", 96.0,
+            Size.CORRELATION),
+    _moment("kurtosis", "KURTOSIS(x)", exp.Kurtosis, 4, "fourth central moment over the squared variance, less 3, and "
+            "adjusted as DuckDB does", 311.04, Size.CORRELATION),
+    AggregateFunction(
+        "kurtosis_pop", ("KURTOSIS_POP(x)",), (), "x", "rows", (4, 0),
+        "fourth central moment over the squared variance, less 3", 311.04, Size.CORRELATION,
+    ),
     _pair("covar_samp", "COVAR_SAMP", exp.CovarSamp, (1, 1), f"{_COVARIANCE}, times n/(n - 1)", 36.0, Size.COVARIANCE),
     _pair("covar_pop", "COVAR_POP", exp.CovarPop, (1, 1), _COVARIANCE, 36.0, Size.COVARIANCE),
     _pair("corr", "CORR", exp.Corr, (2, 2), "covariance over both standard deviations", 36.0, Size.CORRELATION),
@@ -216,6 +226,8 @@ TABLE: tuple[AggregateFunction, ...] = (
 )  # fmt: skip
 """Every aggregate, in the order of the reference page."""
 
+EXPANDED = ("MODE(x)", "HISTOGRAM(x)", "HISTOGRAM(x, [10, 20, 30])", "HISTOGRAM_EXACT(x, ['a', 'b'])")
+"""Aggregates that are written as several of the table."""
 BY_QUANTITY = {line.quantity: line for line in TABLE}
 BY_NODE = {node: line for line in TABLE for node in line.nodes}
 QUANTILE_NODES = _QUANTILE_NODES
@@ -258,7 +270,9 @@ RELATIVE: dict[str, float] = {
 
 def names() -> tuple[str, ...]:
     """The name of every aggregate as an analyst writes it, each once."""
-    found = (usage.partition("(")[0] for line in TABLE for usage in line.usages)
+    found = (
+        usage.partition("(")[0] for usages in (*(line.usages for line in TABLE), EXPANDED) for usage in usages
+    )
     return tuple(dict.fromkeys(found))
 
 

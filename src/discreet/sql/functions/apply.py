@@ -11,15 +11,14 @@ from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.expression import EVERYWHERE, Call, Expression, Literal, is_null_literal
 from discreet.sql.expressions.span import Span
-from discreet.sql.functions import casts, dates, logic, numbers, shifts, texts
-from discreet.sql.functions.table import INT64, TABLE, VARIADIC, B, D, F, Function, I, S, T, truth
+from discreet.sql.functions import dates, numbers, shifts
+from discreet.sql.functions.every_line import TABLE, VARIADIC
+from discreet.sql.functions.table import INT64, B, D, F, Function, I, S, T, truth
 
 CALM = 10**300
 """Beyond this a product of two doubles may be infinite, and their difference NaN."""
 MOST_PIECES = 20
 """The most texts that are joined by one call."""
-FILLED = (casts, dates, logic, numbers, shifts, texts)
-"""The modules that write the lines of the table."""
 
 
 def call(name: str, *args: Expression) -> Call | None:
@@ -156,6 +155,14 @@ def clamp(what: Expression, lo: Fraction, hi: Fraction) -> Call:
         span = sp.clamp(what.span, Fraction(float(lo)), Fraction(float(hi))).null()
     text = f"({clamped('{0}', *ends, exact=what.type is I)})"
     return Call("clamp", {"": text}, (what,), what.type, span)
+
+
+def clamp_moment(what: Expression, lo: Literal, hi: Literal) -> Call:
+    """Clamp a date or a time stamp to literals of its type: the nearest moment within them."""
+    below, above = _apply("lt", what, lo), _apply("gt", what, hi)
+    plain = case([(below, lo), (above, hi)], what)
+    span = sp.clamp(what.span, lo.span.lo, hi.span.lo)
+    return Call(plain.name, plain.spelling, plain.args, what.type, span)
 
 
 def among(what: Expression, values: list[Expression]) -> Call:

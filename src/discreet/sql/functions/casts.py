@@ -15,14 +15,17 @@ from discreet.sql.functions.table import (
     D,
     F,
     I,
+    Lines,
     S,
     T,
     constant_bounds,
-    define,
     same,
     truth,
     unknown,
 )
+
+LINES = Lines()
+define = LINES.define
 
 
 def _to_integer(a: Span) -> Span:

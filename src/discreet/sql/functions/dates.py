@@ -14,7 +14,10 @@ from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions import calendar as cal
-from discreet.sql.functions.table import Bounds, D, F, I, S, T, define, whole_between
+from discreet.sql.functions.table import Bounds, D, F, I, Lines, S, T, whole_between
+
+LINES = Lines()
+define = LINES.define
 
 FIRST = {D: Fraction(cal.FIRST), S: Fraction(cal.FIRST * cal.DAY)}
 """The first day, and the first moment, of the year 1."""
@@ -208,8 +211,8 @@ KEEPS_YEARS = frozenset(
 """Functions that give a moment within the years 1 to 9999."""
 GUARDED = frozenset(
     {*DAY_PARTS, *CLOCK_PARTS, "epoch", "epoch_ms", "dayname", "monthname", "days_between", "last_day", "add_days",
-     "sub_days", "bucket_of_months", "bucket_of_micros", "add_months", "add_micros", "in_zone", "strftime",
-     "to_timestamp", "to_text",
+     "sub_days", "bucket_of_months", "bucket_of_micros", "add_months", "add_micros", "add_length", "in_zone",
+     "strftime", "to_timestamp", "to_text",
      *(f"{verb}_{unit}" for verb in ("date_trunc", "date_diff", "date_sub") for unit in cal.UNITS)}
 )  # fmt: skip
 """The functions before which moments outside the years 1 to 9999 become NULL."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.span import BOOLEANS, Span
-from discreet.sql.functions.table import LETTERS, VARIADIC, B, Variadic, define, truth
+from discreet.sql.functions.table import LETTERS, B, Lines, Variadic, truth
+
+LINES = Lines()
+define = LINES.define
 
 for _t, _type in LETTERS.items():
     for _name, _op in (("eq", "="), ("ne", "<>"), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">=")):
@@ -45,4 +48,4 @@ for _line in (
         "NULLs are passed over",
     ),
 ):
-    VARIADIC[_line.name] = _line
+    LINES.variadic.append(_line)

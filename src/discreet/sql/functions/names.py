@@ -79,6 +79,10 @@ REASONS: dict[str, tuple[str, str]] = {
 """Why some functions are left out for good, each with the remedy."""
 
 
+NEAR = 0.7
+"""How alike two names are where one is taken for the other: `any` is not `tan`, and `mad` is not `mod`."""
+
+
 @cache
 def usages() -> tuple[str, ...]:
     """How each function is written."""
@@ -130,7 +134,7 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
         if isinstance(node, exp.Anonymous)
         else ()
     )
-    near = difflib.get_close_matches(name, [*known, *names(), *other_names()], n=1)
+    near = difflib.get_close_matches(name, [*known, *names(), *other_names()], n=1, cutoff=NEAR)
     if near and near[0] in known:
         return f"There is no function {name}.", f"Did you mean {rewrites.aggregate(near[0], node)}?"
     return cause, f"Did you mean {near[0]}?" if near else f"Use one of: {', '.join(names())}."

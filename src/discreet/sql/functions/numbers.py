@@ -13,13 +13,16 @@ from discreet.sql.functions.table import (
     Bounds,
     F,
     I,
+    Lines,
     Rule,
     constant_bounds,
-    define,
     null,
     unknown,
     whole_between,
 )
+
+LINES = Lines()
+define = LINES.define
 
 OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs", "integer_divide"})
 """Operators that can lead out of 64 bits; they are then computed in floating point."""
@@ -41,7 +44,7 @@ define(
     "towards zero; NULL when b is 0",
 )
 define("integer_divide", "a // b", "ff", F, lambda a, b: sp.truncate(sp.divide(a, b)), "trunc({0} / NULLIF({1}, 0))",
-       "the integer part of a / b; NULL when b is 0")  # fmt: skip
+       "the integer part of a / b, where DuckDB itself keeps the fraction; NULL when b is 0")  # fmt: skip
 # The least integer divided by -1 overflows also where only the remainder is wanted, which is that of 1.
 define("remainder", "a % b", "ii", I, sp.remainder, "({0} % NULLIF(CASE WHEN {1} = -1 THEN 1 ELSE {1} END, 0))",
        "sign of a; NULL when b is 0")  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from discreet.sql.expressions.span import Value
@@ -116,10 +117,76 @@ def problem(pattern: str) -> str:
     return ""
 
 
+def matching(pattern: str, names: Sequence[str]) -> list[str]:
+    """Those of some names in which a pattern is found, as DuckDB finds it."""
+    from discreet.engines.duckdb.connection import literal
+    from discreet.engines.sandbox import Sandbox
+
+    tests = ", ".join(f"regexp_matches({literal(name)}, {literal(pattern)})" for name in names)
+    with Sandbox({}) as sandbox:
+        (found,) = sandbox.run(f"SELECT [{tests}] AS v").column("v").to_pylist()
+    return [name for name, fits in zip(names, found, strict=True) if fits]
+
+
 def _allows(value: Value) -> bool:
     return isinstance(value, str) and "\0" not in value and not problem(value)
 
 
+def groups(pattern: str) -> int:
+    r"""How many groups of a pattern can be referred to.
+
+    Example:
+        >>> groups(r"(a|(?:b))[(]\((c)")
+        2
+    """
+    plain = re.sub(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", "", pattern)
+    return len(re.findall(r"\((?!\?)", plain))
+
+
+def one_group(pattern: str, group: int) -> str:
+    r"""The pattern with one group alone that can be referred to: the one of that number, or all of it for 0.
+
+    Example:
+        >>> one_group("(a)-(b)", 2), one_group("(a)-b", 0)
+        ('(?:a)-(b)', '((?:a)-b)')
+    """
+    out, number = [], 0
+    for piece in re.findall(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?|\((?!\?)|.", pattern, re.DOTALL):
+        number += piece == "("
+        out.append("(?:" if piece == "(" and number != group else piece)
+    return "".join(out) if group else f"({''.join(out)})"
+
+
+@lru_cache(maxsize=256)
+def finds_nothing(pattern: str) -> bool:
+    """Whether a pattern fits the empty text, so that engines would differ in where it fits."""
+    from discreet.engines.duckdb.connection import literal
+    from discreet.engines.sandbox import Sandbox
+
+    with Sandbox({}) as sandbox:
+        (found,) = (
+            sandbox.run(f"SELECT regexp_matches('', {literal(portable(pattern))}) AS v")
+            .column("v")
+            .to_pylist()
+        )
+    return bool(found)
+
+
+def _places(value: Value) -> bool:
+    return _allows(value) and isinstance(value, str) and groups(value) == 1 and not finds_nothing(value)
+
+
+PLACE = Rule(
+    "a literal regular expression that fits no empty text", r"Write regexp_extract(x, '^([a-z]+)@', 1).", _places,
+    ("(a)", "^([^-]+)-", "([0-9]{1,3})$", "(?:x|k)(.?)"),
+)  # fmt: skip
+"""A pattern whose place matters; with one group, which `one_group` makes."""
+SUBSTITUTE = Rule(
+    "a literal of at most 16 characters, in which \\1 is the first group",
+    r"Write regexp_replace(x, '[0-9]+', '#', 'g').",
+    lambda v: isinstance(v, str) and len(v) <= 16 and re.fullmatch(r"(?:[^\\\0]|\\1)*", v) is not None,
+    ("", "-", "<\\1$1>"),
+)  # fmt: skip
 PATTERN = Rule(
     "a literal regular expression of the core that all engines share",
     r"Write regexp_matches(x, '^[A-Z]\d+').",

@@ -10,7 +10,10 @@ from functools import lru_cache
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.span import Span, Value
 from discreet.sql.functions import calendar as cal
-from discreet.sql.functions.table import D, Rule, S, T, define, text_up_to, whole_between
+from discreet.sql.functions.table import D, Lines, Rule, S, T, text_up_to, whole_between
+
+LINES = Lines()
+define = LINES.define
 
 FOUR_THOUSAND_YEARS = 1_460_970
 """In days: so far a moment may be moved, since no further back than 4713 BC do all engines reach."""
@@ -28,6 +31,20 @@ define("add_months", "a + INTERVAL n MONTH", "si", S, _plus_months, "({0} + to_m
        "the last day of the month where there is no such day",
        literals={1: whole_between(-48_000, 48_000, _SHIFT)})  # fmt: skip
 _MOST = FOUR_THOUSAND_YEARS * cal.DAY
+
+
+def _plus_lengths(a: Span, micros: Span, n: Span) -> Span:
+    most = Fraction(_MOST)
+    return sp.add(a, sp.clamp(sp.multiply(micros, n), -most, most)).null()
+
+
+NEAR = (
+    f"CASE WHEN abs(CAST({{1}} AS DOUBLE) * CAST({{2}} AS DOUBLE)) <= CAST('{float(_MOST)!r}' AS DOUBLE) "
+    "THEN {1} * {2} END"
+)
+"""So many microseconds, where they are not too many: a double is near enough to tell."""
+define("add_length", "a + INTERVAL 1 HOUR * n", "sii", S, _plus_lengths, f"({{0}} + to_microseconds({NEAR}))",
+       "NULL beyond four thousand years", literals={1: whole_between(-_MOST, _MOST, _SHIFT)})  # fmt: skip
 define("add_micros", "a + INTERVAL n MICROSECOND", "si", S, sp.add, "({0} + to_microseconds({1}))",
        literals={1: whole_between(-_MOST, _MOST, _SHIFT)})  # fmt: skip
 

@@ -81,43 +81,6 @@ class Function:
     shortens: bool = False
 
 
-TABLE: dict[str, list[Function]] = {}
-"""Every function by name; lines of one name are tried in order until the types fit."""
-
-
-def define(
-    name: str,
-    usage: str,
-    takes: str,
-    gives: Type,
-    bounds: Bounds,
-    sql: str,
-    meaning: str = "",
-    *,
-    literals: Mapping[int, Rule] | None = None,
-    shortens: bool = False,
-    duckdb: str = "",
-) -> None:
-    """Write one line into the table.
-
-    Args:
-        name: as in `Function`, like all that is not said here.
-        usage: an analyst's.
-        takes: a letter per argument: b, i, f, t, d or s.
-        gives: the type.
-        bounds: the rule.
-        sql: the standard spelling.
-        meaning: where needed.
-        literals: by place.
-        shortens: the texts.
-        duckdb: another spelling for DuckDB; those of other engines stand in their dialects.
-    """
-    types = tuple(LETTERS[c] for c in takes)
-    spelling = {"": sql, **({"duckdb": duckdb} if duckdb else {})}
-    line = Function(name, usage, types, gives, bounds, spelling, meaning, literals or {}, shortens)
-    TABLE.setdefault(name, []).append(line)
-
-
 @dataclass(frozen=True, slots=True)
 class Variadic:
     """A function of any number of arguments that all have the type of the result."""
@@ -129,8 +92,45 @@ class Variadic:
     meaning: str = ""
 
 
-VARIADIC: dict[str, Variadic] = {}
-"""The functions of any number of arguments."""
+class Lines:
+    """The lines of the table that one file writes, in their order."""
+
+    def __init__(self) -> None:
+        self.functions: list[Function] = []
+        self.variadic: list[Variadic] = []
+
+    def define(
+        self,
+        name: str,
+        usage: str,
+        takes: str,
+        gives: Type,
+        bounds: Bounds,
+        sql: str,
+        meaning: str = "",
+        *,
+        literals: Mapping[int, Rule] | None = None,
+        shortens: bool = False,
+        duckdb: str = "",
+    ) -> None:
+        """Write one line.
+
+        Args:
+            name: as in `Function`, like all that is not said here.
+            usage: an analyst's.
+            takes: a letter per argument: b, i, f, t, d or s.
+            gives: the type.
+            bounds: the rule.
+            sql: the standard spelling.
+            meaning: where needed.
+            literals: by place.
+            shortens: the texts.
+            duckdb: another spelling for DuckDB; those of other engines stand in their dialects.
+        """
+        types = tuple(LETTERS[c] for c in takes)
+        spelling = {"": sql, **({"duckdb": duckdb} if duckdb else {})}
+        line = Function(name, usage, types, gives, bounds, spelling, meaning, literals or {}, shortens)
+        self.functions.append(line)
 
 
 # Rules of bounds that several lines share -----------------------------------------------------------------

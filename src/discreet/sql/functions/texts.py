@@ -5,18 +5,21 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.sql.expressions.span import Span
-from discreet.sql.functions.patterns import PATTERN
+from discreet.sql.functions.patterns import PATTERN, PLACE, SUBSTITUTE
 from discreet.sql.functions.table import (
     B,
     I,
+    Lines,
     T,
     constant_bounds,
-    define,
     text_up_to,
     truth,
     unknown,
     whole_between,
 )
+
+LINES = Lines()
+define = LINES.define
 
 LONGEST = 4096
 """A function that makes longer texts of its arguments reads so many characters of each."""
@@ -35,6 +38,17 @@ for _name, _operator in (("like", "LIKE"), ("ilike", "ILIKE")):
 define("regexp_matches", "regexp_matches(a, b)", "tt", B, truth, "regexp_matches({0}, {1})",
        "whether the pattern fits somewhere; a literal of the common core of all engines",
        literals={1: PATTERN})  # fmt: skip
+define("regexp_extract", "regexp_extract(a, b, n)", "tt", T, unknown, "regexp_extract({0}, {1}, 1)",
+       "the first place where the pattern b fits, or its n-th group; empty where there is none; literals",
+       literals={1: PLACE})  # fmt: skip
+for _name, _all, _where in (
+    ("regexp_replace", "", "the first place"),
+    ("regexp_replace_all", ", 'g'", "every place"),
+):
+    define(_name, f"regexp_replace(a, b, c{_all})", "ttt", T, unknown,
+           f"regexp_replace({{0}}, {{1}}, {{2}}{_all})",
+           f"{_where} where the pattern b fits by c, in which \\1 is the first group, {_CUT}; literals", shortens=True,
+           literals={1: PLACE, 2: SUBSTITUTE})  # fmt: skip
 for _name in ("starts_with", "ends_with", "contains"):
     define(_name, f"{_name}(a, b)", "tt", B, truth, f"{_name}({{0}}, {{1}})", "true for an empty b")
 

@@ -190,7 +190,9 @@ def _box(node: Node) -> _Box:
         label = fact.name if fact.name != before else ""
         before = fact.name
         folded = _wrapped(fact.text, max(24, FOLD - width - 2))
-        lines += [f"{(label if at == 0 else '').ljust(width)}  {text}" for at, text in enumerate(folded)]
+        lines += [
+            f"{(label if index == 0 else '').ljust(width)}  {text}" for index, text in enumerate(folded)
+        ]
     return _Box(node, tuple(lines), tuple(_box(child) for child in node.children))
 
 
@@ -202,9 +204,9 @@ def _drawn(box: _Box, left: float, top: float) -> Iterator[str]:
         f'<rect x="{x:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="6" '
         f'fill="{colour}" stroke="#667"/>'
     )
-    for at, line in enumerate(box.lines):
-        weight = ' font-weight="bold"' if at == 0 else ""
-        y = top + PAD + 9 + at * LINE
+    for index, line in enumerate(box.lines):
+        weight = ' font-weight="bold"' if index == 0 else ""
+        y = top + PAD + 9 + index * LINE
         yield f'<text x="{x + PAD:.1f}" y="{y:.1f}" xml:space="preserve"{weight}>{markup(line)}</text>'
     under = sum(child.spread for child in box.children) + GAP * max(0, len(box.children) - 1)
     at_x = left + (box.spread - under) / 2

@@ -136,14 +136,14 @@ def _release(release: ScopePlan, plan: QueryPlan, policy: Policy) -> Node:
         facts.append(Fact("groups", f"{release.cells:,}", release.cells))
     else:
         facts.append(_found(release, release.discovery))
-    facts += [_key(key, release, at, policy) for at, key in enumerate(release.keys)]
-    facts += [_measure(release, at) for at in range(len(release.measures))]
-    facts += [_output(release, at, plan.post) for at in range(len(release.aggregates))]
+    facts += [_key(key, release, index, policy) for index, key in enumerate(release.keys)]
+    facts += [_measure(release, index) for index in range(len(release.measures))]
+    facts += [_output(release, index, plan.post) for index in range(len(release.aggregates))]
     return Node(
         "release",
         release.name,
         tuple(facts),
-        tuple(part_node(release, at, policy) for at in range(len(release.parts))),
+        tuple(part_node(release, index, policy) for index in range(len(release.parts))),
     )
 
 

@@ -9,6 +9,7 @@ from discreet.policy import Policy
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.lineage import below, read
 from discreet.sql.algebra.relation import RAW, Relation
+from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.diagram import Fact, Node
@@ -63,6 +64,9 @@ def _rows(relation: Relation, needed: set[str], policy: Policy) -> Node:
     on = () if relation.on is None else (Fact("on", words(relation.on)),)
     if isinstance(relation, rel.PublicJoin):
         table = relation.table
+        if isinstance(table, ReleasedTable):
+            given = Node("released first", table.sql, ())
+            return Node("rows", f"{_outer(relation)} with released numbers", on, (*children, given))
         columns = ", ".join(table.data.column_names)
         public = Node("public table", "", (Fact("columns", columns), _rows_of(table.data.num_rows)))
         return Node("rows", f"{_outer(relation)} with a public table", on, (*children, public))

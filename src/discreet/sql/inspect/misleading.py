@@ -12,6 +12,7 @@ from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
+from discreet.sql.inspect.quoted_names import quoted_names
 from discreet.sql.inspect.warnings import COUNTED
 from discreet.sql.intervals.closed_form import linear_half_width
 from discreet.sql.intervals.row_mapping import aggregate_columns, shared_with_cell
@@ -44,7 +45,7 @@ def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) ->
         confidence: of its intervals.
         whole: whether these are all rows of the answer.
     """
-    cut = (*cut_joins(plan), *added_up(plan))
+    cut = (*cut_joins(plan), *added_up(plan), *quoted_names(plan))
     shown = selects(plan)
     if shown is None:
         return cut

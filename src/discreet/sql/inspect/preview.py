@@ -14,6 +14,7 @@ from discreet import escaping
 from discreet.errors import InvalidParameter
 from discreet.rational import show, small
 from discreet.sql.finish.postprocess import finish
+from discreet.sql.inspect.compared import compared_with
 from discreet.sql.inspect.misleading import chosen, meanings_of
 from discreet.sql.inspect.warnings import warnings_of
 from discreet.sql.intervals.simultaneous import Level
@@ -154,7 +155,9 @@ def preview_of(
         available=available,
         delta=plan.delta,
         shown_from=shown_from,
-        warnings=warnings_of(plan, errors, group_rows) + chosen(plan, level, group_rows),
+        warnings=compared_with(plan)
+        + warnings_of(plan, errors, group_rows)
+        + chosen(plan, level, group_rows),
         meanings=meanings_of(plan),
     )
 

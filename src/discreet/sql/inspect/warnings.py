@@ -14,6 +14,7 @@ from discreet.sql.expressions.expression import Call, Expression, leaves
 from discreet.sql.expressions.span import Span
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
+from discreet.sql.inspect.quoted_names import quoted_names
 from discreet.sql.inspect.wording import ends, words
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
@@ -36,7 +37,7 @@ def warnings_of(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -
         group_rows: how many rows those groups have.
     """
     found = [warning for release in plan.releases for warning in _of_release(release)]
-    found += [*cut_joins(plan), *added_up(plan), *_drowned(plan, errors, group_rows)]
+    found += [*cut_joins(plan), *added_up(plan), *quoted_names(plan), *_drowned(plan, errors, group_rows)]
     return tuple(dict.fromkeys(found))
 
 
@@ -66,8 +67,8 @@ def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> I
         item.unalias().sql(): item.alias_or_name for item in plan.post.selects if not item.unalias().is_star
     }
     for release in plan.releases:
-        for at, aggregate in enumerate(release.aggregates):
-            name = names.get(f"{release.name}.{aggregate_name(at)}", "")
+        for index, aggregate in enumerate(release.aggregates):
+            name = names.get(f"{release.name}.{aggregate_name(index)}", "")
             error = errors.get(name)
             if error is None:
                 continue

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
+from discreet.mechanisms.numeric.laplace import float_half_width
 from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.measures.moments import JointMoments
@@ -57,8 +58,8 @@ def linear_half_width(release: ScopePlan, aggregate: Aggregate, confidence: floa
     if not used:
         return 0.0
     if len(used) == 1:
-        # One discrete Laplace variable: the least whole number of steps with enough mass, exactly.
-        return used[0] * discrete_half_width(scale, confidence)
+        # One discrete Laplace variable: the least whole number of steps with enough mass.
+        return used[0] * float_half_width(scale, 1 - confidence)
     width = scale * _unit_width(used, confidence)
     return float(np.ceil(width)) if aggregate.whole else width
 
@@ -67,16 +68,6 @@ def linear_half_width(release: ScopePlan, aggregate: Aggregate, confidence: floa
 def _unit_width(weights: tuple[float, ...], confidence: float) -> float:
     """The half-width of a weighted sum of standard Laplace variables."""
     return float(half_width(np.array(weights), confidence))
-
-
-def discrete_half_width(scale: float, confidence: float) -> int:
-    """The least m with P(|Z| <= m) >= confidence for a discrete Laplace variable Z.
-
-    P(|Z| > m) = 2 q^(m+1) / (1 + q) with q = e^(-1/scale).
-    """
-    q = np.exp(-1 / scale)
-    m = scale * (np.log(2 / (1 + q)) - np.log1p(-confidence)) - 1
-    return max(0, int(np.ceil(m - 1e-12)))
 
 
 def closed(release: ScopePlan, aggregate: Aggregate) -> bool:

@@ -6,7 +6,7 @@ f(high) whenever x lies between low and high, so the confidence stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,6 +52,8 @@ def monotone_in(node: exp.Expr, table: str) -> str | None:
         return monotone_in(node.this, table) if places is None or _is_constant(places, table) else None
     if type(node) is exp.Cast and node.to.this in _NUMBERS:
         return monotone_in(node.this, table)
+    if isinstance(node, exp.Anonymous) and node.name == "make_timestamp" and len(node.expressions) == 1:
+        return monotone_in(node.expressions[0], table)
     if isinstance(node, exp.Greatest | exp.Least):
         parts = [node.this, *node.expressions]
         moving = [part for part in parts if not _is_constant(part, table)]
@@ -64,6 +66,7 @@ def monotone_intervals(
     table: str,
     keys_of: Callable[[list[int]], Mapping[str, pa.Array]],
     ends_of: Callable[[int], Interval],
+    moments: Collection[str] = (),
 ) -> dict[str, Interval]:
     """The intervals of those columns that are monotone in one aggregate of their group.
 
@@ -72,6 +75,7 @@ def monotone_intervals(
         table: its name.
         keys_of: the columns of keys in the groups that are shown, by their numbers.
         ends_of: the interval of an aggregate in those groups, by its number.
+        moments: the columns that hold dates or time stamps, whose ends are days since 1970-01-01.
 
     Returns:
         Low and high ends, float64 arrays (groups shown,), NaN where the column is NULL.
@@ -86,7 +90,7 @@ def monotone_intervals(
         number = aggregate_number(aggregate)
         assert number is not None  # `monotone_in` returned it
         ends = ends_of(number)
-        listed = [items[name] for name in names]
+        listed = [days(items[name]) if name in moments else items[name] for name in names]
         found = [_at(end, aggregate, listed, table, keys_of) for end in ends]
         there = ~np.isnan(ends[0])
         for name, one, other in zip(names, *found, strict=True):
@@ -95,6 +99,12 @@ def monotone_intervals(
             open_ended = there & np.isnan(low)
             out[name] = np.where(open_ended, -np.inf, low), np.where(open_ended, np.inf, high)
     return out
+
+
+def days(moment: exp.Expr) -> exp.Expr:
+    """The days since 1970-01-01 of a date or a time stamp."""
+    micros = exp.Anonymous(this="epoch_us", expressions=[exp.cast(moment.copy(), "TIMESTAMP")])
+    return exp.Div(this=exp.cast(micros, "DOUBLE"), expression=exp.Literal.number("86400000000.0"))
 
 
 def _ordered(one: Floats, other: Floats) -> Interval:

@@ -26,6 +26,7 @@ from discreet.sql.intervals.query_parts import (
 )
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.syntax.nodes import has_aggregate
+from discreet.sql.syntax.once import once
 from discreet.sql.syntax.parse import output_name
 
 if TYPE_CHECKING:
@@ -70,8 +71,15 @@ class _Columns(NamedTuple):
 
 def identified_in(plan: QueryPlan, public: Mapping[str, pa.Table]) -> Identified | None:
     """The post-processing of a plan with the identity of its rows, over the public tables that it reads."""
-    names = {name: table.column_names for name, table in public.items()}
-    return identified(plan.post, [release.name for release in plan.releases], names)
+    columns = tuple((name, tuple(table.column_names)) for name, table in public.items())
+    return _identified(plan.post, tuple(release.name for release in plan.releases), columns)
+
+
+@once
+def _identified(
+    post: exp.Query, noisy: tuple[str, ...], public: tuple[tuple[str, tuple[str, ...]], ...]
+) -> Identified | None:
+    return identified(post, noisy, dict(public))
 
 
 def identified(

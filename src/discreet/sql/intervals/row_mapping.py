@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections import OrderedDict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number
 from discreet.sql.intervals.closed_form import closed
 from discreet.sql.lower.run import EVERY, GroupSelection, NoisyIntegers
 from discreet.sql.plan.plan import QueryPlan
+from discreet.sql.syntax.once import once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,17 +33,27 @@ _PLAIN_NODES = (
 
 def with_cell(plan: QueryPlan) -> tuple[exp.Query, bool]:
     """The statement with the number of the group beside each row, where a row is one group of one release."""
-    post = plan.post
-    if not isinstance(post, exp.Select) or len(plan.releases) != 1:
+    post, has_cell = shared_with_cell(plan)
+    return post.copy(), has_cell
+
+
+def shared_with_cell(plan: QueryPlan) -> tuple[exp.Query, bool]:
+    """The same, made once for a statement: for those who look at it and change nothing in it."""
+    return _with_cell(plan.post, tuple(release.name for release in plan.releases))
+
+
+@once
+def _with_cell(post: exp.Query, names: tuple[str, ...]) -> tuple[exp.Query, bool]:
+    if not isinstance(post, exp.Select) or len(names) != 1:
         return post, False
     source = post.args["from_"].this if post.args.get("from_") is not None else None
-    if not isinstance(source, exp.Table) or source.name != plan.releases[0].name:
+    if not isinstance(source, exp.Table) or source.name != names[0]:
         return post, False
     if post.args.get("joins") or post.args.get("distinct") or post.args.get("group"):
         return post, False
     post = post.copy()
     assert isinstance(post, exp.Select)
-    cell = exp.column(CELL, table=plan.releases[0].name)
+    cell = exp.column(CELL, table=names[0])
     post.append("expressions", exp.alias_(cell, CELL))
     order = post.args.get("order")
     if order is not None:
@@ -51,26 +61,6 @@ def with_cell(plan: QueryPlan) -> tuple[exp.Query, bool]:
         if all(one.this.name.lower() != "all" or one.this.args.get("table") for one in order.expressions):
             order.append("expressions", exp.Ordered(this=cell.copy(), nulls_first=False))  # for ties
     return post, True
-
-
-_known: OrderedDict[int, tuple[exp.Query, tuple[str, ...], tuple[exp.Query, bool]]] = OrderedDict()
-_MOST_KNOWN = 64
-
-
-def shared_with_cell(plan: QueryPlan) -> tuple[exp.Query, bool]:
-    """The same, made once for a statement: for those who look at it and change nothing in it."""
-    names = tuple(release.name for release in plan.releases)
-    known = _known.get(id(plan.post))
-    if (
-        known is not None and known[0] is plan.post and known[1] == names
-    ):  # the entry holds it, so the id is its own
-        return known[2]
-    made = with_cell(plan)
-    _known[id(plan.post)] = plan.post, names, made
-    while len(_known) > _MOST_KNOWN:
-        with contextlib.suppress(KeyError):  # another thread was faster
-            _known.popitem(last=False)
-    return made
 
 
 def _in_full(order: exp.Order, post: exp.Select) -> None:
@@ -99,12 +89,14 @@ def follows(plan: QueryPlan) -> bool:
     )
 
 
+@once
 def picks_all(post: exp.Query) -> bool:
     """Whether a statement shows all groups in their order, and nothing but columns of its table."""
     others = [value for key, value in post.args.items() if key not in ("expressions", "from_")]
     return not any(others) and picked_columns(post) is not None
 
 
+@once
 def picked_columns(post: exp.Query) -> list[tuple[str, str]] | None:
     """Name and column of each item of a statement that picks columns and rows of its table; None for any other."""
     if not all(_plain(key, value) for key, value in post.args.items() if value):
@@ -131,24 +123,34 @@ def _plain(key: str, value: object) -> bool:
     )
 
 
-def key_columns(plan: QueryPlan) -> set[str]:
+def key_columns(plan: QueryPlan) -> frozenset[str]:
     """The columns of a statement over one noisy table that are a bare key, which no noise can change."""
-    return {
+    return _key_columns(plan.post)
+
+
+@once
+def _key_columns(post: exp.Query) -> frozenset[str]:
+    return frozenset(
         item.alias_or_name
-        for item in plan.post.selects
+        for item in post.selects
         if isinstance(item.unalias(), exp.Column) and key_number(item.unalias().name) is not None
-    }
+    )
 
 
-def aggregate_columns(plan: QueryPlan) -> dict[str, int]:
+def aggregate_columns(plan: QueryPlan) -> Mapping[str, int]:
     """The columns of a statement over one noisy table that are a bare aggregate, with the number of that."""
     (release,) = plan.releases
-    names = {aggregate_name(at): at for at in range(len(release.aggregates))}
-    items = [(item.alias_or_name, item.unalias()) for item in plan.post.selects]
+    return _aggregate_columns(plan.post, release.name, len(release.aggregates))
+
+
+@once
+def _aggregate_columns(post: exp.Query, noisy: str, aggregates: int) -> Mapping[str, int]:
+    names = {aggregate_name(at): at for at in range(aggregates)}
+    items = [(item.alias_or_name, item.unalias()) for item in post.selects]
     return {
         name: names[column.name]
         for name, column in items
-        if type(column) is exp.Column and column.name in names and column.table == release.name
+        if type(column) is exp.Column and column.name in names and column.table == noisy
     }
 
 

@@ -58,9 +58,9 @@ def quantiles_again(
         normal = rng.standard_normal((draws, len(below), len(shares)))
         if len(shares) > 1:
             normal = np.einsum("dnk,nmk->dnm", normal, _root(_correlations(tree, ranks, shares)))
-        for at, q in enumerate(shares):
-            out[at][:, part] = _places(
-                tree, q, noisy[part], below[:, -1], ranks[at], normal[:, :, at], scale, rng
+        for index, q in enumerate(shares):
+            out[index][:, part] = _places(
+                tree, q, noisy[part], below[:, -1], ranks[index], normal[:, :, index], scale, rng
             )
     return out
 

@@ -7,6 +7,7 @@ exponential tails, a thousand numbers make the intervals 3.3 times as wide at 95
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -14,6 +15,7 @@ from sqlglot import exp
 from discreet.release.noisy_schema import aggregate_number
 from discreet.sql.intervals.row_mapping import key_columns, shared_with_cell
 from discreet.sql.plan.plan import QueryPlan
+from discreet.sql.syntax.once import once
 
 CHOOSING = ("limit", "where", "having", "qualify", "joins", "distinct")
 """Nodes of a statement that may leave rows out, and so may let noise decide which are shown."""
@@ -70,7 +72,8 @@ def selects(plan: QueryPlan) -> int | None:
     groups = max((release.cells for release in plan.releases), default=0)
     names = {name.lower() for name in noisy_names(plan)}
     by = ordering(plan)
-    noisy = any(_noisy(column, plan) or column.name.lower() in names | {"all"} for column in by)
+    releases = [release.name for release in plan.releases]
+    noisy = any(_noisy(column, releases) or column.name.lower() in names | {"all"} for column in by)
     return most if noisy and most < groups else None
 
 
@@ -89,21 +92,26 @@ def ordering(plan: QueryPlan) -> list[exp.Column]:
     return out
 
 
-def noisy_names(plan: QueryPlan) -> dict[str, tuple[int, int]]:
+def noisy_names(plan: QueryPlan) -> Mapping[str, tuple[int, int]]:
     """The names under which a statement and its CTEs show aggregates, with the release and the aggregate behind."""
+    return names_of(plan.post, tuple(release.name for release in plan.releases))
+
+
+@once
+def names_of(post: exp.Query, releases: tuple[str, ...]) -> Mapping[str, tuple[int, int]]:
+    """The same for a statement over the noisy tables of some releases."""
     out: dict[str, tuple[int, int]] = {}
-    for select in plan.post.find_all(exp.Select):
+    for select in post.find_all(exp.Select):
         for item in select.expressions:
             for column in item.find_all(exp.Column):
-                found = _noisy(column, plan)
+                found = _noisy(column, releases)
                 if found is not None:
                     out.setdefault(item.alias_or_name, found)
     return out
 
 
-def _noisy(column: exp.Column, plan: QueryPlan) -> tuple[int, int] | None:
-    for number, release in enumerate(plan.releases):
-        aggregate = aggregate_number(column.name)
-        if column.table == release.name and aggregate is not None:
-            return number, aggregate
-    return None
+def _noisy(column: exp.Column, releases: Sequence[str]) -> tuple[int, int] | None:
+    aggregate = aggregate_number(column.name)
+    if aggregate is None or column.table not in releases:
+        return None
+    return releases.index(column.table), aggregate

@@ -22,7 +22,7 @@ def lacking(release: ScopePlan, lacks: Collection[str]) -> str:
 def _calls(expression: Expression) -> Iterator[str]:
     if isinstance(expression, Call):
         yield expression.name
-        if expression.name == "regexp_matches" and repeats(expression.args[1]):
+        if expression.name.startswith("regexp_") and repeats(expression.args[1]):
             yield f"{expression.name} of a repeated group"
         for arg in expression.args:
             yield from _calls(arg)

@@ -41,11 +41,11 @@ class Steps:
 
     def over(self, source: str) -> str:
         """The SELECT of all columns of a source, with those that are computed first beside them."""
-        for at, level in enumerate(self.levels):
+        for index, level in enumerate(self.levels):
             items = ", ".join(
                 f"{spell(e, self.dialect)} AS {quote(c.name, self.dialect)}" for e, c in level.items()
             )
-            source = f"SELECT *, {items} FROM ({source}) AS s{at}{self.dialect.fence}"
+            source = f"SELECT *, {items} FROM ({source}) AS s{index}{self.dialect.fence}"
         return source
 
     def _reduce(self, expression: Expression) -> tuple[Expression, int]:
@@ -55,9 +55,9 @@ class Steps:
             template = spelling_of(expression, self.dialect)
             args: list[Expression] = []
             deepest = 0
-            for at, arg in enumerate(expression.args):
+            for index, arg in enumerate(expression.args):
                 reduced, depth = self._reduce(arg)
-                if template.count(f"{{{at}}}") > 1:
+                if template.count(f"{{{index}}}") > 1:
                     reduced, depth = self._named(reduced, depth)
                 args.append(reduced)
                 deepest = max(deepest, depth)

@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from discreet import arrow
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
@@ -25,6 +22,7 @@ from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
 from discreet.sql.expressions.expression import Column, Expression, leaves, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
+from discreet.sql.lower.group_numbers import Axes, filters, numbered_axes, numbering, with_numbers
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -98,18 +96,20 @@ def _compile_part(
         # A measure that scales its argument writes it several times.
         reduced = measure.reading(partial(steps.reduced, repeated=measure.grid is not None))
         items += reduced.row_items(f"t{at}", dialect)
-    tables, numbers, filters, joins, ranges = _numbering(release)
+    numbered = numbered_axes(release) if part.rows.per_unit else ()
+    tables, numbers, joins, ranges = numbering(release, numbered)
     tables.update(public_tables(part.rows.relation))
     used = [*part.keys, *(argument for m in measures for argument in m.arguments)]
     rows = _rows(part, used, items, steps)
     names = [name for name, _ in items]
     if part.rows.per_unit:
-        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters])
-        rows = kept_sql(
-            rows, keep, names, part.cap, salt, dialect, _portable(part, measures) if portable else None,
-            _spans(release, measures), units, _alike(part),
-        )  # fmt: skip
-    keys = [*map(key_name, range(len(part.keys)))]
+        rows, names = with_numbers(release, rows, names, numbered, dialect)
+        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters(release, numbered)])
+        types = _portable(part, measures, names, numbered) if portable else None
+        spans = _spans(release, measures, numbered)
+        rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, _alike(part))
+        ranges = []  # rows were dropped by the same conditions
+    keys = [name for name in map(key_name, range(len(part.keys))) if name in names]
     sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
     entries = [f"{dialect.saturate.format(one, SATURATE)} AS m{at}" for at, one in enumerate(sums)]
     outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
@@ -123,7 +123,9 @@ def _compile_part(
     groups = f"SELECT {', '.join([*by, *entries])} FROM ({rows}) AS kept{counted}{group_by}"
     if not keys:
         return Compiled(f"SELECT CAST(0 AS BIGINT) AS cell, {outputs} FROM ({groups}) AS g", tables)
-    where = f" WHERE {' AND '.join(ranges)}" if ranges else ""
+    where = ""
+    if ranges:  # of groups: a planner that asks them of rows, too, takes nearly all rows for dropped
+        groups, where = groups + dialect.fence, f" WHERE {' AND '.join(ranges)}"
     return Compiled(
         f"SELECT {numbers} AS cell, {outputs} FROM ({groups}) AS g{''.join(joins)}{where}", tables
     )
@@ -175,9 +177,10 @@ def _rows(part: MeasuredRows, used: list[Expression], items: list[tuple[str, str
     needed = {column.name for expression in used for column in leaves(expression)}
     source = steps.over(to_sql(part.rows.relation, needed, steps.dialect))
     listed = [f"{sql} AS {name}" for name, sql in items]
-    if part.rows.per_unit:
-        listed.append(quote(UNIT, steps.dialect))
-    return f"SELECT {', '.join(listed) or '1 AS one'} FROM ({source}) AS r"
+    unit = [quote(UNIT, steps.dialect)] if part.rows.per_unit else []
+    if steps.dialect.once is not None and listed:
+        return steps.dialect.once(source, items, unit)
+    return f"SELECT {', '.join([*listed, *unit]) or '1 AS one'} FROM ({source}) AS r"
 
 
 def _alike(part: MeasuredRows) -> bool:
@@ -189,11 +192,14 @@ def _alike(part: MeasuredRows) -> bool:
     return not (isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried)
 
 
-def _portable(part: MeasuredRows, measures: list[AnyMeasure]) -> dict[str, Type]:
+def _portable(
+    part: MeasuredRows, measures: list[AnyMeasure], names: list[str], numbered: Axes
+) -> dict[str, Type]:
     """The types of the unit and of the columns of a row, where every engine writes it as the same text."""
     table = scans(part.rows.relation)[0].table
     types = {} if table.unit is None else {UNIT: table.unit.type}
-    types.update({key_name(at): key.type for at, key in enumerate(part.keys)})
+    types.update({key_name(at): key.type for at, key in enumerate(part.keys) if key_name(at) in names})
+    types.update({key_name(axis[0]): Type.INTEGER for axis in numbered})
     for at, measure in enumerate(measures):
         if (
             isinstance(measure, Measure)
@@ -207,61 +213,16 @@ def _portable(part: MeasuredRows, measures: list[AnyMeasure]) -> dict[str, Type]
     return types
 
 
-def _spans(release: ScopePlan, measures: list[AnyMeasure]) -> dict[str, tuple[int, int]]:
+def _spans(release: ScopePlan, measures: list[AnyMeasure], numbered: Axes) -> dict[str, tuple[int, int]]:
     """The spans of those columns of a row that are integers and filtered or scaled into a span."""
     spans = {
-        f"t{at}": span for at, one in enumerate(measures) if isinstance(one, Measure) and (span := one.span)
+        f"t{at}": span
+        for at, one in enumerate(measures)
+        if isinstance(one, Measure | QuantileTree) and (span := one.span)
     }
     for axis in axes(release.keys):
         run = release.keys[axis[0]].range()
         if run is not None:
             spans[key_name(axis[0])] = (run[0], run[0] + run[1] - 1)
+    spans.update({key_name(axis[0]): (0, len(release.keys[axis[0]].values) - 1) for axis in numbered})
     return spans
-
-
-def _alike_in(release: ScopePlan, axis: tuple[int, ...], of: str, name: str) -> str:
-    """That the keys of a row are those of a row of a key list, in which NULL may be a value."""
-    same = ("IS NOT DISTINCT FROM" if None in release.keys[one].values else "=" for one in axis)
-    return " AND ".join(
-        f"{of}{key_name(one)} {word} {name}.key{one}" for one, word in zip(axis, same, strict=True)
-    )
-
-
-def _listed(release: ScopePlan, axis: tuple[int, ...], name: str) -> str:
-    """Which rows have keys that are in a key list."""
-    mine, theirs = ", ".join(key_name(one) for one in axis), ", ".join(f"key{one}" for one in axis)
-    if all(None not in release.keys[one].values for one in axis):
-        return f"{f'({mine})' if len(axis) > 1 else mine} IN (SELECT {theirs} FROM {name})"
-    if len(axis) == 1:
-        return f"({mine} IS NULL OR {mine} IN (SELECT {theirs} FROM {name} WHERE {theirs} IS NOT NULL))"
-    return f"EXISTS (SELECT 1 FROM {name} WHERE {_alike_in(release, axis, '', name)})"
-
-
-def _numbering(release: ScopePlan) -> tuple[dict[str, pa.Table], str, list[str], list[str], list[str]]:
-    """How a group gets its number: key tables, the expression, filters on rows, joins and filters on groups."""
-    import pyarrow as pa
-
-    tables: dict[str, pa.Table] = {}
-    terms: list[str] = []
-    filters: list[str] = []
-    joins: list[str] = []
-    ranges: list[str] = []
-    inner = release.cells
-    for axis in axes(release.keys):
-        at, key = axis[0], release.keys[axis[0]]
-        inner //= max(len(key.values), 1)
-        run = key.range()
-        if run is not None:
-            first, count = run
-            terms.append(f"(g.{key_name(at)} - ({first})) * {inner}")
-            filters.append(f"{key_name(at)} BETWEEN {first} AND {first + count - 1}")
-            ranges.append(f"g.{key_name(at)} BETWEEN {first} AND {first + count - 1}")
-            continue
-        name = f"__keys_{at}"
-        columns = {f"key{one}": release.keys[one].arrow() for one in axis}
-        tables[name] = pa.table({**columns, "at": arrow.column(np.arange(len(key.values)))})
-        terms.append(f"{name}.at * {inner}")
-        filters.append(_listed(release, axis, name))
-        joins.append(f" JOIN {name} ON {_alike_in(release, axis, 'g.', name)}")
-    number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
-    return tables, number, filters, joins, ranges

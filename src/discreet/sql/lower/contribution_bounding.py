@@ -9,9 +9,10 @@ The choice is fair: every row of a unit has the same chance, independent of its 
 - DuckDB and PostgreSQL combine the hashes of columns by exclusive or and by adding up. Rows whose combined hashes lie
   side by side for one unit do so for all units, and the last column would decide. The hash of the combined hash has no
   such neighbourhoods.
-- Rows that are alike have one hash. They are numbered within their unit, and the number is hashed as well, so that a
-  row that is there three times has three chances and is not kept or dropped as a block. Which of them has which number
-  does not matter, as nothing tells them apart.
+- Rows that are alike have one hash. They are numbered within their unit, and the number is hashed, so that a row that
+  is there three times has three chances and is not kept or dropped as a block. Which of them has which number does not
+  matter, as nothing tells them apart. Where rows are ranked, all of a unit are numbered in the order of their values,
+  and the number is hashed in place of the values.
 """
 
 from __future__ import annotations
@@ -77,17 +78,17 @@ def kept_sql(
         least = dialect.least(RowSelection(source, unit, names, max_rows, salt, spans, numbered))
         if least is not None:
             return least
-    asked = [NUMBER] if numbered else []
-    if portable is None:
-        key = dialect.hash(salt, [unit, *names, *asked])
-    else:
-        key = _same(salt, {**portable, **dict.fromkeys(asked, Type.INTEGER)}, dialect)
     values = [f"{name} ASC NULLS LAST" for name in names]
+    hashed = list(names)
     if numbered:
-        # Both numbers come from one sort. They count within the unit, so where a row lies in the table says nothing.
-        over = f"OVER (PARTITION BY {unit} ORDER BY {', '.join(values)})"
-        number = f"row_number() {over} - rank() {over} AS {NUMBER}"
+        # The place of a row among those of its unit in order. Which of several that are alike comes first says nothing.
+        number = f"row_number() OVER (PARTITION BY {unit} ORDER BY {', '.join(values)}) AS {NUMBER}"
         source = f"(SELECT {', '.join([*names, unit, number])} FROM {source}) AS n"
+        values = hashed = [NUMBER]
+    if portable is None:
+        key = dialect.hash(salt, [unit, *hashed])
+    else:
+        key = _same(salt, {**portable, **({NUMBER: Type.INTEGER} if numbered else {})}, dialect)
     rank = f"row_number() OVER (PARTITION BY {unit} ORDER BY {', '.join([key, *values])})"
     ranked = f"SELECT {', '.join([*names, f'{rank} AS __rank'])} FROM {source}"
     return f"SELECT {', '.join(names) or '1 AS one'} FROM ({ranked}) AS l WHERE __rank <= {max_rows}"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet import arrow, far
-from discreet.engines.engine import Engine
+from discreet.engines.engine import NO_TABLES, Engine
 from discreet.engines.schema import Type
 from discreet.release.draw import Draw
 from discreet.sql.algebra import keys as ks
+from discreet.sql.algebra.released import filled
 from discreet.sql.lower.compile import compile_discovery
 from discreet.sql.lower.uses import groups
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-def discover(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> tuple[ScopePlan, Integers]:
+def discover(
+    release: ScopePlan, engine: Engine, salt: int, draw: Draw, given: Mapping[str, pa.Table] = NO_TABLES
+) -> tuple[ScopePlan, Integers]:
     """Find the groups of a release.
 
     Privacy: (epsilon, delta)-differentially private by `mechanisms.ThresholdedCounts`: the engine counts every unit
@@ -51,7 +54,8 @@ def discover(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> tuple
         return shown
 
     compiled = compile_discovery(release, engine.dialect, salt)
-    table = engine.keys(compiled.sql, compiled.tables, choose)
+    tables = filled(compiled.tables, release.discovery.part.rows.relation, given)
+    table = engine.keys(compiled.sql, tables, choose)
     index = pc.sort_indices(table, [(name, "ascending") for name in table.column_names])
     table, noisy = table.take(index), noisy[index.to_numpy()]
     if len(noisy) > most:

@@ -13,17 +13,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.sql.algebra import keys as ks
 from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
+from discreet.sql.lower.key_lists import digest_of
+from discreet.sql.lower.sequence import given_to
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SALT = 0
 """In the place of the secret of the data set, which decides no identity."""
@@ -59,6 +58,10 @@ def _pieces(release: ScopePlan, dialect: Dialect) -> Iterator[bytes]:
         yield from _query(compile_part(shape, number, dialect.name, SALT))
         yield _text((part.cap, part.rows.per_unit), dialect)
     yield _text((dialect.name, shape.cells, release.unit_factor, release.shares), dialect)
+    for name, table in sorted(given_to(release).items()):
+        yield _text(
+            (name, table.query.sql("duckdb", comments=False)), dialect
+        )  # the same noise, put to another use
     yield _text(tuple((key.public, key.expression.type) for key in release.keys), dialect)
     yield _text(release.measures, dialect)
 
@@ -67,17 +70,7 @@ def _query(compiled: Compiled) -> Iterator[bytes]:
     yield compiled.sql.encode()
     for name, table in sorted(compiled.tables.items()):
         yield name.encode()
-        yield _content(table)
-
-
-def _content(table: pa.Table) -> bytes:
-    """A hash of a small table, such as a list of keys."""
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-    return hashlib.sha256(sink.getvalue()).digest()
+        yield digest_of(table)
 
 
 def _text(value: object, dialect: Dialect) -> bytes:

@@ -38,7 +38,8 @@ def source_of(table: PrivateTable, dialect: Dialect, aliased: bool = False) -> s
     if table.step is None:
         return f"{name} AS {ROWS}" if aliased else name
     on = " AND ".join(
-        f"{ROWS}.{quote(own, dialect)} = {OWNER}.{KEY}{at}" for at, (own, _) in enumerate(table.step.told)
+        f"{ROWS}.{quote(own, dialect)} = {OWNER}.{KEY}{index}"
+        for index, (own, _) in enumerate(table.step.told)
     )
     return f"{name} AS {ROWS} LEFT JOIN ({_owners(table.step, dialect)}) AS {OWNER} ON {on}"
 
@@ -46,7 +47,7 @@ def source_of(table: PrivateTable, dialect: Dialect, aliased: bool = False) -> s
 def _owners(step: Step, dialect: Dialect) -> str:
     """The keys of the parent whose rows are all of one unit, each once, with that unit."""
     parent = step.parent
-    keys = [f"{KEY}{at}" for at in range(len(step.told))]
+    keys = [f"{KEY}{index}" for index in range(len(step.told))]
     held = [f"{ROWS}.{quote(key, dialect)}" for _, key in step.told]
     unit = unit_item(parent, dialect)
     unit = unit if parent.step is not None else f"{ROWS}.{unit}"

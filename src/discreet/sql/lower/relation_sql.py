@@ -132,8 +132,8 @@ def _union(relation: rel.Union, needed: set[str], dialect: Dialect) -> str:
     if unit_of(relation):
         items.append(quote(UNIT, dialect))
     sides = [
-        f"SELECT {_list(items)} FROM ({to_sql(part, needed, dialect)}) AS u{at}"
-        for at, part in enumerate(relation.parts)
+        f"SELECT {_list(items)} FROM ({to_sql(part, needed, dialect)}) AS u{index}"
+        for index, part in enumerate(relation.parts)
     ]
     return " UNION ALL ".join(sides)
 
@@ -157,7 +157,7 @@ def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: Dialect) -> str:
         items.append(f"{sql} AS {quote(name, dialect)}")
     items.append(quote(UNIT, dialect))
     # By their places: an engine need not see that two long expressions are the same.
-    group = ", ".join([quote(UNIT, dialect), *(str(at + 1) for at in range(len(keys)))])
+    group = ", ".join([quote(UNIT, dialect), *(str(index + 1) for index in range(len(keys)))])
     inner = steps.over(to_sql(relation.source, used, dialect))
     return f"SELECT {', '.join(items)} FROM ({inner}) AS p WHERE {quote(UNIT, dialect)} IS NOT NULL GROUP BY {group}"
 

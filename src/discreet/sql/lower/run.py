@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from discreet import arrow
-from discreet.engines.engine import Engine
+from discreet.engines.engine import NO_TABLES, Engine
 from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_number
 from discreet.sql.algebra import keys as ks
+from discreet.sql.algebra.released import filled
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
@@ -149,7 +150,12 @@ class NoisyIntegers:
 
 
 def exact_integers(
-    release: ScopePlan, engine: Engine, salt: int, known: Collection[int] = (), portable: bool = False
+    release: ScopePlan,
+    engine: Engine,
+    salt: int,
+    known: Collection[int] = (),
+    portable: bool = False,
+    given: Mapping[str, pa.Table] = NO_TABLES,
 ) -> Integers:
     """The integers of a release before any noise. Never shown, logged or raised.
 
@@ -163,6 +169,7 @@ def exact_integers(
         salt: decides which rows of a unit are kept.
         known: the numbers of measures that are left at zero, because their integers are found elsewhere.
         portable: decide it in the same way on every engine.
+        given: the tables of numbers that were released before, by name.
 
     Returns:
         int64 array (cells, entries of all measures), zero for a public group without rows. Of ranks, which are drawn
@@ -177,20 +184,26 @@ def exact_integers(
     for number in range(len(release.parts)):
         if not release.cells or all(at in known for at, m in enumerate(release.measures) if m.part == number):
             continue
-        for at, result in enumerate(_results(release, number, engine, salt, portable)):
+        for at, result in enumerate(_results(release, number, engine, salt, portable, given)):
             _put(out, release, number, result, more=at > 0)
     for one in known:
         out[:, places[one]] = 0
     return out
 
 
-def exact_counts(release: ScopePlan, measure: Ranks, engine: Engine, salt: int) -> SparseCounts:
+def exact_counts(
+    release: ScopePlan,
+    measure: Ranks,
+    engine: Engine,
+    salt: int,
+    given: Mapping[str, pa.Table] = NO_TABLES,
+) -> SparseCounts:
     """The rows of each group and leaf, from which leaves are chosen by rank. Never shown, logged or raised.
 
     Privacy: as for `exact_integers`; one row counts in one leaf.
     """
     found = (
-        [_by_leaf(result) for result in _results(release, measure.part, engine, salt)]
+        [_by_leaf(result) for result in _results(release, measure.part, engine, salt, given=given)]
         if release.cells
         else []
     )
@@ -199,13 +212,19 @@ def exact_counts(release: ScopePlan, measure: Ranks, engine: Engine, salt: int) 
 
 
 def _results(
-    release: ScopePlan, number: int, engine: Engine, salt: int, portable: bool = False
+    release: ScopePlan,
+    number: int,
+    engine: Engine,
+    salt: int,
+    portable: bool = False,
+    given: Mapping[str, pa.Table] = NO_TABLES,
 ) -> Iterator[pa.Table]:
     """The integers of a part from the engine, for one slice of the units after the other."""
     slices = getattr(engine, "slices", 1) if adds_up(release, number) else 1
     for at in range(slices):
         compiled = compile_part(release, number, engine.dialect, salt, portable, Units(at, slices))
-        yield engine.integers(compiled.sql, compiled.tables)
+        tables = filled(compiled.tables, release.parts[number].rows.relation, given)
+        yield engine.integers(compiled.sql, tables)
 
 
 def _by_leaf(result: pa.Table) -> tuple[Integers, Integers, Integers]:
@@ -241,7 +260,9 @@ def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more:
         out[cell, place_of_entry] = found
 
 
-def run_release(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> NoisyIntegers:
+def run_release(
+    release: ScopePlan, engine: Engine, salt: int, draw: Draw, given: Mapping[str, pa.Table] = NO_TABLES
+) -> NoisyIntegers:
     """Compute the integers of a release, and have noise drawn on them.
 
     Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale
@@ -254,6 +275,7 @@ def run_release(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> No
         engine: runs it.
         salt: decides which rows of a unit are kept.
         draw: the noise of its uses, as `uses.uses_of` names them.
+        given: the tables of numbers that were released before, by name.
 
     Raises:
         EngineError: the engine failed; the charge stays.
@@ -261,17 +283,17 @@ def run_release(release: ScopePlan, engine: Engine, salt: int, draw: Draw) -> No
     known, units = None, np.empty(0, np.int64)
     if release.discovery is not None:
         known = release.discovery.measure
-        release, units = discover(release, engine, salt, draw)
+        release, units = discover(release, engine, salt, draw, given)
         for at in range(len(release.measures)):
             if at != known:
                 draw.settle_size(use_of(release, at), drawn(release, at))
     elsewhere = [at for at, one in enumerate(release.measures) if at == known or isinstance(one, Ranks)]
-    entries = exact_integers(release, engine, salt, elsewhere)
+    entries = exact_integers(release, engine, salt, elsewhere, given=given)
     for at, (measure, part) in enumerate(zip(release.measures, columns(release.measures), strict=True)):
         if at == known:
             entries[:, part] = units[:, np.newaxis]
             continue
-        counts = exact_counts(release, measure, engine, salt) if isinstance(measure, Ranks) else None
+        counts = exact_counts(release, measure, engine, salt, given) if isinstance(measure, Ranks) else None
         for here, _ in blocks(EVERY, release.cells):
             exact = entries[here, part] if counts is None else counts[here]
             entries[here, part] = draw(use_of(release, at), exact)

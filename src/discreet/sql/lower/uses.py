@@ -40,16 +40,16 @@ def uses_of(releases: Iterable[ScopePlan]) -> dict[str, Use]:
             out[groups(release)] = Use(
                 found.mechanism(release), neighbours, None, _set(release, found.measure)
             )
-        for at, one in enumerate(release.measures):
-            if found is not None and at == found.measure:
+        for index, one in enumerate(release.measures):
+            if found is not None and index == found.measure:
                 continue
             noise: LaplaceVector | QuantilesWithEnds
             if isinstance(one, Ranks):
-                noise = ranks(release, at, one)
+                noise = ranks(release, index, one)
             else:
-                noise = LaplaceVector(release.scale(at), release.sensitivity(one))
-            values = drawn(release, at) if found is None else None
-            out[measure(release, at)] = Use(noise, neighbours, values, _set(release, at))
+                noise = LaplaceVector(release.scale(index), release.sensitivity(one))
+            values = drawn(release, index) if found is None else None
+            out[measure(release, index)] = Use(noise, neighbours, values, _set(release, index))
     return out
 
 

@@ -6,11 +6,13 @@ of two. Each row then adds to its group the vector
     degree 0    (1,)                           how many rows
     degree 1    (R - t, t)                     and their average and sum
     degree 2    (R - b1 - b2, b1, b2)          and their variance, with b2 = t*t // R, b1 = 2t(R - t) // R
+    degree 3    (b0, b1, b2, b3)               and their skewness
+    degree 4    (b0, b1, b2, b3, b4)           and their kurtosis
 
-which is the Bernstein basis in integers: its entries are non-negative (t <= R gives b1 + b2 <= R, as
-t*t + 2t(R - t) = R*R - (R - t)**2 <= R*R) and sum to R exactly, so one row moves the whole vector by exactly R in
-L1. A row where x is NULL adds nothing, or R to one more entry when all rows are counted too; again R in all.
-So count, sum, mean and variance of one expression are a single Laplace release with the sensitivity of a count.
+which is the Bernstein basis in integers (`bernstein`): its entries are non-negative and sum to R exactly, so one row
+moves the whole vector by exactly R in L1. A row where x is NULL adds nothing, or R to one more entry when all rows are
+counted too; again R in all. So count, sum, mean, variance and the others of one expression are a single Laplace release
+with the sensitivity of a count.
 
 A sum that is asked for alone adds t = floor(x/g + 1/2) and moves it by at most M, the larger |t| of lo and hi.
 
@@ -31,9 +33,11 @@ import numpy as np
 from discreet.engines.schema import Type
 from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.clamping import clamped
-from discreet.sql.expressions.dialect import Dialect, divided, fill, total
+from discreet.sql.expressions.dialect import Dialect, fill, total
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.functions.aggregates import RELATIVE
+from discreet.sql.measures import bernstein
+from discreet.sql.measures.shape import SHAPES, shape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +75,7 @@ class Measure:
     """One family of integers per group.
 
     Attributes:
-        degree: 0, 1 or 2 as above; -1 for a sum asked for alone.
+        degree: 0 to 4 as above; -1 for a sum asked for alone.
         argument: the expression; None when every row counts.
         grid: how the argument is scaled; None for degree 0.
         with_null: whether one more entry holds the rows where the argument is NULL, so that all rows are counted.
@@ -109,9 +113,10 @@ class Measure:
         """The name of the measure, for people."""
         if self.distinct:
             return "count of distinct values" if self.degree == 0 else "sum of distinct values"
-        return {-1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance"}[
-            self.degree
-        ]
+        return {
+            -1: "sum", 0: "count", 1: "count, sum and mean", 2: "count, sum, mean and variance",
+            3: "count, sum, mean, variance and skewness", 4: "count, sum and four moments",
+        }[self.degree]  # fmt: skip
 
     @property
     def arguments(self) -> tuple[Expression, ...]:
@@ -159,9 +164,8 @@ class Measure:
             return [total(name, dialect)]
         if self.degree == 1:
             return [f"{r} * {n} - {total(name, dialect)}", total(name, dialect), *null]
-        b2 = total(divided(f"{name} * {name}", str(r), dialect), dialect)
-        b1 = total(divided(f"2 * {name} * ({r} - {name})", str(r), dialect), dialect)
-        return [f"{r} * {n} - {b1} - {b2}", b1, b2, *null]
+        sums = [total(one, dialect) for one in bernstein.integers(name, r, self.degree, dialect)]
+        return [f"{r} * {n} - {' - '.join(sums)}", *sums, *null]
 
     def estimate(self, what: str, noisy: Floats) -> Floats:
         """Estimate a quantity from noisy entries.
@@ -185,8 +189,11 @@ class Measure:
             mean = np.where(usable, (body @ np.linspace(0, 1, self.degree + 1)) / total, np.nan)
             if what == "avg":
                 return lo + width * np.clip(mean, 0, 1)
+            if what in SHAPES:
+                return shape(what, body, self.row_sensitivity)
             n = total / self.row_sensitivity
-            variance = np.clip(body[..., 2] / total - mean * mean, 0, 0.25) * width * width
+            square = body @ bernstein.power(self.degree, 2) / total
+            variance = np.clip(square - mean * mean, 0, 0.25) * width * width
             if what.endswith("samp"):
                 variance = np.where(n > 1, variance * n / (n - 1), np.nan)
             variance = np.where(usable, variance, np.nan)

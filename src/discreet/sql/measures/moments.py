@@ -29,6 +29,7 @@ import numpy as np
 from discreet.sql.expressions.dialect import Dialect, divided, total
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import RELATIVE
+from discreet.sql.measures import bernstein
 from discreet.sql.measures.measure import Grid, Measure, scaled_sql
 
 if TYPE_CHECKING:
@@ -198,8 +199,5 @@ def _positive(variance: Floats) -> Floats:
 
 def _bernstein(t: str, r: int, degree: int, dialect: Dialect) -> list[str]:
     """The Bernstein integers of a scaled integer in SQL: non-negative, with sum r."""
-    if degree == 1:
-        return [f"({r} - {t})", t]
-    b2 = divided(f"{t} * {t}", str(r), dialect)
-    b1 = divided(f"2 * {t} * ({r} - {t})", str(r), dialect)
-    return [f"({r} - {b1} - {b2})", b1, b2]
+    others = bernstein.integers(t, r, degree, dialect)
+    return [f"({r} - {' - '.join(others)})", *others]

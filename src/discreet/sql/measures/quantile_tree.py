@@ -97,6 +97,11 @@ class QuantileTree:
         """Whether the argument is an integer."""
         return self.argument.type is Type.INTEGER
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """The least and the greatest integer that a row carries: its leaf."""
+        return 0, self.grid.levels - 1
+
     def plain(self, what: str) -> bool:
         """No quantile is exactly one of the integers."""
         return False
@@ -240,19 +245,44 @@ class QuantileTree:
             return 1.0
         steps = np.maximum(np.diff(ct.increasing(ct.below(ct.fit(picked, self.shape))), axis=1), 0)
         runs = max(1, REPEATED // len(picked))
-        truth = np.repeat(self._crossing(ct.below(steps), q), runs)
-        again = np.repeat(np.asarray(ct.nodes(steps, self.shape), np.float64), runs, axis=0)
-        # Always the same draws, so that the same noisy counts have the same interval; they protect nothing.
-        again += np.random.default_rng(1).laplace(0.0, scale, again.shape)
-        below = ct.below(ct.fit(again, self.shape))
-        ranks = (below - q * below[:, -1:]) / width
+        noise, reach = ct.noise_below(self.shape, REPEATED)
+        needed = [
+            self._needed(q, below, noise[at * runs : (at + 1) * runs], scale, width, scale * reach)
+            for at, below in enumerate(ct.below(steps))
+        ]
+        return float(np.clip(np.quantile(needed, confidence, method="higher"), 0.2, 1.0))
+
+    def _needed(
+        self, q: float, below: Floats, noise: Floats, scale: float, width: Floats, reach: Floats
+    ) -> Floats:
+        """The least factor with which the interval holds the true quantile, in some draws.
+
+        Args:
+            q: which quantile.
+            below: the true rows below each boundary, float64 array (L + 1,).
+            noise: on these, of scale 1, float64 array (draws, L + 1).
+            scale: of the noise.
+            width: half-widths at the boundaries, float64 array (L + 1,).
+            reach: the most noise that a rank has in any draw, float64 array (L + 1,).
+
+        Returns:
+            float64 array (draws,), exact between -1 and 1.
+        """
+        # Where no noise reaches, a boundary is on the same side with every factor up to 1, and is counted at once.
+        ranks = below - q * below[-1]
+        first = int((ranks >= -(width + reach)).argmax())
+        last = len(ranks) - int((ranks <= width + reach)[::-1].argmax())
+        near = slice(first, last)
+        again = (ranks[near] + scale * (noise[:, near] - q * noise[:, -1:])) / width[near]
         # The lower end is not above the truth when at most so many ranks lie below minus the factor, that is when the
         # next of them in order does not; and the upper end likewise.
-        step = float(self.grid.step)
-        under = np.floor((truth - self.grid.lo) / step).astype(int)
-        over = np.floor(ranks.shape[1] - 1 - (truth - self.grid.lo + self.whole) / step).astype(int)
-        needed = np.maximum(-_nth(ranks[:, 1:], under), _nth(-ranks[:, :-1], over) * -1)
-        return float(np.clip(np.quantile(needed, confidence, method="higher"), 0.2, 1.0))
+        truth, step = float(self._crossing(below[None], q)[0]), float(self.grid.step)
+        under = math.floor((truth - self.grid.lo) / step)
+        over = math.floor(len(ranks) - 1 - (truth - self.grid.lo + self.whole) / step)
+        # Of the ranks without the first, and of those without the last from above.
+        lower = _nth(again[:, max(0, 1 - first) :], under - max(0, first - 1))
+        upper = _nth(-again[:, : min(last, len(ranks) - 1) - first], over - max(0, len(ranks) - 1 - last))
+        return np.maximum(-lower, -upper)
 
     def _blocks(self, noisy: Floats) -> Iterator[tuple[slice, Floats]]:
         """The rows below each boundary by least squares, for some groups at a time."""
@@ -289,12 +319,11 @@ class QuantileTree:
         return np.clip(value, self.grid.lo, self.grid.hi)
 
 
-def _nth(rows: Floats, n: NDArray[np.int64]) -> Floats:
-    """The n-th smallest number of each row, from 0; infinity where a row is not so long."""
-    out = np.full(len(rows), np.inf)
-    inside = n < rows.shape[1]
-    out[inside] = np.sort(rows, axis=1)[inside, np.maximum(n, 0)[inside]]
-    return out
+def _nth(rows: Floats, n: int) -> Floats:
+    """The n-th smallest number of each row, from 0; infinite where a row is not so long, or n is below 0."""
+    if 0 <= n < rows.shape[1]:
+        return np.asarray(np.partition(rows, n, axis=1)[:, n])
+    return np.full(len(rows), -np.inf if n < 0 else np.inf)
 
 
 def _alike(noisy: Floats) -> bool:

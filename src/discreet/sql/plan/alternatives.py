@@ -61,8 +61,8 @@ def sets_of(choices: Sequence[MeasureChoice], per_unit: bool) -> tuple[int, ...]
     kinds = SAME_PART if per_unit else SAME_PART | BY_LEAF
     sets: list[list[Alternatives]] = []
     out: list[int] = []
-    for at, choice in enumerate(choices):
-        where = moved_where(choice) if choice.counts in kinds and at < MOST else ALWAYS
+    for index, choice in enumerate(choices):
+        where = moved_where(choice) if choice.counts in kinds and index < MOST else ALWAYS
         own = len(sets)
         if () not in where:
             found = (n for n, others in enumerate(sets) if all(exclude(where, other) for other in others))

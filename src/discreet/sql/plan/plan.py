@@ -129,7 +129,7 @@ class ScopePlan:
     def beside(self, measure: int) -> tuple[int, ...]:
         """The numbers of the measures of one set of alternatives, this one among them."""
         sets = self.sets or tuple(range(len(self.measures)))
-        return tuple(at for at, one in enumerate(sets) if one == sets[measure])
+        return tuple(index for index, one in enumerate(sets) if one == sets[measure])
 
     @property
     def delta(self) -> Fraction:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
 from sqlglot import exp
 
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, QueryRefused
 from discreet.release.noisy_schema import aggregate_name, key_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
@@ -17,8 +18,9 @@ from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import Request
-from discreet.sql.analyze.scopes import Splitter
-from discreet.sql.analyze.splitting import Draft
+from discreet.sql.analyze.classify import unknown_table
+from discreet.sql.analyze.release_scope import Draft
+from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
@@ -29,6 +31,7 @@ from discreet.sql.plan.unknown_groups import answering
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.parse import spelled
+from discreet.sql.syntax.templates import alike
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Limits:
     max_groups: int | None = None
 
 
-Reading: TypeAlias = tuple[str, list[Draft], exp.Query, list[Chosen]]
+Reading: TypeAlias = tuple[str, list[Draft], exp.Query, list[Chosen], list[list[Fraction]]]
 """A statement read with a catalog, before epsilon is known; see `_read`."""
 MOST_KNOWN = 64
 LEAST_FINDING = Fraction(1, 4)
@@ -90,8 +93,8 @@ def plan(
         if len(known) >= MOST_KNOWN:
             known.clear()
         read = known[asked] = _read(text, catalog, delta > 0)
-    canonical, drafts, post, chosen = read
-    weights = [_weights(draft, one) for draft, one in zip(drafts, chosen, strict=True)]
+    canonical, drafts, post, chosen, even = read
+    weights = [list(one) for one in even]
     sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
     _emphasise(weights, emphasis, drafts, sets, post)
     finding = sum(draft.unknown for draft in drafts)
@@ -107,21 +110,30 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
     """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
-        The canonical spelling, the releases, the post-processing, and the measures that are chosen; none of which is
-        changed afterwards.
+        The canonical spelling, the releases, the post-processing, the measures that are chosen, and the weights of
+        their shares; none of which is changed afterwards.
     """
-    statement, canonical = spelled(text)
+    found = alike(text)
+    if found is not None:
+        with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
+            return _analyzed(text, found, catalog, unknown_keys)
+    return _analyzed(text, spelled(text), catalog, unknown_keys)
+
+
+def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown_keys: bool) -> Reading:
+    statement, canonical = found
     splitter = Splitter(text, catalog, unknown_keys)
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
-        raise splitter.no_table(table, {})
+        raise unknown_table(text, catalog, table)
     post = splitter.split(statement)
     for draft in splitter.drafts:
         if not draft.requests and not draft.unknown:
             raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
     chosen = [choose(draft.requests, draft.rows.per_unit) for draft in splitter.drafts]
-    return canonical, splitter.drafts, post, chosen
+    weights = [_weights(draft, one) for draft, one in zip(splitter.drafts, chosen, strict=True)]
+    return canonical, splitter.drafts, post, chosen, weights
 
 
 def _weights(draft: Draft, chosen: Chosen) -> list[Fraction]:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
-from discreet.engines.schema import Type
 from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.expressions.expression import Expression
-from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of, is_quantile, whole
+from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of
 from discreet.sql.measures.measure import Measure, grid_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import tree_for
@@ -155,10 +154,5 @@ def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int
 
 def aggregate(request: Request, at: int) -> Aggregate:
     """The column of the noisy table that answers a request."""
-    always = whole(request.what) or (
-        (request.what in ("sum", "distinct_sum") or is_quantile(request.what))
-        and request.argument is not None
-        and request.argument.type is Type.INTEGER
-    )
     what = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(request.what, request.what)
-    return Aggregate(at, what, always if request.whole is None else request.whole, request.sql)
+    return Aggregate(at, what, request.always_whole if request.whole is None else request.whole, request.sql)

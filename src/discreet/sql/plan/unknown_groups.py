@@ -21,9 +21,9 @@ def answering(choices: Sequence[MeasureChoice], keys: tuple[ks.Key, ...], per_un
     if any(key.public for key in keys):
         return None
     wanted = "units" if per_unit else "rows"
-    for at, one in enumerate(choices):
+    for index, one in enumerate(choices):
         if one.counts == wanted and one.argument is None and one.degree == 0 and not one.with_null:
-            return at
+            return index
     return None
 
 

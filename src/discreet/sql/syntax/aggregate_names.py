@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import sqlglot
 from sqlglot import exp
@@ -10,7 +10,19 @@ from sqlglot import exp
 AVERAGES = frozenset({"mean", "favg"})
 SUMS = frozenset({"fsum", "kahan_sum", "sumkahan", "sum_no_overflow"})
 WEIGHTED = frozenset({"weighted_avg", "wavg"})
+UNPARSED = frozenset({"histogram", "histogram_exact", "kurtosis_pop"})
+"""Aggregates that the parser takes for functions of a row."""
+
 _WEIGHTED = "SUM(_x * _w) / SUM(CASE WHEN _x IS NOT NULL THEN _w ELSE 0 END)"
+
+
+def has_other_names(nodes: Iterable[exp.Expr]) -> bool:
+    """Whether some of these nodes may be written by another name."""
+    return any(
+        isinstance(node, exp.ApproxDistinct | exp.Anonymous)
+        or (isinstance(node, exp.Avg) and isinstance(node.this, exp.Distinct))
+        for node in nodes
+    )
 
 
 def use_known_names(query: exp.Expr) -> None:
@@ -49,6 +61,8 @@ def _meant(node: exp.Expr) -> exp.Expr | None:
     )
     if name in known and len(args) == 1:
         return known[name](this=args[0].copy())
+    if name in UNPARSED and args:
+        return exp.AnonymousAggFunc(this=name, expressions=[one.copy() for one in args])
     if name == "count_star" and not args:
         return exp.Count(this=exp.Star())
     if name in WEIGHTED and len(args) == 2:

@@ -14,8 +14,8 @@ from sqlglot.tokenizer_core import TokenType
 
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.errors import QueryRefused
-from discreet.sql.syntax import looking, rewrites
-from discreet.sql.syntax.aggregate_names import use_known_names
+from discreet.sql.syntax import looking, pivot_statement, rewrites
+from discreet.sql.syntax.aggregate_names import has_other_names, use_known_names
 from discreet.sql.syntax.refusal import at, refuse
 from discreet.sql.syntax.rewrites import padded
 from discreet.sql.syntax.select_lists import name_apart
@@ -52,7 +52,12 @@ def spelled(text: str) -> tuple[exp.Query, str]:
         )
     try:
         statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
-    except (ParseError, TokenError) as error:
+    except ParseError as error:
+        turned = pivot_statement.with_order(text)
+        if turned is None:
+            raise _syntax(text, error) from None
+        statements = [turned]
+    except TokenError as error:
         raise _syntax(text, error) from None
     except RecursionError:
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
@@ -66,11 +71,9 @@ def spelled(text: str) -> tuple[exp.Query, str]:
     ):
         statement = statement.this
     statement = looking.as_query(statement, text)
+    if isinstance(statement, exp.Pivot):
+        statement = pivot_statement.as_select(statement)
     if not isinstance(statement, exp.Query):
-        if isinstance(statement, exp.Pivot):
-            table = rewrites.sql(statement.this) if isinstance(statement.this, exp.Table) else "…"
-            raise refuse(statement, text, rewrites.PIVOTED,
-                         rewrites.of_pivot(statement, table))  # fmt: skip
         kind = type(statement).__name__.upper()
         article = "an" if kind[0] in "AEIO" or kind == "UPDATE" else "a"
         raise refuse(
@@ -109,13 +112,16 @@ def output_name(item: exp.Expr) -> str:
 
 
 def _check(statement: exp.Query, text: str) -> str:
-    if any(node.depth > MAX_DEPTH for node in statement.walk()):
+    nodes: list[exp.Expr] = list(statement.walk())
+    if any(node.depth > MAX_DEPTH for node in nodes):
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
-    name_apart(statement, output_name)
-    use_known_names(statement)
+    name_apart(nodes, output_name)
+    if has_other_names(nodes):
+        use_known_names(statement)
+    nodes = list(statement.walk())
     canonical = statement.sql("duckdb", comments=False)
-    _refuse_functions(statement, text, canonical)
-    for node in statement.walk():
+    _refuse_functions(statement, nodes, text, canonical)
+    for node in nodes:
         if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
             name = _function_name(node.this)
             if name not in ALLOWED_TABLE_FUNCTIONS:
@@ -138,11 +144,11 @@ def _check(statement: exp.Query, text: str) -> str:
     return canonical
 
 
-def _refuse_functions(statement: exp.Query, text: str, canonical: str) -> None:
+def _refuse_functions(statement: exp.Query, nodes: list[exp.Expr], text: str, canonical: str) -> None:
     """Refuse a function by the name that the parser knows it by, or by the one that is written out for the sandbox."""
     tokens = DuckDB().tokenize(canonical)
     called = {a.text.lower() for a, b in pairwise(tokens) if b.token_type is TokenType.L_PAREN}
-    functions = list(statement.find_all(exp.Func))
+    functions = [node for node in nodes if isinstance(node, exp.Func)]
     called |= {_function_name(node) for node in functions}
     if "lpad" in called and padded(statement):
         called.remove("lpad")

@@ -27,22 +27,29 @@ def drop_schemas(
         known: the tables of the session, in lower case.
         refuse: makes the refusal of a schema that is not known.
     """
-    for table in query.find_all(exp.Table):
-        schema = table.args.get("db")
-        if schema is None or not isinstance(table.this, exp.Identifier):
+    for node in query.find_all(exp.Table, exp.Column):
+        schema = node.args.get("db")
+        if schema is None or (isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier)):
             continue
-        whole = f"{schema.name}.{table.name}"
-        if whole.lower() in known and table.args.get("catalog") is None:
-            if not table.alias:
-                table.set("alias", exp.TableAlias(this=table.this.copy()))
-            named = exp.to_identifier(whole, quoted=True)
-            named.meta.update(table.this.meta)
-            table.set("this", named)
-        elif schema.name.lower() not in DEFAULT:
-            raise refuse(table, *no_schema(table))
-        table.set("db", None)
-        table.set("catalog", None)
-    for column in query.find_all(exp.Column):
-        if column.args.get("db") is not None:
-            column.set("db", None)
-            column.set("catalog", None)
+        if isinstance(node, exp.Table):
+            _plain(node, schema, known, refuse)
+        node.set("db", None)
+        node.set("catalog", None)
+
+
+def _plain(
+    table: exp.Table,
+    schema: exp.Expr,
+    known: Collection[str],
+    refuse: Callable[[exp.Expr, str, str], QueryRefused],
+) -> None:
+    """Give a table with a schema that the policy names so its whole name, and refuse any other schema but a default."""
+    whole = f"{schema.name}.{table.name}"
+    if whole.lower() in known and table.args.get("catalog") is None:
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=table.this.copy()))
+        named = exp.to_identifier(whole, quoted=True)
+        named.meta.update(table.this.meta)
+        table.set("this", named)
+    elif schema.name.lower() not in DEFAULT:
+        raise refuse(table, *no_schema(table))

@@ -24,10 +24,11 @@ KEYWORDS = (
     "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "WITH", "QUALIFY", "BETWEEN", "UNION",
     "DISTINCT", "BY", "AND", "AS", "ON",
 )  # fmt: skip
+OTHERWISE = {"listagg": "string_agg"}
+"""Functions that the parser's library writes by another name than DuckDB."""
 MOST_WORDS = 40
 """How many words of a text that cannot be read are tried as misspelt keywords."""
 MOST_PADDED = 100
-PIVOTED = "PIVOT and UNPIVOT make columns of values, or values of columns, of single rows."
 
 
 def aggregate(name: str, node: exp.Expr) -> str:
@@ -77,16 +78,6 @@ def of_unit_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     return None
 
 
-def of_quantiles(function: str, x: str, shares: exp.Expr) -> str:
-    """The fix of several quantiles in one call.
-
-    Example:
-        >>> of_quantiles("QUANTILE_CONT", "age", sqlglot.parse_one("[0.25, 0.5]", read="duckdb"))
-        'Write one for each: QUANTILE_CONT(age, 0.25), QUANTILE_CONT(age, 0.5).'
-    """
-    return f"Write one for each: {', '.join(f'{function}({x}, {sql(q)})' for q in shares.expressions)}."
-
-
 def of_pivot(node: exp.Pivot, table: str) -> str:
     """The fix of a PIVOT: the groups in rows.
 
@@ -94,8 +85,6 @@ def of_pivot(node: exp.Pivot, table: str) -> str:
         >>> of_pivot(sqlglot.parse_one("PIVOT t ON c USING SUM(x)", read="duckdb"), "t")
         'Write the groups in rows: SELECT c, SUM(x) AS v FROM t GROUP BY c; or a column each: ...'
     """
-    if node.args.get("unpivot"):
-        return "Write the columns one by one, or put queries together with UNION ALL."
     fields = node.args.get("fields") or []
     by = [sql(one.this if isinstance(one, exp.In) else one) for one in (fields or node.expressions)]
     group = node.args.get("group")
@@ -214,7 +203,8 @@ def called(node: exp.Expr) -> str:
     """
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         return node.name.lower()
-    return sql(node).partition("(")[0].lower()
+    name = sql(node).partition("(")[0].lower()
+    return OTHERWISE.get(name, name)
 
 
 def sql(node: exp.Expr) -> str:

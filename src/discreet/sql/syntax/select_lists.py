@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sqlglot import exp
 
 from discreet.sql.syntax.nodes import is_aggregate
 
 
-def name_apart(query: exp.Query, name_of: Callable[[exp.Expr], str]) -> None:
-    """Give a column that has the name of an earlier one a number behind it, as DuckDB does in a table.
+def name_apart(nodes: Iterable[exp.Expr], name_of: Callable[[exp.Expr], str]) -> None:
+    """Give a column that has the name of an earlier one in its SELECT a number behind it, as DuckDB does in a table.
 
     Example:
         >>> import sqlglot
         >>> query = sqlglot.parse_one("SELECT a, a, COUNT(*), COUNT(*) FROM t")
-        >>> name_apart(query, lambda item: item.sql())
+        >>> name_apart(query.walk(), lambda item: item.sql())
         >>> query.sql()
         'SELECT a, a AS a_1, COUNT(*), COUNT(*) AS "COUNT(*)_1" FROM t'
     """
-    for select in query.find_all(exp.Select):
-        if any(item.is_star for item in select.expressions):
+    for select in nodes:
+        if not isinstance(select, exp.Select) or any(item.is_star for item in select.expressions):
             continue
         names = [name_of(item) for item in select.expressions]
         taken = {name.lower() for name in names}

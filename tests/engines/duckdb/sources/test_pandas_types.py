@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.engines.duckdb.connection import connect
@@ -90,7 +91,7 @@ def outcomes(data: pd.DataFrame) -> list[object]:
     except DiscreetError as error:
         return [str(error)]
     with session:
-        out: list[object] = [dict(session._engine.schema()["data"])]
+        out: list[object] = [dict(inside.engine_of(session).schema()["data"])]
         for question in QUESTIONS:
             try:
                 out.append(repr(session.preview(question, epsilon=1)))

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from tests.sql.test_relations import DECLARED, TABLES, without_noise
+from tests import inside
 
 import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.sql.analyze.aggregates import distinct_values
-
-
-@pytest.fixture(scope="module")
-def session() -> dp.Session:
-    return dp.protect(TABLES, policy=dp.Policy(**DECLARED))
-
-
-@pytest.fixture(scope="module")
-def plain() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    for name, table in TABLES.items():
-        connection.register(name, table)
-    return connection
 
 
 @pytest.mark.parametrize(
@@ -48,7 +35,7 @@ def test_it_means_what_it_means_in_duckdb(
     session: dp.Session, plain: duckdb.DuckDBPyConnection, item: str, same_as: str, county: str
 ) -> None:
     sql = "SELECT {}{} FROM visits" + (" GROUP BY county ORDER BY county" if county else "")
-    got = without_noise(session, sql.format(county, item))
+    got = inside.without_noise(session, sql.format(county, item))
     expected = plain.execute(sql.format(county, same_as or item)).fetchall()
     assert [
         [pytest.approx(float(v), rel=1e-5) if not isinstance(v, str) else v for v in row] for row in expected
@@ -66,8 +53,8 @@ def test_numbers_with_a_fraction_are_refused_with_a_fix_that_runs(
     session: dp.Session, sql: str, instead: str
 ) -> None:
     with pytest.raises(QueryRefused):
-        without_noise(session, sql)
-    without_noise(session, instead)
+        inside.without_noise(session, sql)
+    inside.without_noise(session, instead)
 
 
 def test_tuples_that_run_into_each_other_are_caught(

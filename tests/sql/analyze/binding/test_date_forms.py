@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.sql.finish.postprocess import finish
-from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import plan
 
 DAYS = [dt.date(2024, 5, at) for at in (1, 2, 3)]
@@ -39,8 +39,8 @@ def test_they_are_compared(where: str, rows: int) -> None:
     declared: dict[str, Any] = {"budget": 1, "tables": tables}
     policy = dp.Policy(**declared)
     session = dp.protect({"rides": RIDES, "weather": WEATHER}, policy=policy)
-    planned = plan(f"SELECT COUNT(*) AS n FROM rides WHERE {where}", session._catalog, Fraction(1))
-    noisy = [NoisyIntegers(one, exact_integers(one, session._engine, 3)) for one in planned.releases]
-    assert finish(planned, noisy, dict(session._catalog.public), 0.95).values.column("n").to_pylist() == [
-        rows
-    ]
+    planned = plan(f"SELECT COUNT(*) AS n FROM rides WHERE {where}", inside.catalog_of(session), Fraction(1))
+    noisy = inside.exact_of(session, planned)
+    assert finish(planned, noisy, dict(inside.catalog_of(session).public), 0.95).values.column(
+        "n"
+    ).to_pylist() == [rows]

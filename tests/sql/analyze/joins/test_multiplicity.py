@@ -7,6 +7,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 from sqlglot import exp
+from tests import inside
 
 import discreet as dp
 from discreet.sql.analyze.joins import multiplicity as join_multiplicity
@@ -30,7 +31,7 @@ def cap(where: str) -> int:
     session = dp.protect({"visits": VISITS, "tests": TESTS}, policy=policy)
     right = "SELECT who AS sid, p FROM tests"
     sql = f"SELECT COUNT(*) AS n FROM visits AS t JOIN ({right}) AS s ON t.who = s.sid WHERE {where}"
-    (release,) = plan(sql, session._catalog, Fraction(1)).releases
+    (release,) = plan(sql, inside.catalog_of(session), Fraction(1)).releases
     return release.parts[0].cap
 
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 import duckdb
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.sql.finish.postprocess import finish
-from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import plan
 
 T = pa.table(
@@ -27,8 +27,8 @@ T = pa.table(
 def test_nothing_is_null_where_duckdb_says_so(inner: str) -> None:
     sql = f"SELECT COUNT(*) AS n, COUNT(c) AS k, AVG(clamp(c, 0, 2)) AS a FROM ({inner}) AS q"
     session = dp.protect({"t": T}, privacy_unit="who", max_rows=2, budget=1)
-    planned = plan(sql, session._catalog, Fraction(1))
-    noisy = [NoisyIntegers(one, exact_integers(one, session._engine, 3)) for one in planned.releases]
+    planned = plan(sql, inside.catalog_of(session), Fraction(1))
+    noisy = inside.exact_of(session, planned)
     plain = duckdb.connect()
     plain.register("t", T)
     plain.execute("CREATE MACRO clamp(x, lo, hi) AS greatest(least(x, hi), lo)")

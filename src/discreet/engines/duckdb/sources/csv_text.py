@@ -134,8 +134,8 @@ def _wide(file: IO[bytes]) -> Iterator[str]:
 def _distinct(names: list[str]) -> tuple[str, ...]:
     out: list[str] = []
     taken: set[str] = set()
-    for at, name in enumerate(names):
-        base = name or f"column{at}"
+    for index, name in enumerate(names):
+        base = name or f"column{index}"
         free, number = base, 0
         while free.lower() in taken:
             number += 1

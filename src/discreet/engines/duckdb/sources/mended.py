@@ -31,7 +31,8 @@ def mended(files: Sequence[str], folder: str) -> list[str]:
         OSError, ArrowException: a file cannot be read, or a copy not written.
     """
     return [
-        _copied(file, os.path.join(folder, str(at))) if _bad(file) else file for at, file in enumerate(files)
+        _copied(file, os.path.join(folder, str(index))) if _bad(file) else file
+        for index, file in enumerate(files)
     ]
 
 

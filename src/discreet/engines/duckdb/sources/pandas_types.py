@@ -49,11 +49,11 @@ def to_table(
     declared = {name.lower(): kind for name, kind in types.items()}
     done: dict[str, pa.ChunkedArray | pa.Array] = {}
     texts: dict[str, pa.Array] = {}
-    for at, label in enumerate(frame.columns):
-        name, series = str(label), _plain(frame.iloc[:, at])
+    for index, label in enumerate(frame.columns):
+        name, series = str(label), _plain(frame.iloc[:, index])
         kind = declared.get(name.lower(), Type.TEXT)
         if _was_told(series.dtype):
-            done[name] = pa.Table.from_pandas(frame.iloc[:, [at]], preserve_index=False).column(0)
+            done[name] = pa.Table.from_pandas(frame.iloc[:, [index]], preserve_index=False).column(0)
             continue
         found = _short_way(series, kind)
         if found is None:

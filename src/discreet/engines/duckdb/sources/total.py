@@ -27,10 +27,10 @@ def total(table: pa.Table) -> pa.Table:
         >>> total(pa.table({"t": odd})).column("t").type, total(pa.table({"t": odd})).column("t").null_count
         (TimestampType(timestamp[us]), 1)
     """
-    for at, name in enumerate(table.column_names):
-        column = readable(table.column(at))
-        if column is not table.column(at):
-            table = table.set_column(at, name, column)
+    for index, name in enumerate(table.column_names):
+        column = readable(table.column(index))
+        if column is not table.column(index):
+            table = table.set_column(index, name, column)
     return table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -11,6 +11,7 @@ from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.analyze.aggregates.distinct_values import as_one_text
 from discreet.sql.analyze.aggregates.quantile_syntax import quantile_asked
+from discreet.sql.analyze.aggregates.quantiles_of_moments import moment_type, place_of
 from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.expressions.expression import Column, Expression, Literal, constant
 from discreet.sql.functions import aggregates as table
@@ -29,6 +30,8 @@ class Request:
         sql: the aggregate in canonical spelling.
         other: the second argument of a quantity of a pair, y, where `argument` is x.
         whole: whether the answer is an integer; None where that follows from the others.
+        moment: for a quantile of dates or time stamps, whose argument is their places, the type of these and of the
+            answer.
     """
 
     what: str
@@ -36,6 +39,15 @@ class Request:
     sql: str
     other: Expression | None = None
     whole: bool | None = None
+    moment: tuple[Type, Type] | None = field(default=None, compare=False)
+
+    @property
+    def always_whole(self) -> bool:
+        """Whether the answer is an integer by the quantity and its argument."""
+        if table.whole(self.what):
+            return True
+        listed = self.what in ("sum", "distinct_sum") or table.is_quantile(self.what)
+        return listed and self.argument is not None and self.argument.type is Type.INTEGER
 
 
 def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Binder) -> Request:
@@ -64,11 +76,17 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
     _counted_arguments(node, binder)
     what = quantile_asked(node, binder)
     if what is not None:
-        return Request(what[0], filtered(_number(what[1], node, binder, within), condition), sql)
+        return _place(what, node, binder, within, condition, sql)
     line = table.BY_NODE.get(type(node))
     if line is not None and line.family == "pairs":
         y, x = (_number(node.args[key], node, binder, within) for key in ("this", "expression"))
         return Request(line.quantity, filtered(x, condition), sql, filtered(y, condition))
+    if isinstance(node, exp.AnonymousAggFunc) and len(node.expressions) == 1:
+        line = table.BY_QUANTITY.get(rewrites.called(node))  # the parser has no class for it
+        if line is not None:
+            return Request(
+                line.quantity, filtered(_number(node.expressions[0], node, binder, within), condition), sql
+            )
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
         raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
     if isinstance(node, exp.CountIf):
@@ -84,7 +102,34 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
         return Request("count", filtered(argument, condition), sql)
     if line is None:
         raise binder.refuse(node, *(rewrites.of_aggregate(node) or table.not_supported()))
+    if line.quantity == "avg":
+        return _place((line.quantity, node.this), node, binder, within, condition, sql)
     return Request(line.quantity, filtered(_number(node.this, node, binder, within), condition), sql)
+
+
+def _place(
+    what: tuple[str, exp.Expr],
+    node: exp.Expr,
+    binder: Binder,
+    within: Binder,
+    condition: Expression | None,
+    sql: str,
+) -> Request:
+    """A quantity between the least and the greatest value, which dates have as numbers do."""
+    quantity, of = what
+    argument = binder.bind(of)
+    shown = moment_type(node, argument)
+    if shown is None:
+        return Request(quantity, filtered(_number(of, node, binder, within), condition), sql)
+    place = place_of(argument)
+    if not place.span.bounded:
+        place = place_of(within.bind(of))
+    if not place.span.bounded:
+        name, inner = rewrites.called(node).upper(), of.sql("duckdb")
+        raise binder.refuse(of, f"{inner} has no bounds, so one person could move the answer without limit.",
+                            f"Declare bounds in the policy, or write {name}(clamp({inner}, DATE '2000-01-01', "
+                            "DATE '2030-12-31')) with dates that you choose without looking at the data.")  # fmt: skip
+    return Request(quantity, filtered(place, condition), sql, moment=(argument.type, shown))
 
 
 def _counted_arguments(node: exp.Expr, binder: Binder) -> None:
@@ -105,7 +150,7 @@ def _counted_arguments(node: exp.Expr, binder: Binder) -> None:
 
 def _number(node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder) -> Expression:
     """Read an argument that must be a bounded number."""
-    name = function.name if isinstance(function, exp.AnonymousAggFunc) else function.key.upper()
+    name = rewrites.called(function.this if isinstance(function, exp.WithinGroup) else function).upper()
     argument = binder.bind(node)
     if argument.type is Type.BOOLEAN:
         as_number = fn.call("to_integer", argument)

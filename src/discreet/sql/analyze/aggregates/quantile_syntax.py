@@ -10,7 +10,6 @@ from discreet.errors import InvalidParameter
 from discreet.rational import exact
 from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.functions.aggregates import QUANTILE_NODES
-from discreet.sql.syntax import rewrites
 
 
 def quantile_asked(node: exp.Expr, binder: Binder) -> tuple[str, exp.Expr] | None:
@@ -39,8 +38,31 @@ def quantile_asked(node: exp.Expr, binder: Binder) -> tuple[str, exp.Expr] | Non
         share = node.args.get("quantile") or node.args.get("expression")
         if isinstance(node.args.get("weight"), exp.Expr):
             share = None
-        return f"quantile {_share(node, share, binder, node.this)}", node.this
+        return f"quantile {_share(node, share, binder)}", node.this
     return None
+
+
+def several_quantiles(node: exp.Expr) -> list[exp.Expr] | None:
+    """One node for each of the quantiles that an aggregate asks for by a list; None where there is no list.
+
+    Example:
+        >>> import sqlglot
+        >>> node = sqlglot.parse_one("QUANTILE_CONT(x, [0.1, 0.5])", read="duckdb")
+        >>> [one.sql("duckdb") for one in several_quantiles(node)]
+        ['QUANTILE_CONT(x, 0.1)', 'QUANTILE_CONT(x, 0.5)']
+    """
+    function = node.this if isinstance(node, exp.WithinGroup) else node
+    if not isinstance(function, QUANTILE_NODES):
+        return None
+    place = next((key for key, value in function.args.items() if isinstance(value, exp.Array)), None)
+    if place is None or not function.args[place].expressions:
+        return None
+    out = []
+    for share in function.args[place].expressions:
+        one = node.copy()
+        (one.this if isinstance(one, exp.WithinGroup) else one).set(place, share.copy())
+        out.append(one)
+    return out
 
 
 def _ordered(
@@ -51,20 +73,14 @@ def _ordered(
     ordered = order.expressions[0]
     descending = isinstance(ordered, exp.Ordered) and bool(ordered.args.get("desc"))
     argument = ordered.this if isinstance(ordered, exp.Ordered) else ordered
-    q = _share(function, share, binder, argument)
+    q = _share(function, share, binder)
     return f"quantile {1 - q if descending else q}", argument
 
 
-def _share(
-    function: exp.Expr, node: exp.Expr | None, binder: Binder, argument: exp.Expr | None = None
-) -> Fraction:
+def _share(function: exp.Expr, node: exp.Expr | None, binder: Binder) -> Fraction:
     """The q of a quantile: a literal between 0 and 1, read as a decimal."""
     refusal = binder.refuse(node or function, "A quantile needs one literal between 0 and 1 that says which.",
                             "Write for instance QUANTILE_CONT(x, 0.9), or MIN(x) or MAX(x) for the ends.")  # fmt: skip
-    if isinstance(node, exp.Array) and node.expressions:
-        name = "QUANTILE_DISC" if isinstance(function, exp.PercentileDisc) else "QUANTILE_CONT"
-        x = rewrites.sql(argument) if argument is not None else "x"
-        raise binder.refuse(node, "A quantile is one number here.", rewrites.of_quantiles(name, x, node))
     if not isinstance(node, exp.Literal) or node.is_string:
         raise refusal
     try:

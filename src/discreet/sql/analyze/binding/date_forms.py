@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql.analyze.binding.binder import Binder, Form
+from discreet.sql.analyze.binding.multiplied_intervals import factors, shifted
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.functions import calendar as cal
 from discreet.sql.functions.dates import CLOCK_PARTS, DAY_PARTS
@@ -114,7 +115,8 @@ def interval(binder: Binder, node: exp.Expr) -> tuple[int, int]:
 
 
 def _shifted(binder: Binder, node: exp.Expr, what: exp.Expr, by: exp.Expr, sign: int) -> Expression:
-    months, micros = interval(binder, by)
+    product = factors(by)
+    months, micros = interval(binder, by if product is None else product[0])
     moment = binder.bind(what)
     if isinstance(moment, Literal) and isinstance(moment.value, str):
         moment = binder.moment(what, moment.value, S)
@@ -122,6 +124,8 @@ def _shifted(binder: Binder, node: exp.Expr, what: exp.Expr, by: exp.Expr, sign:
         raise binder.refuse(
             node, "An interval can only be added to a date or a time stamp.", "Convert it with CAST."
         )
+    if product is not None:
+        return shifted(binder, by, moment, months, sign * micros, product[1])
     for name, count in (("add_months", months), ("add_micros", micros)):
         if count or (name == "add_micros" and not months):
             moment = binder.apply(node, name, [moment, Literal(sign * count, I)], [what, by])
@@ -131,7 +135,7 @@ def _shifted(binder: Binder, node: exp.Expr, what: exp.Expr, by: exp.Expr, sign:
 def _add(binder: Binder, node: exp.Expr) -> Expression:
     nodes = binder.arguments(node, "this", "expression")
     for what, by in (nodes, nodes[::-1]):
-        if isinstance(by, exp.Interval):
+        if isinstance(by, exp.Interval) or factors(by) is not None:
             return _shifted(binder, node, what, by, 1)
     bound = [binder.bind(n) for n in nodes]
     for day, count in ((0, 1), (1, 0)):
@@ -142,7 +146,7 @@ def _add(binder: Binder, node: exp.Expr) -> Expression:
 
 def _subtract(binder: Binder, node: exp.Expr) -> Expression:
     nodes = binder.arguments(node, "this", "expression")
-    if isinstance(nodes[1], exp.Interval):
+    if isinstance(nodes[1], exp.Interval) or factors(nodes[1]) is not None:
         return _shifted(binder, node, nodes[0], nodes[1], -1)
     bound = [binder.bind(n) for n in nodes]
     if bound[0].type is D and bound[1].type is I:

@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.analyze.binding import date_forms
+from discreet.sql.analyze.binding import branch_values, date_forms, pattern_forms
 from discreet.sql.analyze.binding.binder import Binder, Form
+from discreet.sql.analyze.binding.clamped_moments import clamped_moment
 from discreet.sql.analyze.binding.comparisons import by_type
 from discreet.sql.analyze.binding.opaque_columns import about_opaque
 from discreet.sql.analyze.binding.text_moments import clock_hour
@@ -118,12 +119,14 @@ def _case(binder: Binder, node: exp.Expr) -> Expression:
             whens.append(binder.apply(branch.this, "eq", *_pair(binder, compared, node.this, branch.this)))
         results.append(branch.args["true"])
     bound = binder.several(node, [*results, node.args.get("default") or exp.null()])
-    return fn.case(list(zip(whens, bound[:-1], strict=True)), bound[-1])
+    known = [branch_values.where(when, one) for when, one in zip(whens, bound[:-1], strict=True)]
+    return fn.case(list(zip(whens, known, strict=True)), bound[-1])
 
 
 def _if(binder: Binder, node: exp.Expr) -> Expression:
     then, other = binder.several(node, [node.args["true"], node.args.get("false") or exp.null()])
-    return fn.case([(binder.condition(node.this), then)], other)
+    condition = binder.condition(node.this)
+    return fn.case([(condition, branch_values.where(condition, then))], other)
 
 
 def _nvl2(binder: Binder, node: exp.Expr) -> Expression:
@@ -140,6 +143,8 @@ def _clamp(binder: Binder, node: exp.Expr) -> Expression:
     if len(node.expressions) != 3:
         raise binder.refuse(node, "clamp takes a number and two bounds.", "Write clamp(x, 0, 100).")
     what = binder.bind(node.expressions[0])
+    if what.type in (D, S):
+        return clamped_moment(binder, node, what)
     if what.type not in (I, F):
         raise binder.refuse(
             node, f"clamp takes a number, not {TYPE_WORDS[what.type]}.", "Convert it with CAST."
@@ -182,6 +187,15 @@ def _whole(name: str, what: Expression) -> Expression | None:
     if what.type is F and what.span.within(-(2**52), 2**52):
         return fn.call(f"{name}_whole", what)
     return None
+
+
+def _integer_divide(binder: Binder, node: exp.Expr) -> Expression:
+    nodes = binder.arguments(node, "this", "expression")
+    result = binder.call(node, "integer_divide", nodes)
+    if result.type is F and result.span.within(-(2**52), 2**52):
+        quotient = fn.call("divide", *(binder.bind(one) for one in nodes))
+        return (None if quotient is None else fn.call("trunc_whole", quotient)) or result
+    return result
 
 
 def _log(binder: Binder, node: exp.Expr) -> Expression:
@@ -312,8 +326,8 @@ FORMS: dict[type[exp.Expr], Form] = {
     exp.Case: _case, exp.If: _if,
     exp.Nvl2: _nvl2, exp.Coalesce: _many, exp.Least: _many, exp.Greatest: _many, exp.Round: _round,
     exp.Floor: _round, exp.Ceil: _round, exp.Trunc: _round, exp.Log: _log, exp.Pi: _pi, exp.WidthBucket: _bins,
-    exp.Trim: _trim, exp.Pad: _pad, exp.DPipe: _beside, exp.Concat: _concat, exp.ConcatWs: _concat,
-    exp.Cast: _cast, exp.TryCast: _cast, **date_forms.FORMS,
+    exp.IntDiv: _integer_divide, exp.Trim: _trim, exp.Pad: _pad, exp.DPipe: _beside, exp.Concat: _concat,
+    exp.ConcatWs: _concat, exp.Cast: _cast, exp.TryCast: _cast, **date_forms.FORMS, **pattern_forms.FORMS,
 }  # fmt: skip
 """By the class that the parser gives them."""
 FORMS_BY_NAME: dict[str, Form] = {"clamp": _clamp, **date_forms.FORMS_BY_NAME}

@@ -42,6 +42,7 @@ class Clause:
         keeps: whether rows on its right without a partner are kept.
         natural: whether it is on all columns that both sides have.
         comma: whether it says nothing, so that WHERE says it, and it may as well stand later.
+        asof: whether each row finds the nearest partner alone.
     """
 
     node: exp.Join
@@ -52,6 +53,7 @@ class Clause:
     keeps: bool = False
     natural: bool = False
     comma: bool = False
+    asof: bool = False
 
 
 def read_join(text: str, node: exp.Join) -> Clause:
@@ -61,14 +63,14 @@ def read_join(text: str, node: exp.Join) -> Clause:
         QueryRefused: it is of a kind that could produce rows without a unit.
     """
     side, kind, method = (str(node.args.get(k) or "").upper() for k in ("side", "kind", "method"))
-    if method not in ("", "NATURAL") or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
+    if method not in ("", "NATURAL", "ASOF") or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
         raise refuse(node.this, text, f"A {method or side or kind} JOIN with private rows is not supported.",
                      "Use JOIN, LEFT JOIN, SEMI JOIN or ANTI JOIN.")  # fmt: skip
     using = tuple(u.name.lower() for u in node.args.get("using") or [])
     on, plain = tuple(conjunct_nodes(node.args.get("on"))), kind in ("", "OUTER")
     return Clause(node, on, using, side in ("LEFT", "FULL") and plain, kind if kind in ("SEMI", "ANTI") else "",
                   side in ("RIGHT", "FULL") and plain, method == "NATURAL",
-                  not (on or using or side or kind or method))  # fmt: skip
+                  not (on or using or side or kind or method), method == "ASOF")  # fmt: skip
 
 
 def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
@@ -95,7 +97,7 @@ def join_frames(left: Frame, right: Frame, clause: Clause, elsewhere: list[exp.E
                      "rows: a pair would belong to two units.",
                      "Declare the column that names the unit in the policy.")  # fmt: skip
     see_same_units(clause.node.this, left.text, left.rows, rows)
-    both = _side_by_side(left, right, clause.using)
+    both = side_by_side(left, right, clause.using)
     rest = _beside_the_unit(left, right, both, clause, elsewhere)
     on = all_of(rest)
     if clause.kind:
@@ -106,7 +108,7 @@ def join_frames(left: Frame, right: Frame, clause: Clause, elsewhere: list[exp.E
     cap, fixed, partners = pairs_of(left, right, both, rest, clause.outer, elsewhere)
     relation = rel.Join(left.rows.relation, right.rows.relation, on, clause.outer, partners, partners > 1)
     held = left.held if clause.outer else left.held | right.held
-    return _joined(both, relation, cap, fixed, held, nullable=set(right.tables) if clause.outer else set())
+    return joined(both, relation, cap, fixed, held, nullable=set(right.tables) if clause.outer else set())
 
 
 def _beside_the_unit(
@@ -120,11 +122,11 @@ def _beside_the_unit(
             equal = True
         else:
             rest.append(binder.condition(node))
-    for a, b in _shared(left, right.rows.columns, clause):
+    for a, b in shared(left, right.rows.columns, clause):
         if a.name in left.held and b.name in right.held:
             equal = True
         else:
-            rest.append(_equal(clause.node, left, a, b))
+            rest.append(same_columns(clause.node, left, a, b))
     if not equal and not clause.outer and not clause.kind:
         for node in list(elsewhere):
             if _equates(node, both, left.held, right.held):
@@ -175,7 +177,7 @@ def _of_the_path(path: key_paths.KeyPath, both: Frame, elsewhere: list[exp.Expr]
     return found
 
 
-def _shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterator[tuple[Column, Column]]:
+def shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterator[tuple[Column, Column]]:
     """The columns of both sides that USING names."""
     for shared in clause.using:
         a, b = left.rows.columns.get(shared), right.get(shared)
@@ -187,7 +189,13 @@ def _shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterato
 
 
 def join_public(
-    left: Frame, name: str, data: pa.Table, number_: int, clause: Clause, elsewhere: list[exp.Expr]
+    left: Frame,
+    name: str,
+    data: pa.Table,
+    number_: int,
+    clause: Clause,
+    elsewhere: list[exp.Expr],
+    most: int | None = None,
 ) -> Frame:
     """Join private rows with a public table on anything; a row of the result belongs to its private row's unit.
 
@@ -199,13 +207,21 @@ def join_public(
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
                      "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
-    return join_public_tables(left, {name: data}, number_, clause, elsewhere)
+    return join_public_tables(left, {name: data}, number_, clause, elsewhere, most)
 
 
 def join_public_tables(
-    left: Frame, data: Mapping[str, pa.Table], number_: int, clause: Clause, elsewhere: list[exp.Expr]
+    left: Frame,
+    data: Mapping[str, pa.Table],
+    number_: int,
+    clause: Clause,
+    elsewhere: list[exp.Expr],
+    most: int | None = None,
 ) -> Frame:
-    """The same with several public tables whose rows stand side by side already."""
+    """The same with several public tables whose rows stand side by side already.
+
+    With `most` the caller has shown that no row finds more partners than that.
+    """
     tables: dict[str, dict[str, Column]] = {}
     named: dict[str, pa.ChunkedArray] = {}
     for name, one in data.items():
@@ -226,12 +242,12 @@ def join_public_tables(
     if clause.natural:
         clause = replace(clause, using=tuple(c for c in left.rows.columns if c in readable))
     right_rows = Rows(left.rows.relation, readable, tuple(readable), True, 1)
-    both = _side_by_side(
+    both = side_by_side(
         left, Frame(left.text, right_rows, tables, frozenset(), frozenset()), clause.using, clause.keeps
     )
     binder = both.binder()
     conditions = [binder.condition(node) for node in clause.on]
-    conditions += [_equal(clause.node, left, a, b) for a, b in _shared(left, readable, clause)]
+    conditions += [same_columns(clause.node, left, a, b) for a, b in shared(left, readable, clause)]
     if not clause.outer and not clause.keeps and not conditions:
         # FROM a, b WHERE a.x = b.y: the equality decides how many partners a row has
         conditions = [
@@ -242,6 +258,8 @@ def join_public_tables(
     rows = pa.table(named)
     columns = {column.name: column for one in tables.values() for column in one.values()}
     partners, exact = partners_of(rows, conditions, both, columns, () if clause.outer else elsewhere)
+    if most is not None:
+        partners, exact = most, True
     table = rel.PublicTable(f"__public_{number_}", rows)
     much = left.rows.max_rows * partners > MOST_ROWS
     allowed = partners == 1 or not left.rows.per_unit or (exact and not much)
@@ -249,11 +267,11 @@ def join_public_tables(
         left.rows.relation, table, all_of(conditions), clause.outer, partners, not allowed, clause.keeps
     )
     cap = left.rows.max_rows * partners if allowed else left.rows.max_rows
-    return _joined(both, relation, cap, left.rows.fixed and allowed, left.held,
+    return joined(both, relation, cap, left.rows.fixed and allowed, left.held,
                    nullable=set(data) if clause.outer else set())  # fmt: skip
 
 
-def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first: bool = False) -> Frame:
+def side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first: bool = False) -> Frame:
     """Both frames beside each other; of the columns of USING those on the right are meant where these are kept."""
     for name in right.tables:
         if name in left.tables:
@@ -270,9 +288,10 @@ def _side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first
     return Frame(left.text, rows, tables, frozenset((left.ambiguous | shared) - set(using)), left.held)
 
 
-def _joined(
+def joined(
     both: Frame, relation: rel.Relation, cap: int, fixed: bool, held: frozenset[str], nullable: Set[str]
 ) -> Frame:
+    """The frame of a join: the columns of both sides, of which those of some tables may be NULL."""
     tables = {
         name: {
             key: Column(c.name, c.type, c.span.null()) if name in nullable else c
@@ -311,7 +330,8 @@ def _equates(node: exp.Expr, both: Frame, left: frozenset[str], right: frozenset
     return (a.name in left and b.name in right) or (b.name in left and a.name in right)
 
 
-def _equal(node: exp.Expr, left: Frame, a: Column, b: Column) -> Expression:
+def same_columns(node: exp.Expr, left: Frame, a: Column, b: Column) -> Expression:
+    """The condition of USING, that two columns are equal."""
     if a.type is Type.OTHER:
         raise refuse(node, left.text, *about_column(left.rows.relation, a, a.name.rpartition(".")[2]))
     result = call("eq", a, b)

@@ -63,9 +63,9 @@ def partners_of(
     internal = {c.name for c in right.values()}
     asked = [*conditions, *_read_of(elsewhere, both, right)]
     known = [one for one in asked if one is not None]
-    compared = _compared_columns(known, internal)
+    compared = compared_columns(known, internal)
     exact = len(known) == len(asked) and all(
-        _compared_columns([one], internal)
+        compared_columns([one], internal)
         for whole in known
         for one in conjuncts([whole])
         if _reads(one, internal)
@@ -98,10 +98,10 @@ def pairs_of(
         True,
     ):  # a key that is only declared decides how many are kept, and not that there are no more
         keys = unique_on(other.relation, declared)
-        if keys is not None and keys - right.held <= set(_compared_columns(asked, theirs)):
+        if keys is not None and keys - right.held <= set(compared_columns(asked, theirs)):
             found.append((a, mine.fixed and not declared))
         keys = unique_on(mine.relation, declared)
-        if keys is not None and keys - left.held <= set(_compared_columns(asked, ours)):
+        if keys is not None and keys - left.held <= set(compared_columns(asked, ours)):
             # Rows on the left without a partner stay, too; with a pair at all there is one such row less.
             fixed = other.fixed and not declared
             found.append((a + b - 1, mine.fixed and fixed) if outer else (b, fixed))
@@ -118,7 +118,7 @@ def _reads(expression: Expression, names: set[str]) -> bool:
     return any(c.name in names for c in leaves(expression))
 
 
-def _compared_columns(conditions: list[Expression], right: set[str]) -> list[str]:
+def compared_columns(conditions: list[Expression], right: set[str]) -> list[str]:
     """The public columns that are each set equal to something of the private row."""
     out = []
     for one in conjuncts(conditions):

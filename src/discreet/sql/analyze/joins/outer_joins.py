@@ -13,9 +13,7 @@ part, and the caps of both add up, as those of any UNION ALL. Which public rows 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -23,12 +21,8 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.from_clause import Frame, prefixed
 from discreet.sql.analyze.joins.joins import Clause, join_frames
-from discreet.sql.analyze.splitting import Env, Splitting
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.syntax.refusal import refuse
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def keeping(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
@@ -75,41 +69,3 @@ def keeping(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[
     )
     # Neither column of the unit holds it in every row.
     return Frame(left.text, whole, nullable, matched.ambiguous, frozenset())
-
-
-def public_first(
-    splitter: Splitting, names: Sequence[str], holders: Sequence[exp.Expr], first: int, env: Env
-) -> Mapping[str, pa.Table]:
-    """The rows of the public tables in front of the first private one, joined as they say, by name.
-
-    Args:
-        splitter: of the statement.
-        names: of the sources.
-        holders: the FROM and the joins.
-        first: the number of the first private source.
-        env: the tables of WITH.
-    """
-    data = {
-        name: splitter.evaluate(holder.this, env)
-        for name, holder in zip(names[:first], holders, strict=False)
-    }
-    if first == 1:
-        return data
-    listed = [(name, field) for name, table in data.items() for field in table.column_names]
-    items = [
-        exp.alias_(
-            exp.column(exp.to_identifier(field, quoted=True), table=exp.to_identifier(name, quoted=True)),
-            f"c{at}",
-        )
-        for at, (name, field) in enumerate(listed)
-    ]
-    query = exp.Select(expressions=items)
-    query.set("from_", exp.From(this=holders[0].this.copy()))
-    query.set("joins", [holder.copy() for holder in holders[1:first]])
-    joined = splitter.evaluate(query, env)
-    return {
-        name: joined.select([f"c{at}" for at, (own, _) in enumerate(listed) if own == name]).rename_columns(
-            [field for own, field in listed if own == name]
-        )
-        for name in data
-    }

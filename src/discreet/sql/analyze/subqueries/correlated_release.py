@@ -12,7 +12,8 @@ The groups must be public, as those of any release; the look-up is post-processi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -32,15 +33,51 @@ def by_keys(query: exp.Expr, names_of: Names) -> exp.Select | None:
         query: a sub-query in an expression over public tables, which reads private rows.
         names_of: the columns of a source of it.
     """
-    if (
-        not isinstance(query, exp.Select)
-        or query.args.get("from_") is None
-        or query.args.get("where") is None
+    found = compared(query, names_of) if is_one_number(query) else None
+    return None if found is None else _looked_up(found)
+
+
+def is_one_number(query: exp.Expr) -> bool:
+    """Whether a query is one aggregate of all rows that it reads."""
+    return isinstance(query, exp.Select) and len(query.selects) == 1 and has_aggregate(query.selects[0])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A sub-query that sets columns of its own equal to columns around it.
+
+    Attributes:
+        query: the sub-query.
+        kept: its other conditions.
+        pairs: a column of its own and one around it, which are equal.
+    """
+
+    query: exp.Select
+    kept: tuple[exp.Expr, ...]
+    pairs: tuple[tuple[exp.Column, exp.Column], ...]
+
+    def grouped(self, items: Mapping[str, exp.Expr]) -> exp.Select:
+        """The sub-query by itself, with a group for each value of its columns that are compared.
+
+        Args:
+            items: its columns behind those, `__key_0` and so on, by name.
+        """
+        out = self.query.copy()
+        keys = [exp.alias_(mine.copy(), f"{KEY}{at}") for at, (mine, _) in enumerate(self.pairs)]
+        out.set("expressions", [*keys, *(exp.alias_(item.copy(), name) for name, item in items.items())])
+        kept = [node.copy() for node in self.kept]
+        out.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+        out.set("group", exp.Group(expressions=[mine.copy() for mine, _ in self.pairs]))
+        return out
+
+
+def compared(query: exp.Expr, names_of: Names) -> Compared | None:
+    """A sub-query taken apart; None where it depends on no row around it, or in another way."""
+    if not isinstance(query, exp.Select) or query.args.get("from_") is None:
+        return None
+    if query.args.get("where") is None or any(
+        value for part, value in query.args.items() if part not in READ
     ):
-        return None
-    if len(query.expressions) != 1 or not has_aggregate(query.expressions[0]):
-        return None
-    if any(value for part, value in query.args.items() if part not in READ):
         return None
     sources = [query.args["from_"].this, *(join.this for join in query.args.get("joins") or [])]
     tables = {source.alias_or_name.lower() for source in sources}
@@ -64,29 +101,22 @@ def by_keys(query: exp.Expr, names_of: Names) -> exp.Select | None:
         if len(mine) != 1 or len(others) != 1:
             return None
         pairs.append((mine[0], others[0]))
-    return _looked_up(query, kept, pairs) if pairs else None
+    return Compared(query, tuple(kept), tuple(pairs)) if pairs else None
 
 
-def _looked_up(
-    query: exp.Select, kept: list[exp.Expr], pairs: list[tuple[exp.Column, exp.Column]]
-) -> exp.Select:
-    item = query.expressions[0].unalias()
-    grouped = query.copy()
-    keys = [exp.alias_(mine.copy(), f"{KEY}{at}") for at, (mine, _) in enumerate(pairs)]
-    grouped.set("expressions", [*keys, exp.alias_(item.copy(), VALUE)])
-    grouped.set("where", exp.Where(this=exp.and_(*(node.copy() for node in kept))) if kept else None)
-    grouped.set("group", exp.Group(expressions=[mine.copy() for mine, _ in pairs]))
+def _looked_up(asked: Compared) -> exp.Select:
+    item = asked.query.selects[0].unalias()
     same = [
         exp.EQ(this=exp.column(f"{KEY}{at}", table=GROUPED), expression=other.copy())
-        for at, (_, other) in enumerate(pairs)
+        for at, (_, other) in enumerate(asked.pairs)
     ]
     value: exp.Expr = exp.column(VALUE, table=GROUPED)
     if isinstance(item, exp.Count):  # of no rows there are none
         value = exp.Coalesce(this=exp.Max(this=value), expressions=[exp.Literal.number(0)])
     out = exp.Select(expressions=[value])
-    out.set(
-        "from_",
-        exp.From(this=exp.Subquery(this=grouped, alias=exp.TableAlias(this=exp.to_identifier(GROUPED)))),
+    grouped = exp.Subquery(
+        this=asked.grouped({VALUE: item}), alias=exp.TableAlias(this=exp.to_identifier(GROUPED))
     )
+    out.set("from_", exp.From(this=grouped))
     out.set("where", exp.Where(this=exp.and_(*same)))
     return out

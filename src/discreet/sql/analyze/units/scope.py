@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
@@ -11,29 +9,29 @@ from discreet.policy.naming import twins
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows, UnitAggregate
-from discreet.sql.analyze.binding.binder import Binder
-from discreet.sql.analyze.binding.special_forms import expression_binder
 from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.scope_tree import Env, Scopes
+from discreet.sql.analyze.subqueries.inner_queries import InnerQueries
 from discreet.sql.analyze.units.aggregates import read_unit_aggregate
-from discreet.sql.analyze.units.columns import copied, placed
+from discreet.sql.analyze.units.columns import HERE, copied, placed
 from discreet.sql.expressions.expression import Column
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
-
-Refuse = Callable[[exp.Expr | None, str, str], QueryRefused]
 
 
 class UnitScope:
     """Reads one SELECT … GROUP BY unit [, keys]."""
 
     def __init__(
-        self, refuse: Refuse, node: exp.Select, frame: Frame, binder: Binder, group_nodes: list[exp.Expr]
+        self, around: Scopes, node: exp.Select, env: Env, frame: Frame, group_nodes: list[exp.Expr]
     ) -> None:
-        self.refuse = refuse
+        self.around = around
+        self.refuse = around.refuse
         self.node = node
+        self.env = env
         self.frame = frame
-        self.binder = binder
+        self.binder = binder = frame.binder()
         self.keys = [binder.bind(n) for n in group_nodes]
         self.columns: dict[str, Column] = {
             key_name(at): Column(key_name(at), key.type, key.span) for at, key in enumerate(self.keys)
@@ -70,9 +68,6 @@ class UnitScope:
             else with_aliases(having.this, aliases, lambda c: self._as_key(c) is not None)
         )
         test = None if named is None else self._lift(named)
-        outer = expression_binder(self.binder.text, lambda column: self.columns[column.name])
-        items = [(name, outer.bind(node)) for name, node in lifted]
-        where = None if test is None else outer.condition(test)
         rows, held = self.frame.rows, self.frame.held
         keys = tuple((key_name(at), key) for at, key in enumerate(self.keys))
         alone = all(isinstance(key, Column) and key.name in held for key in self.keys)
@@ -85,7 +80,13 @@ class UnitScope:
             frozenset(n for n, key in keys if isinstance(key, Column) and key.name in held),
             alone or rows.fixed,
         )
-        return rel.select(grouped, items, where)
+        groups = Frame(self.binder.text, grouped, {HERE: self.columns}, frozenset(), frozenset())
+        beside = InnerQueries(self.around, self.env, groups)
+        lifted = [(name, beside.read(node)) for name, node in lifted]
+        test = None if test is None else beside.read(test)
+        outer = beside.frame.binder()
+        items = [(name, outer.bind(node)) for name, node in lifted]
+        return rel.select(beside.frame.rows, items, None if test is None else outer.condition(test))
 
     def _lift(self, node: exp.Expr) -> exp.Expr:
         if is_aggregate(node):
@@ -94,7 +95,9 @@ class UnitScope:
             self.aggregates.append((name, aggregate))
             self.columns[name] = Column(name, kind, span)
             return placed(node, name)
-        if isinstance(node, exp.Window | exp.Query):
+        if isinstance(node, exp.Query):
+            return node.copy()
+        if isinstance(node, exp.Window):
             raise self.refuse(
                 node, "This cannot stand beside GROUP BY the unit.", "Put a sub-query around it."
             )

@@ -50,6 +50,8 @@ def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
     if argument is None or isinstance(argument, exp.Star):
         raise NoBandsError
     one = scope.plainly(lambda: scope.arithmetic.ends(argument))
+    if isinstance(node, exp.ArgMax | exp.ArgMin):
+        return _of_extreme(scope, node, one, rows)
     if rows.certain and not scope.arithmetic.moves(argument) and not one.noisy:
         others = [child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)]
         if not scope.plainly(lambda: any(scope.arithmetic.moves(other) for other in others)):
@@ -102,9 +104,28 @@ def _of_noisy(node: exp.Expr, one: Ends, rows: AggregatedRows) -> Ends:
             copies = [with_argument(node, end) + kept for end in (one.low, one.high)]
             return Ends(copies[0], copies[1], True, bent)
         return Ends(f"MIN({one.low}){kept}", f"MAX({one.high}){kept}", True, True)
-    if isinstance(node, exp.ArgMax | exp.ArgMin):
-        return Ends(*ANYWHERE, True, True)
     return Ends(*ANYWHERE, True, bent)
+
+
+def _of_extreme(scope: BandScope, node: exp.ArgMax | exp.ArgMin, one: Ends, rows: AggregatedRows) -> Ends:
+    """The ends of a number of the row with the greatest, or the least, of another.
+
+    That row is one of those whose other number may be as great as the greatest low end; its number lies between the
+    ends of theirs.
+    """
+    if node.args.get("count") is not None or not isinstance(node.expression, exp.Expr):
+        return Ends(*ANYWHERE, True, True)
+    by = scope.plainly(lambda: scope.arithmetic.ends(node.expression))
+    most = isinstance(node, exp.ArgMax)
+    near, far = (by.low, by.high) if most else (by.high, by.low)
+    reached = f"{'MAX' if most else 'MIN'}({near}){rows.sure_rows}"
+    listed = f"list({{'l': {one.low}, 'h': {one.high}, 'b': {far}}}){rows.possible_rows}"
+    meets = f"({reached}) IS NULL OR c.b {'>=' if most else '<='} ({reached})"
+    low, high = (
+        f"list_{end}([c.{field} for c in {listed} if c.b IS NOT NULL AND ({meets})])"
+        for end, field in (("min", "l"), ("max", "h"))
+    )
+    return Ends(low, high, True, True)
 
 
 def _count(scope: BandScope, rows: AggregatedRows) -> Ends:

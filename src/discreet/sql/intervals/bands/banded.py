@@ -93,7 +93,7 @@ class Banded:
         except PostProcessingError:
             groups = sum(release.cells for release in self.plan.releases)
             return groups, groups
-        rows, fan = (found.column(at).to_pylist()[0] for at in range(2))
+        rows, fan = (found.column(index).to_pylist()[0] for index in range(2))
         return int(rows), int(fan or 1)
 
     @property
@@ -181,10 +181,10 @@ def _banded(
 ) -> pa.Table:
     """A noisy table with the ends of its aggregates in the place of these."""
     ends = {}
-    for at, aggregate in enumerate(noisy.plan.aggregates):
+    for index, aggregate in enumerate(noisy.plan.aggregates):
         low, high = ends_of(noisy, aggregate, level)
         there = ~np.isnan(noisy.values(aggregate))
-        ends[at] = (
+        ends[index] = (
             np.where(there & np.isnan(low), -np.inf, low), np.where(there & np.isnan(high), np.inf, high),
         )  # fmt: skip
     return _table(noisy.plan, ends)

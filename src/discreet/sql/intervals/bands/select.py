@@ -38,9 +38,9 @@ class SelectBands(BandScope):
         self.holders = ([clause] if clause is not None else []) + (node.args.get("joins") or [])
         self.sources: dict[str, Relation] = {}
         self.aliases: dict[str, str] = {}
-        for at, holder in enumerate(self.holders):
+        for index, holder in enumerate(self.holders):
             name, relation = bands.source(holder.this, known)
-            self.sources[(name or f"__from{at}").lower()] = relation
+            self.sources[(name or f"__from{index}").lower()] = relation
         self.arithmetic = Arithmetic(self.leaf)
         self.local = all(relation.local for relation in self.sources.values())
         group = node.args.get("group")

@@ -102,8 +102,8 @@ def _inner(node: exp.Select, lifting: _Lifting) -> exp.Select:
     """The SELECT that joins, filters and groups, with the lifted expressions as its columns."""
     inner = node.copy()
     group = node.args.get("group")
-    for at, key in enumerate([] if group is None else group.expressions):
-        place = inner.args["group"].expressions[at]
+    for index, key in enumerate([] if group is None else group.expressions):
+        place = inner.args["group"].expressions[index]
         if isinstance(key, exp.Literal):
             place.replace(node.expressions[int(key.name) - 1].unalias().copy())
         elif isinstance(key, exp.Column) and not key.table and key.name.lower() in lifting.aliases:

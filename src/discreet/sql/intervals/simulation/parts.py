@@ -80,9 +80,9 @@ def numbered_side(node: exp.Expr, outputs: Shape, has_draws: bool) -> exp.Expr:
 
 def each_draw(node: exp.Select, outputs: Shape, draw: exp.Column) -> exp.Select:
     """An aggregate over everything, once for each draw: a draw without rows has a count of zero, not none."""
-    for at, item in enumerate(node.expressions):
+    for index, item in enumerate(node.expressions):
         if not isinstance(item, exp.Alias):
-            node.expressions[at].replace(exp.alias_(item.copy(), output_name(item), quoted=True))
+            node.expressions[index].replace(exp.alias_(item.copy(), output_name(item), quoted=True))
     clause = node.args.get("with_")
     node.set("with_", None)
     inner = node.where(exp.EQ(this=draw.copy(), expression=exp.column(DRAW, table=EACH)))

@@ -75,14 +75,14 @@ def intervals(
     Returns:
         Low and high ends by column, float64 arrays (rows,), NaN where a number is missing in every draw.
     """
-    known = {row: at for at, row in enumerate(_listed(rows, rows.column_names))}
+    known = {row: index for index, row in enumerate(_listed(rows, rows.column_names))}
     numbers = [values.column_names.index(name) for name in names]
     samples = np.full((len(names), draws, len(values)), np.nan)
     for draw in range(draws):
         again = run(draw)
         place = np.array([known.get(row, -1) for row in _listed(again, rows.column_names)], np.int64)
-        for at, number in enumerate(numbers):
-            samples[at, draw, place[place >= 0]] = _floats(again, number)[place >= 0]
+        for index, number in enumerate(numbers):
+            samples[index, draw, place[place >= 0]] = _floats(again, number)[place >= 0]
     out: dict[str, Interval] = {}
     for name, number, one in zip(names, numbers, samples, strict=True):
         own = _floats(values, number)

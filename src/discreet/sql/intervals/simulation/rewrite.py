@@ -134,9 +134,9 @@ class _Scope:
         clause = node.args.get("from_")
         joins = node.args.get("joins") or []
         holders = ([clause] if clause is not None else []) + joins
-        for at, holder in enumerate(holders):
+        for index, holder in enumerate(holders):
             if isinstance(holder.this, exp.Subquery) and not holder.this.alias:
-                holder.this.set("alias", exp.TableAlias(this=exp.to_identifier(f"__from{at}")))
+                holder.this.set("alias", exp.TableAlias(this=exp.to_identifier(f"__from{index}")))
         sources = [self._source(h) for h in holders]
         self.sources = {name: (shape, has_draws) for name, shape, has_draws in sources}
         # The columns of USING are one column each, that of the first source.

@@ -24,6 +24,7 @@ from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRew
 from discreet.sql.intervals.simulation.rewrite import Rewritten, rewrite
 from discreet.sql.lower.run import LARGEST, NoisyIntegers
 from discreet.sql.plan.plan import QueryPlan
+from discreet.sql.syntax.once import once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,8 +53,14 @@ def noisy_shapes(plan: QueryPlan) -> dict[str, Shape]:
 
 def used(public: Mapping[str, pa.Table], post: exp.Query) -> dict[str, pa.Table]:
     """The public tables that a statement reads."""
-    names = {table.name.lower() for table in post.find_all(exp.Table)}
+    names = tables_of(post)
     return {name: table for name, table in public.items() if name in names}
+
+
+@once
+def tables_of(post: exp.Query) -> frozenset[str]:
+    """The names, in lower case, of the tables that a statement reads."""
+    return frozenset(table.name.lower() for table in post.find_all(exp.Table))
 
 
 def needed(confidence: float) -> int:

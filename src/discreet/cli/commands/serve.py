@@ -1,0 +1,124 @@
+"""`discreet serve`: the service for several analysts, over HTTP and with pages."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import options as opt
+from discreet.cli.place import policy_file
+from discreet.cli.progress import Progress
+from discreet.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from discreet.server.service import Service
+
+DEMO = {"ana": "1", "ben": "1.5"}
+"""The analysts of the demo and their budgets: together more than the data set has, which holds all the same."""
+
+
+def command(
+    policies: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="POLICY…", show_default=False, help="Policy files, one for each data set."),
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve invented hospital visits to two invented analysts.")
+    ] = False,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port; 0 for any that is free.")
+    ] = 8321,
+    public_url: Annotated[
+        str, typer.Option("--public-url", metavar="URL", help="The https:// address of the proxy in front.")
+    ] = "",
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=1, max=3600, help="Seconds that a question may take.")
+    ] = 64.0,
+    slot: Annotated[
+        float,
+        typer.Option(
+            "--slot", min=0.01, max=60, help="Answers come after so many seconds, or 2, 4, 8 … times as many."
+        ),
+    ] = 0.25,
+    new_token: Annotated[
+        str | None,
+        typer.Option("--new-token", metavar="NAME", help="Print a new token for a person, and exit."),
+    ] = None,
+) -> None:
+    """Serve data sets to several analysts, each with a budget of their own.
+
+    The first start makes an administrator and prints their token, once. With it, add analysts, give them
+    budgets and tokens: on the pages, or under /api/v1. The service listens on this machine alone; a proxy
+    with TLS in front lets others in.
+
+    \b
+    Examples:
+      discreet serve --demo
+      discreet serve hospital/policy.toml
+      discreet serve visits.toml trips.toml --port 9000
+      discreet serve policy.toml --public-url https://stats.example.org
+      discreet serve policy.toml --new-token administrator     (when all tokens are lost)
+    """  # noqa: D301
+    _see_installed()
+    from discreet.server.desk import Caps
+    from discreet.server.start import Listening, listen, open_service
+
+    if demo and (policies or new_token):
+        raise opt.Usage("--demo serves data of its own; leave the policy out")
+    at = Listening(host, port, public_url)
+    with ExitStack() as stack:
+        with Progress("opening the data"):
+            files = [_invented(stack)] if demo else [policy_file(one) for one in policies or (None,)]
+            service = open_service(files, at.settings(Caps(timeout=timeout, slot=slot)))
+        if new_token is not None:
+            stack.callback(service.close)
+            typer.echo(service.people.issue("this machine", new_token))
+            return
+        _tell_tokens(service, demo)
+        listen(
+            service, at, lambda url: typer.echo(f"serving {', '.join(service.datasets)} at {url}", err=True)
+        )
+
+
+def _tell_tokens(service: Service, demo: bool) -> None:
+    """Print the tokens of a new service, which nobody can see again."""
+    from discreet.server.start import ADMINISTRATOR, first_token
+
+    if token := first_token(service):
+        typer.echo(f"{ADMINISTRATOR}: {token}", err=True)
+        typer.echo("This token is shown once. It can do everything but ask; keep it as a key.", err=True)
+    if demo:
+        (dataset,) = service.datasets
+        for name, epsilon in DEMO.items():
+            service.people.add(ADMINISTRATOR, name, "analyst")
+            service.people.grant(ADMINISTRATOR, name, dataset, epsilon)
+            typer.echo(f"{name}: {service.people.issue(ADMINISTRATOR, name, 1)}", err=True)
+
+
+def _invented(stack: ExitStack) -> Path:
+    """The policy of invented data, gone at the end."""
+    from discreet.cli.invented import make
+
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-serve-"))) / "hospital"
+    folder.mkdir()
+    make(folder)
+    return folder / "policy.toml"
+
+
+def _see_installed() -> None:
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        missing = True
+    else:
+        missing = False
+    if missing:
+        raise InvalidParameter(
+            "The libraries of the service are not installed.", "pip install 'discreet[server]'"
+        )

@@ -1,0 +1,203 @@
+"""connect(...): a session on a server, with the methods of `Session` that a question needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from urllib.parse import quote
+
+from discreet.client import wire
+from discreet.client.transport import Address, call, document, unreadable
+from discreet.errors import InvalidParameter, ServerError
+from discreet.rational import Number, decimal
+from discreet.release.answer_file import exact
+from discreet.release.documents import FORMS, from_arrow
+from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of
+
+if TYPE_CHECKING:
+    from discreet.release.answer import Release
+    from discreet.session.analyst import AnalystBudget
+    from discreet.sql.inspect.explain import Explanation
+    from discreet.sql.inspect.preview import Preview
+
+TIMEOUT = 600.0
+"""Seconds to wait for an answer: longer than a server lets a question run."""
+_ROOT = "/api/v1"
+T = TypeVar("T")
+
+
+def connect(
+    url: str, *, token: str | None = None, dataset: str | None = None, timeout: float = TIMEOUT
+) -> RemoteSession:
+    """Connect to a server of `discreet serve`.
+
+    Args:
+        url: of the server, `https://…`; plain `http://` only for this machine.
+        token: from the steward; by default the environment's DISCREET_TOKEN.
+        dataset: the name of the data set; not needed where the token has one only.
+        timeout: seconds to wait for an answer.
+
+    Raises:
+        InvalidParameter: the address or the token cannot be used, or there are several data sets.
+        NotAllowed: the server refuses the token.
+        ServerError: the server cannot be reached.
+    """
+    given = token or os.environ.get("DISCREET_TOKEN")
+    if not given:
+        raise InvalidParameter("There is no token.", "Write token=… or set DISCREET_TOKEN.")
+    address = Address.read(url, given, timeout)
+    found = document(call(address, "GET", f"{_ROOT}/datasets"))
+    try:
+        names = [str(one["name"]) for one in found["datasets"]]
+    except (KeyError, TypeError):
+        raise unreadable() from None
+    if dataset is None and len(names) == 1:
+        dataset = names[0]
+    if dataset is None or dataset not in names:
+        which = "which of them is meant is not said" if dataset is None else f"{dataset} is none of them"
+        raise InvalidParameter(
+            f"The token is for the data sets {', '.join(names) or 'of nobody'}, and {which}.",
+            "Name one with dataset=…, or ask the steward for a budget.",
+        )
+    return RemoteSession(address, dataset)
+
+
+class RemoteSession:
+    """Asks questions of a data set on a server, as `Session` does of one at hand.
+
+    A question that failed on the way is never sent again by itself. The same question with the same epsilon is
+    answered once more for nothing, if it was answered.
+    """
+
+    def __init__(self, address: Address, dataset: str, mock_rows: int | None = None) -> None:
+        self._address = address
+        self.dataset = dataset
+        self._mock_rows = mock_rows
+
+    def sql(
+        self,
+        query: str,
+        epsilon: Number | None = None,
+        *,
+        confidence: float = 0.95,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        split: Mapping[str, Number] | None = None,
+        simultaneous: bool = False,
+    ) -> Release:
+        """Answer a question; see `Session.sql`.
+
+        Raises:
+            TimedOut: it takes longer than the server allows. It goes on there, and its charge stays.
+            Busy: the server has too much to do. Nothing was charged.
+            ServerError: the server cannot be reached.
+            Every other error of `Session.sql` is raised too.
+        """
+        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous)
+        if self._mock_rows is not None:
+            return from_arrow(self._post("mock", {**body, "rows": self._mock_rows}, FORMS["arrow"][0]))
+        return from_arrow(self._post("query", body, FORMS["arrow"][0]))
+
+    def preview(
+        self,
+        query: str,
+        epsilon: Number | None = None,
+        *,
+        within: Mapping[str, Number] | None = None,
+        confidence: float = 0.95,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        split: Mapping[str, Number] | None = None,
+        simultaneous: bool = False,
+        group_rows: int = GROUP_ROWS,
+    ) -> Preview:
+        """Give the cost of a question and the errors of its answer; see `Session.preview`."""
+        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous)
+        body |= {"group_rows": group_rows}
+        if within is not None:
+            body["within"] = _numbers(within, "within")
+        return self._read(wire.to_preview, self._post("preview", body))
+
+    def explain(
+        self,
+        query: str,
+        epsilon: Number = 1,
+        *,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        split: Mapping[str, Number] | None = None,
+    ) -> Explanation:
+        """Show the plan of a question; see `Session.explain`."""
+        body = _asked(query, epsilon, 0.95, delta, max_rows, max_groups, split, False)
+        return self._read(wire.to_explanation, self._post("explain", body))
+
+    def mock(self, rows: int = MOCK_ROWS) -> RemoteSession:
+        """A session over invented tables on the server, in which every question is free; see `Session.mock`."""
+        return RemoteSession(self._address, self.dataset, rows)
+
+    @property
+    def budget(self) -> AnalystBudget:
+        """The budget of the token's analyst, with that of the data set."""
+        path = f"{_ROOT}/datasets/{quote(self.dataset, safe='')}/budget"
+        return self._read(wire.to_budget, call(self._address, "GET", path))
+
+    def close(self) -> None:
+        """Nothing: no connection is kept."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        invented = "invented " if self._mock_rows is not None else ""
+        return f"<RemoteSession over {invented}{self.dataset} at {self._address}>"
+
+    def _post(self, what: str, body: Mapping[str, Any], accept: str = "") -> bytes:
+        path = f"{_ROOT}/datasets/{quote(self.dataset, safe='')}/{what}"
+        return call(self._address, "POST", path, body, accept)
+
+    @staticmethod
+    def _read(reader: Callable[[Any], T], said: bytes) -> T:
+        try:
+            return reader(document(said))
+        except ServerError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+            pass
+        raise unreadable()
+
+
+def _asked(
+    query: str, epsilon: Number | None, confidence: float, delta: Number | None, max_rows: int | None,
+    max_groups: int | None, split: Mapping[str, Number] | None, simultaneous: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """The body of a question: exact numbers as texts, and nothing that was not given."""
+    body = {
+        "query": query,
+        "epsilon": None if epsilon is None else _number(epsilon, "epsilon"),
+        "delta": None if delta is None else _number(delta, "delta"),
+        "confidence": confidence_of(confidence),
+        "max_rows": max_rows,
+        "max_groups": max_groups,
+        "split": None if split is None else _numbers(split, "split"),
+        "simultaneous": simultaneous,
+    }
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _number(value: object, name: str) -> str:
+    number: Fraction = decimal(value, name)
+    return exact(number)
+
+
+def _numbers(given: Mapping[str, Number], name: str) -> dict[str, str]:
+    if not isinstance(given, Mapping):
+        raise InvalidParameter(f"{name} does not say of which column.", f'Write {name}={{"n": 50}}.')
+    return {column: _number(value, f"{name}[{column}]") for column, value in given.items()}

@@ -1,0 +1,173 @@
+"""Errors, previews, plans and budgets as documents of JSON, and back; server and client both read them here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet import errors
+from discreet.accounting.loss import Loss
+from discreet.errors import BudgetExceeded, DiscreetError, QueryRefused, ServerError
+from discreet.release.answer_file import exact
+from discreet.release.documents import state
+
+if TYPE_CHECKING:
+    from discreet.session.analyst import AnalystBudget
+    from discreet.sql.inspect.diagram import Node
+    from discreet.sql.inspect.explain import Explanation
+    from discreet.sql.inspect.preview import Preview
+
+DEEPEST = 200
+"""How many boxes of a plan stand below one another at most."""
+
+
+def of_loss(loss: Any) -> dict[str, str] | None:
+    """A loss that stays charged; None where nothing does."""
+    return None if loss is None else {"epsilon": exact(loss.epsilon), "delta": exact(loss.delta)}
+
+
+def of_error(error: DiscreetError) -> dict[str, Any]:
+    """An error as a document. `charged` is null where nothing was charged.
+
+    Example:
+        >>> of_error(BudgetExceeded("the data set", "1", "0"))["account"]
+        'the data set'
+    """
+    said: dict[str, Any] = {
+        "error": type(error).__name__,
+        "cause": error.cause,
+        "fix": error.fix,
+        "charged": of_loss(error.charged),
+    }
+    if isinstance(error, BudgetExceeded):
+        said |= {"account": error.account, "asked": error.asked, "left": error.left}
+    if isinstance(error, QueryRefused):
+        said |= {"place": error.place, "line": error.line, "column": error.column, "picture": error.picture}
+    return said
+
+
+def to_error(said: Any) -> DiscreetError:
+    """The error of a document, of its own class where that is one of ours.
+
+    Example:
+        >>> to_error(of_error(QueryRefused("SUM needs bounds.", "Declare them.")))
+        QueryRefused('SUM needs bounds. Declare them.')
+    """
+    try:
+        kind = getattr(errors, said["error"], None)
+        cause, fix = str(said["cause"]), str(said["fix"])
+        if kind is BudgetExceeded:
+            error: DiscreetError = BudgetExceeded(
+                str(said["account"]), str(said["asked"]), str(said["left"]), fix
+            )
+        elif kind is QueryRefused:
+            error = QueryRefused(
+                cause, fix, place=str(said["place"]), line=int(said["line"]), column=int(said["column"]),
+                picture=str(said["picture"]),
+            )  # fmt: skip
+        elif isinstance(kind, type) and issubclass(kind, DiscreetError):
+            error = kind(cause, fix)
+        else:
+            error = ServerError(cause, fix)
+        charged = said["charged"]
+        if charged is not None:
+            error.charged = Loss(str(charged["epsilon"]), str(charged["delta"]))
+        error.told = True
+    except (KeyError, TypeError, ValueError):
+        return ServerError("The server answered with an error that cannot be read.", "Ask its steward.")
+    return error
+
+
+def of_preview(preview: Preview) -> dict[str, Any]:
+    """A preview as a document, with exact numbers as texts."""
+    optional = {name: getattr(preview, name) for name in ("left", "cost", "available")}
+    return {
+        "epsilon": exact(preview.epsilon),
+        "delta": exact(preview.delta),
+        "errors": {name: e if math.isfinite(e) else None for name, e in preview.errors.items()},
+        "groups": preview.groups,
+        "confidence": preview.confidence,
+        "simultaneous": preview.simultaneous,
+        "assumed": preview.assumed,
+        "shown_from": preview.shown_from,
+        "warnings": list(preview.warnings),
+        "meanings": dict(preview.meanings),
+        **{name: None if value is None else exact(value) for name, value in optional.items()},
+    }
+
+
+def to_preview(said: Mapping[str, Any]) -> Preview:
+    """The preview of a document."""
+    from discreet.sql.inspect.preview import Preview
+
+    def rational(name: str) -> Fraction | None:
+        return None if said[name] is None else Fraction(str(said[name]))
+
+    return Preview(
+        epsilon=Fraction(str(said["epsilon"])),
+        errors={str(n): math.inf if e is None else float(e) for n, e in said["errors"].items()},
+        groups=int(said["groups"]),
+        confidence=float(said["confidence"]),
+        assumed=str(said["assumed"]),
+        left=rational("left"),
+        delta=Fraction(str(said["delta"])),
+        shown_from=int(said["shown_from"]),
+        warnings=tuple(map(str, said["warnings"])),
+        cost=rational("cost"),
+        available=rational("available"),
+        simultaneous=bool(said["simultaneous"]),
+        meanings={str(n): str(words) for n, words in said["meanings"].items()},
+    )
+
+
+def of_explanation(explanation: Explanation) -> dict[str, Any]:
+    """The plan of a question as a document: as text, and as the tree that the text was drawn from."""
+    return {
+        "question": explanation.question,
+        "epsilon": exact(explanation.epsilon),
+        "text": repr(explanation),
+        "tree": _of_node(explanation.root),
+    }
+
+
+def to_explanation(said: Mapping[str, Any]) -> Explanation:
+    """The plan of a document."""
+    from discreet.sql.inspect.explain import Explanation
+
+    return Explanation(str(said["question"]), Fraction(str(said["epsilon"])), _to_node(said["tree"], DEEPEST))
+
+
+def _of_node(node: Node) -> dict[str, Any]:
+    facts = [{"name": f.name, "text": f.text, "data": f.data, "many": f.many} for f in node.facts]
+    return {"kind": node.kind, "title": node.title, "facts": facts, "from": [*map(_of_node, node.children)]}
+
+
+def _to_node(said: Mapping[str, Any], deep: int) -> Node:
+    from discreet.sql.inspect.diagram import Fact, Node
+
+    if not deep:
+        raise ValueError("nested too deeply")
+    facts = [
+        Fact(str(one["name"]), str(one["text"]), one["data"], bool(one["many"])) for one in said["facts"]
+    ]
+    children = [_to_node(one, deep - 1) for one in said["from"]]
+    return Node(str(said["kind"]), str(said["title"]), tuple(facts), tuple(children))
+
+
+def of_budget(budget: AnalystBudget) -> dict[str, Any]:
+    """The budget of an analyst, with that of the data set in it."""
+    return {**state(budget), "data_set": state(budget.data_set)}
+
+
+def to_budget(said: Mapping[str, Any]) -> AnalystBudget:
+    """The budget of a document."""
+    from discreet.session.analyst import AnalystBudget
+    from discreet.session.budget import BudgetState
+
+    def parts(one: Mapping[str, Any]) -> tuple[Fraction, ...]:
+        read = [one["epsilon"], one["spent"], one.get("delta", 0), one.get("delta_spent", 0)]
+        return tuple(Fraction(str(value)) for value in read)
+
+    return AnalystBudget(*parts(said), data_set=BudgetState(*parts(said["data_set"])))

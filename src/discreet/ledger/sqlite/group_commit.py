@@ -1,0 +1,122 @@
+"""Group commit: whoever comes first does the work of all who came meanwhile, in one transaction.
+
+A commit takes as long as the disk needs, and while it lasts others queue. The first in the queue then takes all of them
+along, so that sixteen threads wait for one commit and not for sixteen. Each gets its result once the commit is durable.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+MOST = 64
+"""How many are taken along at once."""
+
+
+class QueuedWork:
+    """One piece of work in the queue, and its outcome."""
+
+    def __init__(self, work: Callable[[Any], Any], writes: bool) -> None:
+        self.work = work
+        self.writes = writes
+        self.alone = False  # whether it shared a transaction that failed, and is tried again by itself
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.done = False
+        self._left = False
+        self._woken = False
+        self._leads = False
+        self._wake = threading.Lock()
+        self._wake.acquire()
+
+    def finish(self) -> None:
+        """Say that it is done, and let its thread go on, while others of the batch are still at work."""
+        self.done = True
+        if not (self._woken or self._leads):
+            self._woken = True
+            self._wake.release()
+
+
+class Group:
+    """A queue whose first waiter runs the batch.
+
+    Args:
+        run: does all requests of a batch and marks each as done; it raises only errors that are of no request, and
+            leaves the requests that are not done to be tried again.
+    """
+
+    def __init__(self, run: Callable[[Sequence[QueuedWork]], None]) -> None:
+        self._run = run
+        self._mutex = threading.Lock()
+        self._waiting: list[QueuedWork] = []
+        self._busy = False
+
+    def forget(self) -> None:
+        """Start anew in a forked child, where the threads that wait do not exist."""
+        self._mutex = threading.Lock()
+        self._waiting = []
+        self._busy = False
+
+    def submit(self, request: QueuedWork, timeout: float) -> bool:
+        """Have a request done, by this thread or another. False when it was not begun in time."""
+        with self._mutex:
+            self._waiting.append(request)
+            request._leads = leads = not self._busy
+            self._busy = True
+        try:
+            if not leads and not request._wake.acquire(timeout=timeout):
+                with self._mutex:
+                    if request in self._waiting and not request._leads:
+                        self._waiting.remove(request)
+                        return False
+                request._wake.acquire()  # it is being done just now, or is the next
+            while not request.done:
+                self._lead(request)
+        except BaseException:
+            self._give_up(request)
+            raise
+        return True
+
+    def _lead(self, request: QueuedWork) -> None:
+        batch: list[QueuedWork] = []
+        try:
+            with self._mutex:
+                alone = self._waiting[0].alone
+                size = (
+                    1
+                    if alone
+                    else next((index for index, one in enumerate(self._waiting) if one.alone), MOST)
+                )
+                batch = self._waiting[: min(size, MOST)]
+                del self._waiting[: len(batch)]
+            self._run(batch)
+        finally:
+            with self._mutex:
+                again = [one for one in batch if not (one.done or one._left)]
+                for one in again:
+                    one.alone = True
+                self._waiting[:0] = again
+                if request.done or request not in self._waiting:
+                    self._pass_on(request)
+            for one in batch:
+                if one is not request and one.done and not one._woken:
+                    one._woken = True
+                    one._wake.release()
+
+    def _pass_on(self, request: QueuedWork) -> None:
+        request._leads = False
+        if self._waiting:
+            self._waiting[0]._leads = True
+            self._waiting[0]._wake.release()
+        else:
+            self._busy = False
+
+    def _give_up(self, request: QueuedWork) -> None:
+        """Take a request back whose thread was interrupted."""
+        with self._mutex:
+            request._left = True
+            if request in self._waiting:
+                self._waiting.remove(request)
+            if request._leads:
+                self._pass_on(request)

@@ -1,0 +1,170 @@
+"""An answer as bytes for programs and people elsewhere: JSON, CSV, an Arrow stream and Parquet, and back from Arrow."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from discreet import escaping, far
+from discreet.errors import InvalidParameter
+from discreet.release.answer import Release
+from discreet.release.answer_file import about, exact, flat, without_formulas
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_META = "discreet"
+
+
+class Budget(Protocol):
+    """The parts of a budget that stand beside an answer."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that may be spent."""
+
+    @property
+    def spent(self) -> Fraction:
+        """The epsilon spent."""
+
+    @property
+    def left(self) -> Fraction:
+        """The epsilon left."""
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta that may be spent."""
+
+    @property
+    def delta_spent(self) -> Fraction:
+        """The delta spent."""
+
+
+def dump(document: object) -> str:
+    """Write JSON that every reader accepts: no NaN, dates as text."""
+    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=str)
+    return escaping.json_text(text)
+
+
+def rows(release: Release) -> list[dict[str, Any]]:
+    """The rows of an answer with their intervals, ready for JSON."""
+    return [
+        {name: _plain(value) for name, value in row.items()}
+        for row in far.shown(release.to_arrow()).to_pylist()
+    ]
+
+
+def document(release: Release, budget: Budget) -> dict[str, Any]:
+    """An answer and all that belongs to it, ready for JSON."""
+    return {**about(release), "rows": rows(release), "budget": state(budget)}
+
+
+def state(budget: Budget) -> dict[str, Any]:
+    """A budget, ready for JSON."""
+    out = {"epsilon": exact(budget.epsilon), "spent": exact(budget.spent), "left": exact(budget.left)}
+    if budget.delta or budget.delta_spent:
+        out |= {"delta": exact(budget.delta), "delta_spent": exact(budget.delta_spent)}
+    return out
+
+
+def csv_text(release: Release, formulas: bool = False) -> str:
+    """An answer as CSV.
+
+    Args:
+        release: the answer.
+        formulas: whether text may begin as a formula does.
+    """
+    from pyarrow import csv
+
+    sink = io.BytesIO()
+    table = release.to_arrow()
+    csv.write_csv(flat(table if formulas else without_formulas(table)), sink)
+    return sink.getvalue().decode()
+
+
+def arrow_bytes(release: Release) -> bytes:
+    """An answer as an Arrow stream, with its intervals as columns and the rest under `discreet` in its schema."""
+    import pyarrow as pa
+
+    table = described(release)
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def parquet_bytes(release: Release) -> bytes:
+    """An answer as a Parquet file, with the same columns and notes."""
+    from pyarrow import parquet
+
+    sink = io.BytesIO()
+    parquet.write_table(described(release), sink, compression="zstd")
+    return sink.getvalue()
+
+
+def described(release: Release) -> pa.Table:
+    """The answer with its intervals, and with its notes and the names of its columns in the schema."""
+    table = release.to_arrow()
+    at, ends = 0, {}
+    for name in release.columns:
+        if name in release.low:
+            ends[name] = table.column_names[at + 1 : at + 3]
+        at += 3 if name in release.low else 1
+    notes = {**about(release), "columns": release.columns, "intervals": ends}
+    return table.replace_schema_metadata({_META: json.dumps(notes)})
+
+
+def from_arrow(data: bytes) -> Release:
+    """Read the stream that `arrow_bytes` wrote; nothing in it is run.
+
+    Raises:
+        InvalidParameter: it is none.
+    """
+    import pyarrow as pa
+
+    try:
+        with pa.ipc.open_stream(data) as reader:
+            table = reader.read_all()
+        table.validate(full=True)
+        notes = json.loads(table.schema.metadata[_META.encode()])
+        table = table.replace_schema_metadata(None)
+        ends: Mapping[str, list[str]] = notes["intervals"]
+        return Release(
+            question=str(notes["question"]),
+            values=table.select(notes["columns"]),
+            low={name: table.column(low) for name, (low, _) in ends.items()},
+            high={name: table.column(high) for name, (_, high) in ends.items()},
+            confidence=float(notes["confidence"]),
+            epsilon=Fraction(notes["epsilon"]),
+            notes=tuple(map(str, notes["notes"])),
+            made=dt.datetime.fromisoformat(notes["made"]),
+            replayed=bool(notes["replayed"]),
+            delta=Fraction(notes["delta"]),
+            without=tuple(map(str, notes["without_interval"])),
+            meanings={str(name): str(words) for name, words in notes["meanings"].items()},
+            warnings=tuple(map(str, notes["warnings"])),
+            simultaneous=bool(notes["simultaneous"]),
+        )
+    except (pa.ArrowException, KeyError, TypeError, ValueError):
+        pass
+    raise InvalidParameter("The answer is no Arrow stream that discreet wrote.", "Ask again.")
+
+
+FORMS: Mapping[str, tuple[str, Callable[[Release, Budget], bytes]]] = {
+    "json": ("application/json", lambda release, budget: dump(document(release, budget)).encode()),
+    "csv": ("text/csv; charset=utf-8", lambda release, _: csv_text(release).encode()),
+    "arrow": ("application/vnd.apache.arrow.stream", lambda release, _: arrow_bytes(release)),
+    "parquet": ("application/vnd.apache.parquet", lambda release, _: parquet_bytes(release)),
+}
+"""By name, the media type of a form and the function that writes an answer in it."""
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value.isoformat() if isinstance(value, dt.date | dt.datetime) else value

@@ -1,0 +1,154 @@
+"""The addresses of analysts: data sets, schema, preview, plan, mock, questions, answers again, and budgets."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import JSONResponse, Response
+
+from discreet.client import wire
+from discreet.errors import InvalidParameter
+from discreet.release.answer import Release
+from discreet.release.answer_file import exact
+from discreet.release.documents import FORMS, dump, state
+from discreet.server.access import needs
+from discreet.server.bodies import ExplainQuestion, MockQuestion, PreviewQuestion, Question
+from discreet.server.people import Caller
+from discreet.server.service import Service
+from discreet.session.analyst import AnalystSession
+
+router = APIRouter(prefix="/api/v1", tags=["for analysts"])
+Reader = Annotated[Caller, Depends(needs("read", "audit"))]
+Analyst = Annotated[Caller, Depends(needs("read"))]
+Asker = Annotated[Caller, Depends(needs("ask"))]
+Form = Annotated[
+    str | None,
+    Query(alias="format", max_length=20, description="json, csv, arrow or parquet; else by Accept."),
+]
+
+
+def service_of(request: Request) -> Service:
+    """The service of a request."""
+    service: Service = request.app.state.service
+    return service
+
+
+Here = Annotated[Service, Depends(service_of)]
+
+
+def form_of(request: Request, named: str | None) -> str:
+    """The form of an answer: the one that is named, or the first that the client accepts.
+
+    Raises:
+        InvalidParameter: there is none of this name.
+    """
+    if named is not None:
+        if named not in FORMS:
+            raise InvalidParameter("There is no form of this name.", f"Choose of {', '.join(FORMS)}.")
+        return named
+    accepted = [one.partition(";")[0].strip().lower() for one in request.headers.get("accept", "").split(",")]
+    kinds = {kind.partition(";")[0]: name for name, (kind, _) in FORMS.items()}
+    return next((kinds[one] for one in accepted if one in kinds), "json")
+
+
+def written(form: str, release: Release, session: AnalystSession) -> Response:
+    """An answer in a form."""
+    kind, write = FORMS[form]
+    return Response(write(release, session.budget), media_type=kind)
+
+
+@router.get("/me", summary="Who the token is for")
+async def me(caller: Annotated[Caller, Depends(needs("read", "ask", "audit", "manage"))]) -> dict[str, Any]:
+    """Name, role and scopes."""
+    return {"name": caller.name, "role": caller.role, "scopes": sorted(caller.scopes)}
+
+
+@router.get("/datasets", summary="The data sets that you may see")
+async def datasets(caller: Reader, service: Here) -> dict[str, Any]:
+    """Each with the things that it protects, in words."""
+    return {
+        "datasets": [
+            {"name": one.name, "words": [f"{subject}: {words}" for subject, words in one.words()]}
+            for one in service.visible(caller)
+        ]
+    }
+
+
+@router.get("/datasets/{name}", summary="Tables and columns, and the questions that they can answer")
+async def schema(name: str, caller: Reader, service: Here) -> dict[str, Any]:
+    """From the policy and the names and types of the columns alone."""
+    found = service.dataset(caller, name)
+    tables = await service.look(caller, found.schema)
+    return {"name": name, "tables": tables}
+
+
+@router.post("/datasets/{name}/preview", summary="Price and expected error of a question; free")
+async def preview(name: str, body: PreviewQuestion, caller: Analyst, service: Here) -> dict[str, Any]:
+    """Nothing is read and nothing is charged."""
+    return await service.look(
+        caller, lambda: wire.of_preview(service.session(caller, name).preview(**body.looked()))
+    )
+
+
+@router.post("/datasets/{name}/explain", summary="The plan of a question; free")
+async def explain(name: str, body: ExplainQuestion, caller: Analyst, service: Here) -> dict[str, Any]:
+    """Nothing is read and nothing is charged."""
+    return await service.look(
+        caller, lambda: wire.of_explanation(service.session(caller, name).explain(**body.explained()))
+    )
+
+
+@router.post(
+    "/datasets/{name}/mock", summary="The same question about invented rows; free, and means nothing"
+)
+async def mock(
+    name: str, body: MockQuestion, caller: Analyst, service: Here, request: Request, form: Form = None
+) -> Response:
+    """Answers have the columns and groups of the real ones; no private data is read for them."""
+    chosen = form_of(request, form)
+    return await service.mock(
+        caller, name, body.asked(), body.rows, lambda release, session: written(chosen, release, session)
+    )
+
+
+@router.post("/datasets/{name}/query", summary="Answer a question, and charge its epsilon")
+async def query(
+    name: str, body: Question, caller: Asker, service: Here, request: Request, form: Form = None
+) -> Response:
+    """The charge is durable before data is read, and stays if anything fails afterwards.
+
+    The same question with the same epsilon is answered again for nothing. Answers and errors come in slots of time.
+    """
+    chosen = form_of(request, form)
+    return await service.ask(
+        caller, name, body.asked(), lambda release, session: written(chosen, release, session)
+    )
+
+
+@router.get("/datasets/{name}/budget", summary="Your budget, and that of the data set")
+async def budget(name: str, caller: Reader, service: Here) -> Response:
+    """A steward sees that of the data set."""
+    if caller.role == "steward":
+        found = service.dataset(caller, name)
+        said = await service.look(caller, lambda: {"data_set": state(found.session.budget)})
+    else:
+        said = await service.look(caller, lambda: wire.of_budget(service.session(caller, name).budget))
+    return JSONResponse(said)
+
+
+@router.get("/datasets/{name}/releases", summary="The answers that you have paid for")
+async def releases(name: str, caller: Analyst, service: Here) -> Response:
+    """The newest first; `answered` is false where a charge has bought nothing yet."""
+    found = await service.look(caller, lambda: service.releases(caller, name))
+    said = [{**one, "epsilon": exact(one["epsilon"]), "delta": exact(one["delta"])} for one in found]
+    return Response(dump({"releases": said}), media_type="application/json")
+
+
+@router.get("/datasets/{name}/releases/{key}", summary="An answer again; free")
+async def release(
+    name: str, key: str, caller: Analyst, service: Here, request: Request, form: Form = None
+) -> Response:
+    """From the ledger: nothing private is read."""
+    chosen = form_of(request, form)
+    return await service.again(caller, name, key, lambda release, session: written(chosen, release, session))

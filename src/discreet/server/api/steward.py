@@ -1,0 +1,124 @@
+"""The addresses of stewards: people, tokens, budgets, the log of questions, the audit log, and the ledger's chain."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import JSONResponse, Response
+
+from discreet.errors import LedgerCorrupt
+from discreet.release.answer_file import exact
+from discreet.server.access import needs
+from discreet.server.api.analyst import Here
+from discreet.server.bodies import NewBudget, NewPerson, NewToken
+from discreet.server.people import Caller
+
+router = APIRouter(prefix="/api/v1", tags=["for stewards"])
+Auditor = Annotated[Caller, Depends(needs("audit"))]
+Manager = Annotated[Caller, Depends(needs("manage"))]
+Most = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
+
+
+@router.get("/people", summary="Everybody, with their budgets and the losses spent")
+async def people(caller: Auditor, service: Here) -> dict[str, Any]:
+    """The loss of one analyst covers all answers given to that one; that of a data set, those given to all together."""
+    spent = await service.look(caller, service.spent)
+    return {
+        "people": [
+            {"name": name, "role": role, "budgets": spent.get(name, [])}
+            for role in ("steward", "analyst")
+            for name in service.people.names(role)
+        ]
+    }
+
+
+@router.post("/people", summary="Add an analyst or a steward", status_code=201)
+async def add(body: NewPerson, caller: Manager, service: Here) -> dict[str, Any]:
+    """They can do nothing before they have a token, and an analyst a budget."""
+    service.people.add(caller.name, body.name, body.role)
+    return {"name": body.name, "role": body.role}
+
+
+@router.put("/people/{name}/budgets/{dataset}", summary="Set the budget of an analyst")
+async def grant(name: str, dataset: str, body: NewBudget, caller: Manager, service: Here) -> dict[str, Any]:
+    """Below the loss spent, nothing is left."""
+    service.dataset(caller, dataset)
+    service.people.grant(caller.name, name, dataset, body.epsilon)
+    return {"name": name, "dataset": dataset}
+
+
+@router.delete("/people/{name}/budgets/{dataset}", summary="Take a data set from an analyst")
+async def withdraw(name: str, dataset: str, caller: Manager, service: Here) -> dict[str, Any]:
+    """The losses spent stay in the ledger, and count again if it is given back."""
+    service.people.withdraw(caller.name, name, dataset)
+    return {"name": name, "dataset": dataset}
+
+
+@router.post("/people/{name}/tokens", summary="Make a token; it is shown once", status_code=201)
+async def issue(name: str, body: NewToken, caller: Manager, service: Here) -> dict[str, Any]:
+    """Only its hash is kept."""
+    return {"token": service.people.issue(caller.name, name, body.days, tuple(body.scopes))}
+
+
+@router.get("/tokens", summary="All tokens, without their secrets")
+async def tokens(caller: Auditor, service: Here) -> dict[str, Any]:
+    """The newest first; times are seconds since 1970."""
+    return {"tokens": service.people.tokens()}
+
+
+@router.delete("/tokens/{token}", summary="Revoke a token, at once")
+async def revoke(token: str, caller: Manager, service: Here) -> dict[str, Any]:
+    """Whoever is signed in with it is signed out."""
+    service.people.revoke(caller.name, token)
+    return {"revoked": token}
+
+
+@router.get("/datasets/{name}/log", summary="The newest charges: who asked which question at which price")
+async def log(name: str, caller: Auditor, service: Here, limit: Most = 100) -> dict[str, Any]:
+    """The newest first."""
+    found = service.dataset(caller, name)
+    lines = await service.look(caller, lambda: found.history.newest(limit))
+    return {
+        "charges": [
+            {
+                "number": one.number,
+                "made": one.made.isoformat(timespec="seconds"),
+                "who": one.who,
+                "question": one.question,
+                "epsilon": exact(one.epsilon),
+                "delta": exact(one.delta),
+                "data_set_paid": one.whole,
+                "answered": found.history.answered(one.key),
+            }
+            for one in lines
+        ]
+    }
+
+
+@router.post("/datasets/{name}/verify", summary="Verify the ledger's chain")
+async def verify(name: str, caller: Auditor, service: Here) -> Response:
+    """Every hash, price, total and answer digest is computed again."""
+    found = service.dataset(caller, name)
+
+    def work() -> dict[str, Any]:
+        try:
+            entries = found.session.ledger.verify()
+        except LedgerCorrupt:
+            return {"verified": False}
+        head = found.session.ledger.head()
+        return {"verified": True, "entries": entries, "head": f"{head.number}:{head.hash}"}
+
+    return JSONResponse(await service.look(caller, work))
+
+
+@router.get("/audit", summary="The audit log: sign-ins, people, budgets, tokens")
+async def audit(
+    caller: Auditor,
+    service: Here,
+    limit: Most = 100,
+    before: Annotated[int | None, Query(ge=0, lt=2**62)] = None,
+) -> dict[str, Any]:
+    """The newest first; `before` turns the page."""
+    names = ("number", "made", "who", "action", "about")
+    return {"lines": [{name: row[name] for name in names} for row in service.state.audit(limit, before)]}

@@ -1,0 +1,112 @@
+"""The bodies of requests: every key is known, and every value has its type and its largest size."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+LONGEST_QUERY = 100_000
+_Text = Annotated[str, Field(max_length=100)]
+Number = Annotated[
+    _Text | int | float, Field(description='An exact number: 0.1, "1/3" or "0.05".', examples=["0.1"])
+]
+
+
+class Body(BaseModel):
+    """The base of every body."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Question(Body):
+    """A question and its price."""
+
+    query: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=LONGEST_QUERY,
+            description="One SELECT in DuckDB's dialect.",
+            examples=["SELECT COUNT(*) AS n FROM visits"],
+        ),
+    ]
+    epsilon: Annotated[Number | None, Field(description="The privacy loss of the whole question.")] = None
+    delta: Annotated[Number | None, Field(description="Allows groups to be found.")] = None
+    confidence: Annotated[float, Field(description="Of the intervals.")] = 0.95
+    simultaneous: Annotated[bool, Field(description="Whether all intervals together have it.")] = False
+    max_rows: Annotated[int | None, Field(description="How many rows of a unit count.")] = None
+    max_groups: Annotated[int | None, Field(description="In how many groups a unit is counted.")] = None
+    split: Annotated[
+        dict[_Text, Number] | None, Field(max_length=200, description="How columns share epsilon.")
+    ] = None
+
+    def asked(self) -> dict[str, Any]:
+        """The keyword arguments of `Session.sql`, but for those that were left out."""
+        names = Question.model_fields
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+class MockQuestion(Question):
+    """A question about invented rows."""
+
+    rows: Annotated[int, Field(ge=1, le=100_000, description="How many rows each table gets.")] = 10_000
+
+
+class PreviewQuestion(Question):
+    """A question to preview."""
+
+    within: Annotated[
+        dict[_Text, Number] | None,
+        Field(max_length=200, description="The largest error allowed, by column, instead of epsilon."),
+    ] = None
+    group_rows: Annotated[
+        int, Field(ge=1, le=10**12, description="How many rows a group is assumed to have.")
+    ] = 1000
+
+    def looked(self) -> dict[str, Any]:
+        """The keyword arguments of `Session.preview`."""
+        more = {} if self.within is None else {"within": self.within}
+        return {**self.asked(), **more, "group_rows": self.group_rows}
+
+
+class ExplainQuestion(Body):
+    """A question to explain."""
+
+    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
+    epsilon: Number = 1
+    delta: Number | None = None
+    max_rows: int | None = None
+    max_groups: int | None = None
+    split: Annotated[dict[_Text, Number] | None, Field(max_length=200)] = None
+    confidence: float = 0.95
+    simultaneous: bool = False
+
+    def explained(self) -> dict[str, Any]:
+        """The keyword arguments of `Session.explain`."""
+        names = ("query", "epsilon", "delta", "max_rows", "max_groups", "split")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+class NewPerson(Body):
+    """Somebody new."""
+
+    name: Annotated[
+        str, Field(max_length=60, description="a-z, 0-9 and single . _ - between.", examples=["ana"])
+    ]
+    role: Annotated[str, Field(max_length=20, description="analyst or steward.")] = "analyst"
+
+
+class NewBudget(Body):
+    """The most that an analyst may ever spend of a data set."""
+
+    epsilon: Number
+
+
+class NewToken(Body):
+    """A token for a person."""
+
+    days: Annotated[int, Field(ge=1, le=366, description="How long it holds.")] = 90
+    scopes: Annotated[
+        list[_Text], Field(max_length=4, description="Of read, ask for analysts; audit, manage for stewards.")
+    ] = []

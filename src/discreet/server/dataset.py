@@ -1,0 +1,101 @@
+"""A data set of the service: its session, the sessions of its analysts, and the facts that are shown about it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import PolicyError
+from discreet.rational import show
+from discreet.release.documents import rows
+from discreet.server.history import History
+from discreet.session import Session, protect
+from discreet.session.analyst import NAME, AnalystSession
+
+
+class DataSet:
+    """One data set under one policy.
+
+    Args:
+        name: in addresses and on pages.
+        session: over the data.
+    """
+
+    def __init__(self, name: str, session: Session) -> None:
+        self.name = name
+        self.session = session
+        self.history = History(session.ledger)
+        self._lock = threading.Lock()
+        self._analysts: dict[str, tuple[Fraction, AnalystSession]] = {}
+
+    def analyst(self, name: str, epsilon: Fraction) -> AnalystSession:
+        """The session of an analyst with a budget."""
+        with self._lock:
+            known = self._analysts.get(name)
+            if known is None or known[0] != epsilon:
+                known = epsilon, AnalystSession(self.session, name, epsilon)
+                self._analysts[name] = known
+            return known[1]
+
+    def schema(self) -> list[dict[str, Any]]:
+        """The tables, each with its columns and the questions that these can answer, from the policy alone."""
+        tables = rows(self.session.sql("SELECT * FROM information_schema.tables"))
+        columns = rows(self.session.sql("SELECT * FROM information_schema.columns"))
+        keys = self._keys()
+        for one in columns:
+            known = keys.get((one["table_name"].lower(), one["column_name"].lower()))
+            one["values"] = known
+        return [
+            {**table, "columns": [one for one in columns if one["table_name"] == table["table_name"]]}
+            for table in tables
+        ]
+
+    def _keys(self) -> Mapping[tuple[str, str], list[str]]:
+        """The public keys that the policy lists itself, by table and column, as texts."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for table, declared in self.session.policy.tables.items():
+            for column, one in declared.columns.items():
+                if isinstance(one.keys, tuple | list):
+                    found[table.lower(), column.lower()] = [str(key) for key in one.keys]
+        return found
+
+    def words(self) -> list[tuple[str, str]]:
+        """The things that are protected and how, in plain words, as (subject, words)."""
+        policy = self.session.policy
+        step = "added or removed" if policy.neighbours == "add_remove" else "replaced by another one"
+        out = []
+        for name, table in policy.tables.items():
+            if table.public:
+                out.append((name, "Public: nothing in it is private."))
+            elif table.privacy_unit == "row":
+                out.append((name, f"Protected is each row: no answer shows whether one was {step}."))
+            else:
+                out.append(
+                    (
+                        name,
+                        f"Protected is each {table.privacy_unit}, with all of its rows: no answer shows whether one "
+                        f"was {step}. At most {table.max_rows} rows of each count.",
+                    )
+                )
+        budget = policy.budget
+        out.append(("budget", f"epsilon {show(budget.epsilon)} for all questions of all analysts together."))
+        return out
+
+
+def open_dataset(path: Path) -> DataSet:
+    """Open the data set of a policy file, named after the file, or after its folder where it is `policy.toml`.
+
+    Raises:
+        DiscreetError: as for `protect`; or the name cannot be used.
+    """
+    stem = path.stem if path.stem != "policy" else path.absolute().parent.name
+    name = stem.lower()
+    if not NAME.fullmatch(name):
+        raise PolicyError(
+            f"The name {stem!r} cannot stand in an address.",
+            "Name the policy file a-z, 0-9, such as visits.toml.",
+        )
+    return DataSet(name, protect(policy=path))

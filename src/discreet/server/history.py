@@ -1,0 +1,92 @@
+"""The charges of a ledger as the service shows them; each is read once."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.ledger import Entry, Ledger
+from discreet.release.account import who_and_what
+from discreet.session.analyst import account_name
+from discreet.session.budget import DATA_SET
+
+
+@dataclass(frozen=True)
+class Line:
+    """One charge.
+
+    Attributes:
+        number: of its entry.
+        made: when it was charged.
+        who: the analyst, or the user of the steward's own process.
+        question: in words.
+        key: the name under which the ledger keeps the answer.
+        epsilon: the loss charged.
+        delta: likewise.
+        whole: whether the data set paid; else the analyst alone, for an answer that another one had bought.
+    """
+
+    number: int
+    made: dt.datetime
+    who: str
+    question: str
+    key: str
+    epsilon: Fraction
+    delta: Fraction
+    whole: bool
+
+
+class History:
+    """The charges of a ledger, and which of them were answered.
+
+    Entries never change, so that each is read once.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._read = 0
+        self._lines: list[Line] = []
+        self._own: dict[str, dict[str, Line]] = {}
+        self._settled: set[str] = set()
+
+    def newest(self, count: int) -> list[Line]:
+        """The newest charges, the newest first."""
+        with self._lock:
+            self._catch_up()
+            return self._lines[: -count - 1 : -1]
+
+    def of(self, name: str) -> dict[str, Line]:
+        """The first charge of an analyst for each answer, by its key."""
+        with self._lock:
+            self._catch_up()
+            return dict(self._own.get(account_name(name), {}))
+
+    def answered(self, key: str) -> bool:
+        """Whether the ledger keeps the answer."""
+        with self._lock:
+            return key in self._settled
+
+    def _catch_up(self) -> None:
+        while (head := self._ledger.head().number) > self._read:
+            new = self._ledger.newest(head - self._read)
+            for entry in new:  # others may have written meanwhile, and then the first of these come later
+                if entry.number != self._read + 1:
+                    break
+                self._take(entry)
+                self._read = entry.number
+
+    def _take(self, entry: Entry) -> None:
+        if entry.settles is not None:
+            self._settled.add(entry.question)
+        if entry.kind != "charge" or not entry.postings:
+            return
+        who, what = who_and_what(entry.description)
+        loss = entry.postings[0].loss
+        whole = any(line.account == DATA_SET for line in entry.postings)
+        line = Line(entry.number, entry.time, who, what, entry.question, loss.epsilon, loss.delta, whole)
+        self._lines.append(line)
+        for posting in entry.postings:
+            self._own.setdefault(posting.account, {}).setdefault(entry.question, line)

@@ -1,0 +1,128 @@
+"""The pages of stewards: losses spent and by whom, the log, people, tokens and budgets, and the audit log."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt
+from discreet.server.pages.site import Visitor, form_of, moved, page, service_of, visits
+from discreet.server.people import DAYS
+from discreet.server.problems import status
+
+router = APIRouter(include_in_schema=False)
+Auditor = Annotated[Visitor, Depends(visits("audit"))]
+Manager = Annotated[Visitor, Depends(visits("manage"))]
+SHOWN = 50
+"""Lines of a log on its page."""
+
+
+@router.get("/steward")
+async def overview(request: Request, visitor: Auditor) -> Response:
+    """The budgets of all data sets, by analyst, and the newest questions."""
+    service = service_of(request)
+
+    def look() -> list[dict[str, Any]]:
+        spent = service.spent()
+        return [
+            {
+                "name": one.name,
+                "budget": one.session.budget,
+                "analysts": [
+                    (name, part)
+                    for name, parts in spent.items()
+                    for part in parts
+                    if part["dataset"] == one.name
+                ],
+                "log": [(line, one.history.answered(line.key)) for line in one.history.newest(SHOWN)],
+            }
+            for one in service.datasets.values()
+        ]
+
+    return page(request, "steward.html", visitor, datasets=await service.look(visitor.caller, look))
+
+
+@router.post("/steward/verify/{name}")
+async def verify(request: Request, name: str, visitor: Auditor) -> Response:
+    """Compute every hash, price and total of a ledger again."""
+    service = service_of(request)
+    await form_of(request, visitor)
+    found = service.dataset(visitor.caller, name)
+
+    def work() -> tuple[int, str]:
+        try:
+            count = found.session.ledger.verify()
+        except LedgerCorrupt:
+            return -1, ""
+        head = found.session.ledger.head()
+        return count, f"{head.number}:{head.hash}"
+
+    count, head = await service.look(visitor.caller, work)
+    return page(request, "verified.html", visitor, name=name, count=count, head=head)
+
+
+async def _people(request: Request, visitor: Visitor, code: int = 200, **more: Any) -> Response:
+    service = service_of(request)
+    given = {"error": None, "token": "", "owner": "", **more}
+    tokens = [{**one, "expires": _day(one["expires"])} for one in service.people.tokens()]
+    stewards, analysts = service.people.names("steward"), service.people.names("analyst")
+    spent = await service.look(visitor.caller, service.spent)
+    return page(
+        request, "people.html", visitor, code, stewards=stewards, analysts=analysts, spent=spent, tokens=tokens,
+        days=DAYS, **given,
+    )  # fmt: skip
+
+
+@router.get("/steward/people")
+async def people(request: Request, visitor: Auditor) -> Response:
+    """People, budgets and tokens."""
+    return await _people(request, visitor)
+
+
+@router.post("/steward/people/{action}")
+async def change(request: Request, action: str, visitor: Manager) -> Response:
+    """Add somebody, set or withdraw a budget, make or revoke a token."""
+    service, by = service_of(request), visitor.caller.name
+    fields = await form_of(request, visitor)
+    name, dataset = fields.get("name", "").strip(), fields.get("dataset", "")
+    try:
+        if action == "add":
+            service.people.add(by, name, fields.get("role", "analyst"))
+        elif action == "budget":
+            service.dataset(visitor.caller, dataset)
+            service.people.grant(by, name, dataset, fields.get("epsilon", ""))
+        elif action == "withdraw":
+            service.people.withdraw(by, name, dataset)
+        elif action == "token":
+            token = service.people.issue(by, name, _days(fields.get("days", "")))
+            return await _people(request, visitor, token=token, owner=name)
+        elif action == "revoke":
+            service.people.revoke(by, fields.get("token", ""))
+        else:
+            raise InvalidParameter("There is no action of this name.", "Use the buttons of the page.")
+    except DiscreetError as error:
+        return await _people(request, visitor, status(error), error=error)
+    return moved("/steward/people")
+
+
+@router.get("/steward/audit")
+async def audit(request: Request, visitor: Auditor) -> Response:
+    """The audit log."""
+    rows = [(_day(row["made"], True), row["who"], row["action"], row["about"])
+            for row in service_of(request).state.audit(500)]  # fmt: skip
+    return page(request, "audit.html", visitor, rows=rows)
+
+
+def _days(text: str) -> int:
+    try:
+        return int(text.strip() or DAYS)
+    except ValueError:
+        pass
+    raise InvalidParameter("The days are no whole number.", "Write 90.")
+
+
+def _day(seconds: int, time: bool = False) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%d %H:%M" if time else "%Y-%m-%d")

@@ -1,0 +1,215 @@
+"""Who may do which things: people with one role each, their tokens with scopes, and their budgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import InvalidParameter
+from discreet.rational import epsilon_of
+from discreet.release.answer_file import exact
+from discreet.server.state import State
+from discreet.server.tokens import digest, fits, new_token, parts
+from discreet.session.analyst import name_of
+
+SCOPES = {"steward": ("audit", "manage"), "analyst": ("read", "ask")}
+"""By role, the things that a token may allow: `audit` reads and `manage` changes; `read` costs nothing, `ask` does."""
+DAYS, LONGEST_DAYS = 90, 366
+"""How long a token holds, by default and at most."""
+DAY = 86_400
+SIGNED_IN = 8 * 3600
+"""Seconds until somebody signs in again."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Somebody with a valid token.
+
+    Attributes:
+        name: of the person.
+        role: `steward` or `analyst`.
+        scopes: of the token.
+        token: the name of the token.
+    """
+
+    name: str
+    role: str
+    scopes: frozenset[str]
+    token: str
+
+
+class People:
+    """The people of a service."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    # People and budgets ----------------------------------------------------------------------------------
+
+    def add(self, by: str, name: object, role: str) -> None:
+        """Add a person.
+
+        Raises:
+            InvalidParameter: the name cannot be used or is taken, or there is no such role.
+        """
+        new = name_of(name)
+        if role not in SCOPES:
+            raise InvalidParameter("The role is neither steward nor analyst.", "Choose one of them.")
+        with self.state.writing():
+            if self.state.one("SELECT 1 FROM people WHERE name = ?", (new,)):
+                raise InvalidParameter("This name is taken.", "Choose another one.")
+            self.state.run("INSERT INTO people VALUES (?, ?, ?)", (new, role, self.state.now()))
+            self.state.note(by, "person added", f"{new}, {role}")
+
+    def role(self, name: str) -> str:
+        """The role of a person.
+
+        Raises:
+            InvalidParameter: nobody has this name.
+        """
+        found = self.state.one("SELECT role FROM people WHERE name = ?", (name,))
+        if found is None:
+            raise InvalidParameter("Nobody has this name.", "Add the person first.")
+        return str(found["role"])
+
+    def names(self, role: str) -> list[str]:
+        """The people of a role, by name."""
+        rows = self.state.all("SELECT name FROM people WHERE role = ? ORDER BY name", (role,))
+        return [str(row["name"]) for row in rows]
+
+    def grant(self, by: str, name: str, dataset: str, epsilon: object) -> None:
+        """Set the most that an analyst may ever spend of a data set; it can be raised and lowered.
+
+        Raises:
+            InvalidParameter: nobody has this name, a steward has, or epsilon is no positive number.
+        """
+        limit = epsilon_of(epsilon)
+        if self.role(name) != "analyst":
+            raise InvalidParameter("Only an analyst has a budget.", "Name an analyst.")
+        with self.state.writing():
+            self.state.run(
+                "INSERT INTO grants VALUES (?, ?, ?) "
+                "ON CONFLICT (name, dataset) DO UPDATE SET epsilon = excluded.epsilon",
+                (name, dataset, str(limit)),
+            )
+            self.state.note(by, "budget set", f"{name}, {dataset}, epsilon {exact(limit)}")
+
+    def withdraw(self, by: str, name: str, dataset: str) -> None:
+        """Take a data set from an analyst; the losses spent stay in its ledger.
+
+        Raises:
+            InvalidParameter: the analyst has no budget there.
+        """
+        with self.state.writing():
+            if not self.state.run("DELETE FROM grants WHERE name = ? AND dataset = ?", (name, dataset)):
+                raise InvalidParameter("The analyst has no budget for this data set.", "Look at the list.")
+            self.state.note(by, "budget withdrawn", f"{name}, {dataset}")
+
+    def grants(self, name: str) -> dict[str, Fraction]:
+        """The budgets of an analyst, by data set."""
+        rows = self.state.all("SELECT * FROM grants WHERE name = ? ORDER BY dataset", (name,))
+        return {str(row["dataset"]): Fraction(row["epsilon"]) for row in rows}
+
+    # Tokens ----------------------------------------------------------------------------------------------
+
+    def issue(self, by: str, name: str, days: int = DAYS, scopes: tuple[str, ...] = ()) -> str:
+        """Make a token for a person, and return it: it cannot be had again.
+
+        Args:
+            by: who makes it.
+            name: of the person.
+            days: how long it holds.
+            scopes: the things that it allows; by default all of the role.
+
+        Raises:
+            InvalidParameter: nobody has this name, the days are out of range, or a scope is not of the role.
+        """
+        own = SCOPES[self.role(name)]
+        if not 1 <= days <= LONGEST_DAYS:
+            raise InvalidParameter(f"A token holds 1 to {LONGEST_DAYS} days.", "Give a number of days.")
+        chosen = scopes or own
+        if not set(chosen) <= set(own):
+            raise InvalidParameter(
+                f"A scope is not of the role, which has {', '.join(own)}.", "Choose of them."
+            )
+        token, now = new_token(), self.state.now()
+        with self.state.writing():
+            self.state.run(
+                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, NULL)",
+                (token.id, name, token.digest, " ".join(sorted(set(chosen))), now, now + days * DAY),
+            )
+            self.state.note(by, "token made", f"{token.id} for {name}, {days} days, {' '.join(chosen)}")
+        return token.text
+
+    def revoke(self, by: str, token: str) -> None:
+        """Make a token worthless, and sign out everybody who came with it.
+
+        Raises:
+            InvalidParameter: there is none of this name, or it was revoked before.
+        """
+        with self.state.writing():
+            changed = self.state.run(
+                "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL", (self.state.now(), token)
+            )
+            if not changed:
+                raise InvalidParameter("No valid token has this name.", "Look at the list.")
+            self.state.run("DELETE FROM signins WHERE token = ?", (token,))
+            self.state.note(by, "token revoked", token)
+
+    def tokens(self) -> list[dict[str, Any]]:
+        """All tokens, without their secrets, the newest first."""
+        now = self.state.now()
+        rows = self.state.all("SELECT * FROM tokens ORDER BY made DESC, id")
+        return [
+            {
+                "id": row["id"],
+                "name": row["name"],
+                "scopes": row["scopes"].split(),
+                "made": row["made"],
+                "expires": row["expires"],
+                "state": "revoked" if row["revoked"] else "expired" if row["expires"] <= now else "valid",
+            }
+            for row in rows
+        ]
+
+    def caller(self, text: str) -> Caller | None:
+        """Who holds a token; None where it is unknown, expired or revoked."""
+        name, _ = parts(text)
+        row = self.state.one("SELECT * FROM tokens WHERE id = ?", (name,)) if name else None
+        known = row["digest"] if row is not None else digest("")
+        return self._valid(row) if fits(text, known) and row is not None else None
+
+    def _valid(self, row: Any) -> Caller | None:
+        if row is None or row["revoked"] is not None or row["expires"] <= self.state.now():
+            return None
+        role = self.role(row["name"])
+        return Caller(row["name"], role, frozenset(row["scopes"].split()), row["id"])
+
+    # Signed in -------------------------------------------------------------------------------------------
+
+    def sign_in(self, caller: Caller) -> str:
+        """The secret of a cookie for somebody who showed a token."""
+        secret, now = new_token().text, self.state.now()
+        with self.state.writing():
+            self.state.run("DELETE FROM signins WHERE expires <= ?", (now,))
+            self.state.run(
+                "INSERT INTO signins VALUES (?, ?, ?)", (digest(secret), caller.token, now + SIGNED_IN)
+            )
+            self.state.note(caller.name, "signed in", caller.token)
+        return secret
+
+    def signed_in(self, secret: str) -> Caller | None:
+        """Who came with a cookie; None where it is unknown or too old, or its token is no longer valid."""
+        if not secret or len(secret) > 200:
+            return None
+        row = self.state.one(
+            "SELECT tokens.* FROM signins JOIN tokens ON tokens.id = signins.token "
+            "WHERE signins.digest = ? AND signins.expires > ?",
+            (digest(secret), self.state.now()),
+        )
+        return self._valid(row)
+
+    def sign_out(self, secret: str) -> None:
+        """Forget a cookie."""
+        self.state.run("DELETE FROM signins WHERE digest = ?", (digest(secret),))

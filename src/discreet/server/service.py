@@ -1,0 +1,296 @@
+"""The service: data sets, people and desks, and the things that callers do with them."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from discreet.accounting.loss import Loss
+from discreet.errors import DiscreetError, NotAllowed, QueryRefused, TimedOut
+from discreet.release.answer import Release
+from discreet.release.documents import state
+from discreet.server.dataset import DataSet
+from discreet.server.desk import Caps, Desk, TooLong
+from discreet.server.people import Caller, People
+from discreet.server.problems import not_there, told
+from discreet.server.rate import Rate
+from discreet.server.state import State
+from discreet.session.analyst import AnalystSession, Look
+
+T = TypeVar("T")
+MOST_GROUPS = 65_536
+"""Groups of an answer that the service gives; larger ones are for `Session.write` at the data."""
+LOG = logging.getLogger("discreet.server")
+FREE = Caps(workers=4, waiting=32, each=4, timeout=60.0, slot=0)
+"""The desk of everything that costs nothing and reads no data: no slots are needed."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The steward's settings of a service.
+
+    Attributes:
+        caps: of questions that are charged.
+        rate: requests of a caller in a second.
+        burst: requests of a caller at once.
+        hosts: the names by which the service is called; a request by another one is refused.
+        secure: whether it is reached through https, by a proxy.
+    """
+
+    caps: Caps = field(default_factory=Caps)
+    rate: float = 20.0
+    burst: float = 60.0
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    secure: bool = False
+
+
+@dataclass
+class Service:
+    """Everything behind the addresses and the pages.
+
+    Attributes:
+        datasets: by name.
+        state: people, tokens, questions and the audit log.
+        settings: of the steward.
+    """
+
+    datasets: Mapping[str, DataSet]
+    state: State
+    settings: Settings = field(default_factory=Settings)
+
+    def __post_init__(self) -> None:
+        self.people = People(self.state)
+        self.questions = Desk(self.settings.caps, "questions")
+        self.looks = Desk(FREE, "looks")
+        self.rate = Rate(self.settings.rate, self.settings.burst)
+        self.strangers = Rate(2, 30)
+
+    def close(self) -> None:
+        """Wait for questions that are at work, and let go of everything."""
+        self.questions.close()
+        self.looks.close()
+        for one in self.datasets.values():
+            one.session.close()
+        self.state.close()
+
+    # Data sets -------------------------------------------------------------------------------------------
+
+    def visible(self, caller: Caller) -> list[DataSet]:
+        """The data sets of a caller: a steward's are all, an analyst's those with a budget."""
+        if caller.role == "steward":
+            return list(self.datasets.values())
+        return [self.datasets[name] for name in self.people.grants(caller.name) if name in self.datasets]
+
+    def dataset(self, caller: Caller, name: str) -> DataSet:
+        """A data set of a caller.
+
+        Raises:
+            NotThere: there is none of this name, or none for this caller.
+        """
+        found = next((one for one in self.visible(caller) if one.name == name), None)
+        if found is None:
+            raise not_there()
+        return found
+
+    def session(self, caller: Caller, name: str) -> AnalystSession:
+        """The session of an analyst over a data set.
+
+        Raises:
+            NotThere: the analyst has no budget for it.
+            NotAllowed: a steward asks.
+        """
+        if caller.role != "analyst":
+            raise NotAllowed("A steward asks no questions here.", "Ask as an analyst with a budget.")
+        limit = self.people.grants(caller.name).get(name)
+        found = self.datasets.get(name)
+        if limit is None or found is None:
+            raise not_there()
+        return found.analyst(caller.name, limit)
+
+    # Questions -------------------------------------------------------------------------------------------
+
+    async def look(self, caller: Caller, work: Callable[[], T]) -> T:
+        """Do work that costs nothing, and tell its error as callers may know it."""
+        try:
+            return await self.looks.do(caller.name, work)
+        except TooLong:
+            raise TimedOut("This takes too long. Nothing was charged.", "Ask for less at once.") from None
+        except Exception as error:
+            raise _spoken(error) from None
+
+    async def ask(
+        self,
+        caller: Caller,
+        name: str,
+        asked: Mapping[str, Any],
+        made: Callable[[Release, AnalystSession], T],
+    ) -> T:
+        """Answer a question for its price.
+
+        Args:
+            caller: an analyst.
+            name: of the data set.
+            asked: the keyword arguments of `Session.sql`.
+            made: makes the answer's form, within the same slot of time.
+
+        Raises:
+            DiscreetError: as callers may know it.
+        """
+        began = _Began()
+
+        def work() -> T:
+            session = self.session(caller, name)
+            began.look = look = session.look(**asked)
+            see_size(look)
+            if look.key:
+                self._note(caller, name, look.key, asked)
+            return made(session.sql(**asked, progress=began), session)
+
+        try:
+            return await self.questions.do(caller.name, work)
+        except TooLong:
+            late = TimedOut(
+                "The question takes longer than the service allows. It goes on.",
+                "Look at your history in a while: once it is answered, the answer is free.",
+            )
+            late.charged, late.told = began.price, True
+            raise late from None
+        except Exception as error:
+            raise _spoken(error) from None
+
+    async def mock(
+        self,
+        caller: Caller,
+        name: str,
+        asked: Mapping[str, Any],
+        rows: int,
+        made: Callable[[Release, AnalystSession], T],
+    ) -> T:
+        """Answer a question about invented rows, which costs nothing; each time with other rows."""
+
+        def work() -> T:
+            session = self.session(caller, name)
+            see_size(session.look(**asked))
+            with session.mock(rows) as invented:
+                return made(invented.sql(**asked), session)
+
+        return await self.look(caller, work)
+
+    def spent(self) -> dict[str, list[dict[str, Any]]]:
+        """The budgets of all analysts and the losses spent of them, by name."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for name in self.people.names("analyst"):
+            for dataset, limit in self.people.grants(name).items():
+                if dataset in self.datasets:
+                    budget = self.datasets[dataset].analyst(name, limit).budget
+                    found.setdefault(name, []).append({"dataset": dataset, **state(budget)})
+        return found
+
+    def _note(self, caller: Caller, dataset: str, key: str, asked: Mapping[str, Any]) -> None:
+        """Keep the question, so that its answer can be shown again."""
+        self.state.run(
+            "INSERT INTO asks VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (caller.name, dataset, key, json.dumps(asked, default=str), self.state.now()),
+        )
+
+    def releases(self, caller: Caller, name: str) -> list[dict[str, Any]]:
+        """The answers that an analyst has paid for, the newest first."""
+        found = self.dataset(caller, name)
+        if caller.role != "analyst":
+            raise NotAllowed("A steward has no answers.", "The log of the data set has all questions.")
+        paid = found.history.of(caller.name)
+        rows = self.state.all(
+            "SELECT * FROM asks WHERE name = ? AND dataset = ? ORDER BY made DESC, rowid DESC",
+            (caller.name, name),
+        )
+        return [
+            {
+                "key": row["key"],
+                "asked": json.loads(row["body"]),
+                "made": paid[row["key"]].made.isoformat(timespec="seconds"),
+                "epsilon": paid[row["key"]].epsilon,
+                "delta": paid[row["key"]].delta,
+                "answered": found.history.answered(row["key"]),
+            }
+            for row in rows
+            if row["key"] in paid
+        ]
+
+    def asked(self, caller: Caller, name: str, key: str) -> dict[str, Any]:
+        """The question of an answer that an analyst has paid for.
+
+        Raises:
+            NotThere: there is none of this key for this analyst.
+        """
+        row = self.state.one(
+            "SELECT body FROM asks WHERE name = ? AND dataset = ? AND key = ?", (caller.name, name, key)
+        )
+        if row is None or caller.role != "analyst":
+            raise not_there()
+        asked: dict[str, Any] = json.loads(row["body"])
+        return asked
+
+    async def again(
+        self, caller: Caller, name: str, key: str, made: Callable[[Release, AnalystSession], T]
+    ) -> T:
+        """Show an answer that was paid for; it costs nothing, and nothing private is read."""
+        asked = self.asked(caller, name, key)
+
+        def work() -> T:
+            session = self.session(caller, name)
+            return made(session.again(**asked), session)
+
+        return await self.look(caller, work)
+
+
+class _Began:
+    """Notes that a question was charged: the session says each step, and reads data only after the charge."""
+
+    def __init__(self) -> None:
+        self.look: Look | None = None
+        self.price: Loss | None = None
+
+    def __call__(self, words: str) -> None:
+        self.price = self.look.loss if self.look else None
+
+
+def see_size(look: Look) -> None:
+    """Refuse an answer of very many groups, before it is charged.
+
+    Raises:
+        QueryRefused: it has more than MOST_GROUPS.
+    """
+    if look.groups > MOST_GROUPS:
+        raise QueryRefused(
+            f"The answer has {look.groups:,} groups, and the service gives at most {MOST_GROUPS:,}.",
+            "Group by fewer columns, or filter the groups with WHERE.",
+        )
+
+
+def _spoken(error: Exception) -> DiscreetError:
+    said = told(error)
+    if said is not error:
+        # The kind alone: the message of an engine may quote a value.
+        LOG.error("a request failed: %s", type(error).__name__)
+    return said
+
+
+def opened(datasets: Sequence[DataSet]) -> dict[str, DataSet]:
+    """Data sets by name.
+
+    Raises:
+        PolicyError: two have one name.
+    """
+    from discreet.errors import PolicyError
+
+    found: dict[str, DataSet] = {}
+    for one in datasets:
+        if one.name in found:
+            raise PolicyError(
+                f"Two data sets have the name {one.name}.", "Name the policy files differently."
+            )
+        found[one.name] = one
+    return found

@@ -1,0 +1,145 @@
+"""The start of a service: its files, its first token, and the process that listens."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from discreet.client.transport import is_loopback
+from discreet.errors import InvalidParameter, ServerError
+from discreet.server.dataset import open_dataset
+from discreet.server.desk import Caps
+from discreet.server.service import Service, Settings, opened
+from discreet.server.state import State
+
+if TYPE_CHECKING:
+    import uvicorn
+
+ADMINISTRATOR = "administrator"
+"""The first steward."""
+SUFFIX = ".service.db"
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where a service listens, and by which name it is reached.
+
+    Attributes:
+        host: the address of this machine; only its own by default.
+        port: 0 for any that is free.
+        public_url: the https:// address of the proxy in front; empty without one.
+
+    Raises:
+        InvalidParameter: tokens and answers would cross a network in the clear.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8321
+    public_url: str = ""
+
+    def __post_init__(self) -> None:
+        proxy = urlsplit(self.public_url)
+        if self.public_url and (proxy.scheme != "https" or not proxy.hostname or proxy.path not in ("", "/")):
+            raise InvalidParameter(
+                "--public-url is not the https:// address of a proxy.", "Write https://stats.example.org."
+            )
+        if not is_loopback(self.host) and not self.public_url:
+            raise InvalidParameter(
+                "The service speaks plain HTTP, so that it listens on this machine alone.",
+                "Put a proxy with TLS in front, and name its address with --public-url https://….",
+            )
+
+    def settings(self, caps: Caps) -> Settings:
+        """The settings of a service that listens here."""
+        name = urlsplit(self.public_url).hostname
+        hosts = Settings().hosts + ((name.lower(),) if name else ())
+        return Settings(caps=caps, hosts=hosts, secure=bool(self.public_url))
+
+
+def state_place(policies: Sequence[Path]) -> Path:
+    """The file of a service, beside its first policy."""
+    return policies[0].absolute().with_suffix(SUFFIX)
+
+
+def open_service(policies: Sequence[Path], settings: Settings, place: Path | None = None) -> Service:
+    """Open a service over the data sets of some policies.
+
+    Raises:
+        DiscreetError: a policy, its data or a file of the service cannot be opened.
+    """
+    with contextlib.ExitStack() as stack:
+        found = []
+        for path in policies:
+            found.append(open_dataset(path))
+            stack.callback(found[-1].session.close)
+        service = Service(opened(found), State(place or state_place(policies)), settings)
+        stack.pop_all()
+    return service
+
+
+def first_token(service: Service) -> str:
+    """The token of the administrator of a service without a steward; empty where there is one."""
+    if service.people.names("steward"):
+        return ""
+    service.people.add("the service", ADMINISTRATOR, "steward")
+    return service.people.issue("the service", ADMINISTRATOR)
+
+
+def listen(service: Service, at: Listening, ready: Callable[[str], None]) -> None:
+    """Serve until the process is told to stop.
+
+    Args:
+        service: open; it is closed at the end.
+        at: where to listen.
+        ready: called with the address once requests are taken.
+
+    Raises:
+        ServerError: the port is taken.
+    """
+    listener = bound(at)
+    listener.listen(128)  # a client that comes at once waits for the process below
+    host, port = listener.getsockname()[:2]
+    ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    try:
+        process(service).run([listener])
+    finally:
+        listener.close()
+
+
+def process(service: Service) -> uvicorn.Server:
+    """The process that listens, without debugging, logs of requests, or belief in headers that anybody can send."""
+    import uvicorn
+
+    from discreet.server.app import make_app
+
+    return uvicorn.Server(
+        uvicorn.Config(
+            make_app(service), log_level="error", access_log=False, server_header=False, proxy_headers=False,
+            timeout_keep_alive=15, limit_concurrency=512, h11_max_incomplete_event_size=1 << 15, ws="none",
+            lifespan="on", timeout_graceful_shutdown=30,
+        )
+    )  # fmt: skip
+
+
+def bound(at: Listening) -> socket.socket:
+    """A socket that is bound, so that the port is known before anybody is told."""
+    family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((at.host, at.port))
+    except OSError:
+        listener.close()
+        fault = True
+    else:
+        fault = False
+    if fault:
+        raise ServerError(
+            f"Nothing can listen on {at.host}, port {at.port}.", "Name another one with --port."
+        )
+    return listener

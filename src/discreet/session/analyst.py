@@ -1,0 +1,187 @@
+"""A session for one of several analysts of a data set, each with a budget of their own within that of the data set."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from discreet.errors import InvalidParameter, QueryRefused
+from discreet.ledger import Account, Loss
+from discreet.rational import Number, epsilon_of, show
+from discreet.release.account import AnalystAccount, ReadOnlyAccount
+from discreet.release.answer import Release
+from discreet.release.guarantee import Guarantee
+from discreet.session.base import OpenSession
+from discreet.session.budget import DATA_SET, BudgetState
+from discreet.session.one_process import asked
+from discreet.session.queries import see_cost
+from discreet.session.question import ONE, Question
+from discreet.session.session import Session
+from discreet.session.text_only import answer_about, read_price
+from discreet.sql.syntax.priced import looked_at
+
+NAME = re.compile(r"[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*", re.ASCII)
+LONGEST = 60
+"""Characters of a name."""
+
+
+def name_of(name: object) -> str:
+    """Read the name of an analyst: lower case and ASCII, so that no two names look alike.
+
+    Raises:
+        InvalidParameter: it is another text.
+
+    Example:
+        >>> name_of("ana.maria-2")
+        'ana.maria-2'
+    """
+    if not isinstance(name, str) or len(name) > LONGEST or not NAME.fullmatch(name):
+        raise InvalidParameter(
+            "The name of an analyst is not 1 to 60 of a-z, 0-9 and single . _ or - between them, from a letter on.",
+            "Choose one such as ana or ana.maria.",
+        )
+    return name
+
+
+def account_name(name: str) -> str:
+    """The account of an analyst in the ledger of a data set."""
+    return f"analyst {name}"
+
+
+@dataclass(frozen=True)
+class AnalystBudget(BudgetState):
+    """The budget of an analyst, within that of the data set.
+
+    Attributes:
+        data_set: the budget of the data set, which all analysts spend together.
+    """
+
+    data_set: BudgetState = field(kw_only=True)
+
+    @property
+    def left(self) -> Fraction:
+        """The epsilon that the analyst can still ask for: both budgets must have it left."""
+        return min(max(Fraction(0), self.epsilon - self.spent), self.data_set.left)
+
+    @property
+    def delta_left(self) -> Fraction:
+        """The delta that the analyst can still ask for."""
+        return min(max(Fraction(0), self.delta - self.delta_spent), self.data_set.delta_left)
+
+    def __repr__(self) -> str:
+        whole = self.data_set
+        return f"{super().__repr__()}; of the data set {show(whole.left)} of {show(whole.epsilon)} left"
+
+
+class Look(NamedTuple):
+    """The plan of a question, in short.
+
+    Attributes:
+        key: the name under which the ledger keeps the answer; empty for one that costs nothing.
+        groups: how many groups are measured.
+        loss: the price.
+    """
+
+    key: str
+    groups: int
+    loss: Loss
+
+
+class AnalystSession(Session):
+    """A session whose questions are charged to the data set and to one analyst, in one transaction.
+
+    It shares engine, policy, catalogue and ledger with the session that it is made from, and leaves them open.
+
+    Args:
+        session: over the data set.
+        name: of the analyst.
+        epsilon: the most that the analyst may ever spend of the data set's budget.
+
+    Raises:
+        InvalidParameter: the name or epsilon cannot be used.
+        PolicyError: the charges so far cannot be converted to the present policy.
+        LedgerError: the ledger cannot be read.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> import discreet as dp
+        >>> ages = pa.table({"age": [31, 47, 62]})
+        >>> session = dp.protect(ages, privacy_unit="row", bounds={"age": (0, 120)}, budget=2)
+        >>> ana, ben = AnalystSession(session, "ana", 1), AnalystSession(session, "ben", 1)
+        >>> number = ana.sql("SELECT COUNT(*) AS n FROM data", epsilon=0.5)["n"]
+        >>> number == ben.sql("SELECT COUNT(*) AS n FROM data", epsilon=0.5)["n"]
+        True
+        >>> ana.budget
+        epsilon 0.5 left of 1 (0.5 spent); of the data set 1.5 of 2 left
+        >>> ben.budget
+        epsilon 0.5 left of 1 (0.5 spent); of the data set 1.5 of 2 left
+    """
+
+    def __init__(self, session: OpenSession, name: str, epsilon: Number) -> None:
+        vars(self).update(vars(session))
+        self.name = name_of(name)
+        limit, policy = epsilon_of(epsilon), self._policy
+        whole = Account(DATA_SET, Loss(policy.budget.epsilon, policy.budget.delta), policy.budget.accountant)
+        own = Account(account_name(name), Loss(limit, policy.budget.delta), policy.budget.accountant)
+        guarantee = Guarantee.of(policy, self._catalog)
+        self._limit, self._data_set = limit, session
+        self._account: AnalystAccount = AnalystAccount(self._ledger, whole, own, guarantee, self.name)
+        self._queries = self._queries.paid_by(self._account)
+        self._kept = self._queries.paid_by(ReadOnlyAccount(self._ledger, whole, guarantee))
+
+    @property
+    def budget(self) -> AnalystBudget:
+        """The analyst's budget: total, spent and left, within that of the data set."""
+        spent, granted = self._account.own.spent(), self._policy.budget
+        return AnalystBudget(
+            self._limit, spent.epsilon, granted.delta, spent.delta, data_set=self._data_set.budget
+        )
+
+    @asked
+    @read_price
+    def look(self, /, query: str, epsilon: Number | None = None, **options: Any) -> Look:
+        """The name, the size and the price of an answer, from the plan of its question; nothing is read or charged.
+
+        Args:
+            query: as for `sql`.
+            epsilon: as for `sql`.
+            options: as for `sql`.
+
+        Raises:
+            InvalidParameter: as for `sql`.
+            QueryRefused: as for `sql`.
+        """
+        if looked_at(query) is not None:
+            return Look("", 0, Loss(0))
+        question = Question.read(query, ONE if epsilon is None else epsilon, **options)
+        plan = self._queries.planned(question)
+        if not plan.releases:
+            return Look("", 0, Loss(0))
+        see_cost(epsilon, plan)
+        groups = max(release.cells for release in plan.releases)
+        return Look(self._queries.identity(plan), groups, Loss(plan.epsilon, plan.delta))
+
+    @asked
+    @answer_about
+    @read_price
+    def again(self, /, query: str, epsilon: Number | None = None, **options: Any) -> Release:
+        """Show an answer that this analyst has paid for, from the ledger; nothing is ever charged, and no data is read.
+
+        Args:
+            query: as for `sql`.
+            epsilon: as for `sql`.
+            options: as for `sql`.
+
+        Raises:
+            QueryRefused: there is none, or the analyst has not paid for it.
+        """
+        question = Question.read(query, ONE if epsilon is None else epsilon, **options)
+        plan = self._kept.planned(question)
+        if plan.releases and self._account.owes(self._kept.identity(plan)):
+            raise QueryRefused("This answer was never given to you.", "Ask the question, which is charged.")
+        return self._kept.answer(question, plan, lambda _: None)
+
+    def close(self) -> None:
+        """Nothing: engine and ledger belong to the session of the data set."""

@@ -1,0 +1,45 @@
+"""The values that a column can have in a branch of a CASE: those that the condition of the branch leaves.
+
+In `CASE WHEN job IN ('cook', 'nurse') THEN job ELSE 'other' END` the first result is one of two literals, so the groups
+are public. The column is written as the literals that it can be, or clamped to the bounds that the condition sets:
+where the condition holds, nothing is another, and elsewhere the branch is not taken.
+"""
+
+from __future__ import annotations
+
+from discreet.engines.schema import Type
+from discreet.sql import functions as fn
+from discreet.sql.algebra.narrowing import conjuncts, narrowed, rebuilt
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves
+
+MOST_LISTED = 64
+"""The most literals that a column is written as."""
+
+
+def where(condition: Expression, result: Expression) -> Expression:
+    """A result where its condition holds."""
+    free = {leaf.name: leaf for leaf in leaves(result) if leaf.span.domain is None and not leaf.span.bounded}
+    if not free:
+        return result
+    left, _ = narrowed(conjuncts([condition]), free)
+    said = {name: _as_known(free[name], one) for name, one in left.items() if one != free[name]}
+    return rebuilt(result, {name: one for name, one in said.items() if one is not None})
+
+
+def _as_known(column: Column, left: Column) -> Expression | None:
+    """A column as an expression whose values are known; None where the condition does not bound them."""
+    if left.span.domain is not None:
+        values = [Literal(value, column.type) for value in left.span.domain]
+        if not 0 < len(values) <= MOST_LISTED:
+            return None
+        if len(values) == 1:
+            return values[0]
+        tests = [fn.call("eq", column, value) for value in values[:-1]]
+        branches = [(test, value) for test, value in zip(tests, values, strict=False) if test is not None]
+        return fn.case(list(branches), values[-1]) if len(branches) == len(values) - 1 else None
+    lo, hi = left.span.lo, left.span.hi
+    if lo is None or hi is None or lo >= hi or column.type not in (Type.INTEGER, Type.FLOAT):
+        return None
+    known = fn.clamp(column, lo, hi)
+    # Neither NULL nor NaN lies between two numbers.
+    return Call(known.name, known.spelling, known.args, known.type, known.span.null(False))

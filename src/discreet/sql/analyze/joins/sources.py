@@ -1,0 +1,171 @@
+"""The sources of a FROM clause, put together one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import QueryRefused
+from discreet.sql.analyze.from_clause import Frame, prefixed, single
+from discreet.sql.analyze.joins.asof import join_asof
+from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
+from discreet.sql.analyze.joins.outer_joins import keeping
+from discreet.sql.analyze.joins.released import join_released
+from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scope, Scopes, left_in_place
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Sources:
+    """The sources of a scope over private rows, of which one at least holds private rows.
+
+    Args:
+        around: the statement around it.
+        holders: the FROM and the joins.
+        scopes: of the sources.
+        conditions: of WHERE. Those that say how sources are joined are taken out, and conditions of inner joins of
+            public tables in front of the first private one are added.
+        env: the tables of WITH.
+    """
+
+    def __init__(
+        self,
+        around: Scopes,
+        holders: Sequence[exp.Expr],
+        scopes: Sequence[Scope],
+        conditions: list[exp.Expr],
+        env: Env,
+    ) -> None:
+        self.around = around
+        self.holders = holders
+        self.scopes = scopes
+        self.conditions = conditions
+        self.env = env
+        self.names = [holder.this.alias_or_name.lower() or f"from{at}" for at, holder in enumerate(holders)]
+
+    def frame(self) -> Frame:
+        """All sources, joined."""
+        text, names = self.around.text, self.names
+        start = self.scopes[0]
+        if len(self.holders) == 1:
+            assert isinstance(start, PrivateScope)
+            return single(text, names[0], start.rows)
+        clauses = [
+            read_join(text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in self.holders
+        ]
+        order = list(range(len(self.holders)))
+        first = next(at for at in order if isinstance(self.scopes[at], PrivateScope))
+        met = clauses[first]
+        if first > 0 and (met.outer or met.keeps or met.natural or met.using or met.asof):
+            return self._joined(self._public_first(first, met), order[first + 1 :], clauses)
+        if first > 0:
+            # Public tables in front change places with the first private one, which an inner join allows.
+            if any(c.outer or c.kind or c.using or c.keeps or c.natural for c in clauses[: first + 1]):
+                raise self.around.refuse(
+                    self.holders[first].this,
+                    "Private rows must stand left of a LEFT, SEMI or ANTI JOIN and of USING.",
+                    f"Write FROM {names[first]} first.",
+                )
+            self.conditions += [c for clause in clauses[: first + 1] for c in clause.on]
+            clauses[: first + 1] = [replace(clause, on=()) for clause in clauses[: first + 1]]
+            order.insert(0, order.pop(first))
+        return self._joined(self._prefixed(order[0]), order[1:], clauses)
+
+    def _prefixed(self, at: int) -> Frame:
+        scope = self.scopes[at]
+        assert isinstance(scope, PrivateScope)
+        return prefixed(self.around.text, self.names[at], scope.rows)
+
+    def _public_first(self, first: int, clause: Clause) -> Frame:
+        """Public tables, then a LEFT, RIGHT, FULL or NATURAL JOIN, or USING, with the first private rows."""
+        if clause.asof:
+            raise self.around.refuse(
+                self.holders[first].this,
+                "The private rows of an ASOF JOIN stand on its left side.",
+                f"Write FROM {self.names[first]} ASOF JOIN {self.names[0]}.",
+            )
+        if clause.kind:
+            raise self.around.refuse(
+                self.holders[first].this,
+                f"A public table has no rows to keep by a {clause.kind} JOIN with private rows.",
+                f"Write FROM {self.names[first]} JOIN {self.names[0]} first.",
+            )
+        number = next(self.around.public_numbers)
+        data = self._public_tables(first)
+        turned = replace(clause, outer=clause.keeps, keeps=clause.outer)
+        return join_public_tables(self._prefixed(first), data, number, turned, self.conditions)
+
+    def _public_tables(self, first: int) -> Mapping[str, pa.Table]:
+        """The rows of the public tables in front of the first private one, joined as they say, by name."""
+        data = {
+            name: self.around.evaluate(scope, self.env)
+            for name, scope in zip(self.names[:first], self.scopes, strict=False)
+        }
+        if first == 1:
+            return data
+        listed = [(name, field) for name, table in data.items() for field in table.column_names]
+        items = [
+            exp.alias_(
+                exp.column(exp.to_identifier(field, quoted=True), table=exp.to_identifier(name, quoted=True)),
+                f"c{at}",
+            )
+            for at, (name, field) in enumerate(listed)
+        ]
+        query = exp.Select(expressions=items)
+        query.set("from_", exp.From(this=self.holders[0].this.copy()))
+        query.set("joins", [holder.copy() for holder in self.holders[1:first]])
+        joined = self.around.evaluate(left_in_place(query, self.scopes[:first]), self.env)
+        return {
+            name: joined.select(
+                [f"c{at}" for at, (own, _) in enumerate(listed) if own == name]
+            ).rename_columns([field for own, field in listed if own == name])
+            for name in data
+        }
+
+    def _joined(self, frame: Frame, order: list[int], clauses: Sequence[Clause]) -> Frame:
+        """Join further sources to a frame."""
+        waiting, stuck = list(order), {-1}
+        while waiting:
+            at = waiting.pop(0)
+            scope, clause = self.scopes[at], clauses[at]
+            if not isinstance(scope, PrivateScope):
+                frame = self._with_public(frame, at, clause)
+                continue
+            if clause.asof:
+                raise self.around.refuse(
+                    clause.node.this,
+                    "An ASOF JOIN of private rows with each other is not supported.",
+                    "Write JOIN on the privacy unit and the inequality, and keep the last row of each with QUALIFY "
+                    "row_number() OVER (PARTITION BY … ORDER BY … DESC) = 1.",
+                )
+            tried = list(self.conditions)
+            join = keeping if clause.keeps else join_private
+            try:
+                frame = join(frame, self.names[at], scope.rows, clause, tried)
+            except QueryRefused:
+                # FROM customer, lineitem, orders: a table that is on the path between them may come later.
+                stuck.add(at)
+                later = [w for w in waiting if isinstance(self.scopes[w], PrivateScope) and clauses[w].comma]
+                first = next((w for w in later if w not in stuck), -1)
+                if first < 0 or not clause.comma:
+                    raise
+                waiting = [first, at, *(w for w in waiting if w != first)]
+                continue
+            self.conditions[:], stuck = tried, {-1}
+        return frame
+
+    def _with_public(self, frame: Frame, at: int, clause: Clause) -> Frame:
+        """Join a public source, or one of released numbers."""
+        scope, name = self.scopes[at], self.names[at]
+        released = self.around.given(scope, self.env, exp.to_table(name))
+        if released is not None:
+            return join_released(frame, name, released, clause, self.conditions)
+        data = self.around.evaluate(scope, self.env)
+        number = next(self.around.public_numbers)
+        if clause.asof:
+            return join_asof(frame, name, data, number, clause, self.around.refuse)
+        return join_public(frame, name, data, number, clause, self.conditions)

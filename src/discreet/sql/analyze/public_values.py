@@ -1,0 +1,132 @@
+"""The values of public sub-queries, which cost nothing and do not wait for a release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet import far
+from discreet.engines.sandbox import Sandbox
+from discreet.errors import PostProcessingError
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.analyze.scope_tree import Env, Kind, PublicScope, Refuse, Scope, Scopes
+from discreet.sql.syntax.nodes import with_queries
+from discreet.sql.syntax.weeks import count_mondays
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_VALUES = 10_000
+"""The most values that a public sub-query of IN may have."""
+
+
+def evaluated(scope: Scope, env: Env, catalog: Catalog, refuse: Refuse) -> pa.Table:
+    """The rows of a public scope.
+
+    Args:
+        scope: a query, or a source of FROM.
+        env: the tables of WITH that it may name.
+        catalog: the tables.
+        refuse: makes refusals.
+
+    Raises:
+        QueryRefused: by `refuse`, it depends on a release, or DuckDB refuses it.
+    """
+    node = scope.node
+    if scope.kind is not Kind.PUBLIC:
+        raise refuse(node, "How many rows of this a private row would find is decided by noise.",
+                     "Join it on all the columns that it is grouped by; or take one number of it, with LIMIT 1 or an "
+                     "aggregate.")  # fmt: skip
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+        known = catalog.public.get(node.name.lower())
+        if known is not None and node.name.lower() not in env:
+            return known
+    inner = standing_alone(node, env)
+    names = {table.name.lower() for table in inner.find_all(exp.Table)}
+    tables = {name: table for name, table in catalog.public.items() if name in names}
+    try:
+        with Sandbox(tables) as sandbox:
+            return sandbox.run(inner.sql("duckdb"))
+    except PostProcessingError as error:
+        raise refuse(node, error.cause, error.fix) from None
+
+
+def standing_alone(node: exp.Expr, env: Env) -> exp.Query:
+    """A public part of a statement as a query by itself, with those tables of WITH that it reads."""
+    if isinstance(node, exp.Subquery) and not node.alias_column_names:
+        inside: exp.Query = node.this.copy()
+    elif isinstance(node, exp.Query) and not isinstance(node, exp.Subquery):
+        inside = node.copy()
+    elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+        inside = exp.select("*").from_(exp.to_table(node.name))
+    else:
+        inside = exp.select("*").from_(node.copy())
+    listed = _definitions(inside, env)
+    if listed:
+        own = inside.args.get("with_")
+        listed += own.expressions if own is not None else []
+        inside.set("with_", exp.With(expressions=listed, recursive=True))
+    count_mondays(inside)
+    return inside
+
+
+def _definitions(query: exp.Expr, env: Env) -> list[exp.Expr]:
+    """The definitions of the tables of WITH that a query reads, and of those that they read, in their order."""
+    public = {name: scope.definition for name, scope in env.items() if isinstance(scope, PublicScope)}
+    wanted: set[str] = set()
+    open_: list[exp.Expr] = [query]
+    while open_:
+        names = {table.name.lower() for table in open_.pop().find_all(exp.Table)}
+        new = [name for name in names - wanted if public.get(name) is not None]
+        wanted.update(new)
+        open_ += [one for name in new if (one := public[name]) is not None]
+    return [one.copy() for name, one in public.items() if name in wanted and one is not None]
+
+
+def waits(node: exp.Expr, around: Scopes, env: Env) -> bool:
+    """Whether a part of the statement reads private rows, or numbers that are released from them."""
+    named = {table.name.lower() for table in node.find_all(exp.Table)}
+    known = [env[name] for name in named if name in env]
+    private = (name in around.catalog.private for name in named if name not in env)
+    return any(scope.kind is not Kind.PUBLIC for scope in known) or any(private)
+
+
+def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
+    """Replace the public sub-queries of an expression over private rows by their values.
+
+    Raises:
+        QueryRefused: by `around`, a value cannot be known before a release, or there are too many.
+    """
+    for inner in with_queries(node):
+        if isinstance(inner, exp.In | exp.Subquery) and waits(inner, around, env):
+            continue  # it is released, or read beside the rows, or refused where it is read
+        if isinstance(inner, exp.In) and inner.args.get("query"):
+            table = _rows(inner.args["query"], around, env)
+            _see_dates(inner, table, around)
+            values = [v for v in table.column(0).unique().to_pylist() if v is not None]
+            if len(values) > MOST_VALUES or not values:
+                raise around.refuse(inner, f"This sub-query has {len(values):,} values; from 1 to {MOST_VALUES:,} "
+                                    "are allowed.", "Join with the public table instead.")  # fmt: skip
+            inner.set("query", None)
+            inner.set("expressions", [exp.convert(v) for v in values])
+        elif isinstance(inner, exp.Subquery):
+            if isinstance(inner.parent, exp.In | exp.Exists):
+                continue
+            table = _rows(inner, around, env)
+            if len(table) > 1 or table.num_columns != 1:
+                raise around.refuse(
+                    inner, "This sub-query is not a single value.", "Add LIMIT 1, or aggregate."
+                )
+            _see_dates(inner, table, around)
+            inner.replace(exp.convert(table.column(0)[0].as_py()) if len(table) else exp.null())
+
+
+def _see_dates(node: exp.Expr, table: pa.Table, around: Scopes) -> None:
+    if any(far.is_far(column) for column in table.itercolumns()):
+        raise around.refuse(node, "This sub-query has a date outside the years 1 to 9999.",
+                            "Leave it out with a condition.")  # fmt: skip
+
+
+def _rows(query: exp.Expr, around: Scopes, env: Env) -> pa.Table:
+    return around.evaluate(around.subquery(query.copy(), env), env)

@@ -1,0 +1,310 @@
+"""Sub-queries in expressions over private rows, as columns beside the rows.
+
+    x > (SELECT AVG(x) FROM t)                                    a number that is released first
+    x > (SELECT AVG(x) FROM t AS s WHERE s.k = t.k)               one for each value of a public key
+    k IN (SELECT k FROM t GROUP BY k ORDER BY COUNT(*) DESC …)    a list that is released first
+    x > (SELECT AVG(x) FROM s WHERE s.u = t.u)                    a number of the rows of the same unit
+    a OR t.u IN (SELECT u FROM s), a OR EXISTS (SELECT …)         whether its unit has such a row
+
+The first three are tables of released numbers (`algebra.released`). The others are joined on the unit, each with one
+row for a unit and value at most, so that no row is there more often than before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.relation import Rows
+from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.joins.joins import Clause, join_private
+from discreet.sql.analyze.scope_tree import (
+    OVER_GROUPS,
+    Env,
+    Given,
+    PrivateScope,
+    Scope,
+    Scopes,
+    left_in_place,
+)
+from discreet.sql.analyze.set_operations import distinct
+from discreet.sql.analyze.subqueries.correlated_release import KEY, VALUE, Compared, compared, is_one_number
+from discreet.sql.expressions.expression import Column
+from discreet.sql.syntax.nodes import is_aggregate, with_queries
+
+NAME = "__inner_"
+"""Before the number of a sub-query of the same unit."""
+
+
+@dataclass
+class InnerQueries:
+    """Reads the sub-queries in the expressions of one SELECT over private rows.
+
+    Attributes:
+        around: the statement around it.
+        env: the tables of WITH.
+        frame: the rows, with a column beside them for each sub-query that was read.
+    """
+
+    around: Scopes
+    env: Env
+    frame: Frame
+
+    def __post_init__(self) -> None:
+        self._known: dict[str, exp.Expr] = {}
+
+    def known(self) -> dict[str, exp.Expr]:
+        """The sub-queries that stand beside the rows, by their text, with the columns in their place."""
+        return dict(self._known)
+
+    def forget(self, known: dict[str, exp.Expr]) -> None:
+        """Go back to those that stood beside the rows before."""
+        self._known = known
+
+    def read(self, node: exp.Expr) -> exp.Expr:
+        """Put columns in the place of the sub-queries of an expression, which is returned."""
+        for one in with_queries(node):
+            if isinstance(one, exp.In) and one.args.get("query") is not None:
+                found = self._once(one, self._listed)
+            elif isinstance(one, exp.Exists):
+                found = self._once(one, self._there)
+            elif isinstance(one, exp.Subquery) and not isinstance(one.parent, exp.In | exp.Any | exp.All):
+                found = self._once(one, self._number)
+            else:
+                continue
+            if one is node:
+                if node.parent is not None:
+                    node.replace(found)
+                return found
+            one.replace(found)
+        return node
+
+    def read_rows(self, node: exp.Expr, groups: set[str]) -> None:
+        """The same of those parts of a clause that are computed row by row: in aggregates and in groups."""
+        if is_aggregate(node) or node.sql() in groups:
+            self.read(node)
+            return
+        for child in list(node.iter_expressions()):
+            if not isinstance(child, exp.Query):
+                self.read_rows(child, groups)
+
+    def _once(self, node: exp.Expr, reader: Callable[[Any], exp.Expr]) -> exp.Expr:
+        """The same sub-query twice is one number."""
+        text = node.sql("duckdb", comments=False)
+        if text not in self._known:
+            self._known[text] = reader(node)
+        return self._known[text].copy()
+
+    # Numbers -----------------------------------------------------------------------------------------------
+
+    def _number(self, node: exp.Expr) -> exp.Expr:
+        query = _inside(node)
+        asked = compared(query, self._names) if is_one_number(query) else None
+        if asked is not None:
+            return self._by_key(node, asked)
+        scope = self.around.once(query, self.env)
+        if isinstance(scope, PrivateScope):
+            raise self.around.refuse(node, "This sub-query returns rows of a private table.",
+                                       "Aggregate them in it.")  # fmt: skip
+        given = self.around.given(scope, self.env, node)
+        assert given is not None, "public values were put in before"
+        if len(given.columns) != 1:
+            raise self.around.refuse(
+                node, "This sub-query is not a single value.", "Select one column in it."
+            )
+        if given.table.keys:
+            raise self.around.refuse(node, "This sub-query may have more than one row.",
+                                       "Add LIMIT 1, or aggregate.")  # fmt: skip
+        column = self._given(given, [])
+        (name,) = given.columns
+        found = exp.column(exp.to_identifier(name, quoted=True), table=column)
+        found.meta[OVER_GROUPS] = exp.Subquery(this=_inside(given.query).copy())
+        return found
+
+    def _by_key(self, node: exp.Expr, asked: Compared) -> exp.Expr:
+        """A number of the rows that agree with a row in some columns."""
+        item = asked.query.selects[0].unalias()
+        scope = self.around.once(asked.grouped({VALUE: item}), self.env)
+        others = [other for _, other in asked.pairs]
+        if isinstance(scope, PrivateScope):
+            name = self._joined(scope.rows, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
+        else:
+            given = self.around.given(scope, self.env, node)
+            assert given is not None
+            name = self._given(given, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
+        alone = exp.Is(this=exp.column(f"{KEY}0", table=name), expression=exp.Null())
+        value = exp.column(VALUE, table=name)
+        return exp.Case(ifs=[exp.If(this=alone, true=_of_nothing(item))], default=value)
+
+    # Lists and rows of the same unit -----------------------------------------------------------------------
+
+    def _listed(self, node: exp.Expr) -> exp.Expr:
+        query = _inside(node.args["query"])
+        outer = node.this.unnest()
+        asked = compared(query, self._names)
+        if asked is None:
+            scope = self.around.once(query, self.env)
+            if not isinstance(scope, PrivateScope):
+                return self._in_released(node, scope)
+            rows = scope.rows
+            if len(rows.names) != 1:
+                raise self.around.refuse(
+                    node, "IN takes a sub-query of one column.", "Select one column in it."
+                )
+            column = self._of_units(node, rows).columns[rows.names[0].lower()]
+            return self._met(distinct(rel.select(rows, [(f"{KEY}0", column)], None)), [(f"{KEY}0", outer)])
+        if len(query.selects) != 1 or not isinstance(outer, exp.Column):
+            raise self.around.refuse(
+                node, "This form of IN is not supported here.", "Write EXISTS (SELECT …)."
+            )
+        inner = query.selects[0].unalias()
+        if not isinstance(inner, exp.Column):
+            raise self.around.refuse(
+                inner, "This form of IN is not supported here.", "Select a column in it."
+            )
+        asked = replace(asked, pairs=(*asked.pairs, (inner, outer)))
+        return self._of_rows(node, asked)
+
+    def _there(self, node: exp.Expr) -> exp.Expr:
+        asked = compared(node.this.unnest(), self._names)
+        if asked is None:
+            raise self.around.refuse(node, "EXISTS over private rows must set its columns equal to columns around "
+                                       "it, where it is no condition of WHERE by itself.",
+                                       "Write it with AND, not OR; or compare with = alone, the privacy units among "
+                                       "them.")  # fmt: skip
+        return self._of_rows(node, asked)
+
+    def _of_rows(self, node: exp.Expr, asked: Compared) -> exp.Expr:
+        scope = self.around.once(asked.grouped({}), self.env)
+        if not isinstance(scope, PrivateScope):
+            raise self.around.refuse(node, "A sub-query over private rows must compare the privacy units.",
+                                       "Add the equality of the units to its WHERE.")  # fmt: skip
+        return self._met(scope.rows, [(f"{KEY}{at}", other) for at, (_, other) in enumerate(asked.pairs)])
+
+    def _of_units(self, node: exp.Expr, rows: Rows) -> Rows:
+        if not rows.units or not rows.per_unit:
+            raise self.around.refuse(node, "Private rows can be looked up by their privacy unit only.",
+                                       "Select the privacy unit in the sub-query.")  # fmt: skip
+        return rows
+
+    def _met(self, rows: Rows, on: list[tuple[str, exp.Expr]]) -> exp.Expr:
+        """Whether a row finds a partner."""
+        name = self._joined(rows, on)
+        found = exp.Is(
+            this=exp.column(exp.to_identifier(on[0][0], quoted=True), table=name), expression=exp.Null()
+        )
+        return exp.paren(exp.Not(this=found))
+
+    def _in_released(self, node: exp.Expr, scope: Scope) -> exp.Expr:
+        inside = _inside(self.around.rest(scope))
+        source = exp.Subquery(this=inside.copy(), alias=exp.TableAlias(this=exp.to_identifier("listed")))
+        names = inside.named_selects
+        if len(names) != 1:
+            raise self.around.refuse(node, "IN takes a sub-query of one column.", "Select one column in it.")
+        column = exp.column(exp.to_identifier(names[0], quoted=True), table="listed")
+        once = exp.Select(expressions=[exp.alias_(column, VALUE)], distinct=exp.Distinct())
+        once.set("from_", exp.From(this=source))
+        given = self.around.given(left_in_place(once, [scope]), self.env, node.args["query"])
+        assert given is not None, "public values were put in before"
+        outer = node.this
+        name = self._given(given, [(VALUE, outer)])
+        there = exp.Not(this=exp.Is(this=exp.column(VALUE, table=name), expression=exp.Null()))
+        known = exp.Not(this=exp.Is(this=exp.paren(outer.copy()), expression=exp.Null()))
+        found = exp.Case(ifs=[exp.If(this=known, true=there)])
+        found.meta[OVER_GROUPS] = exp.In(this=outer.copy(), query=exp.Subquery(this=inside.copy()))
+        return found
+
+    # Joins -------------------------------------------------------------------------------------------------
+
+    def _names(self, source: exp.Expr) -> Collection[str] | None:
+        return self.around.columns_of(source, self.env)
+
+    def _given(self, given: Given, on: list[tuple[str, exp.Expr]]) -> str:
+        """A table of released numbers beside the rows, each of which finds one row of it at most."""
+        rows, name = self.frame.rows, given.table.name
+        columns = {key: Column(c.name, c.type, c.span.null()) for key, c in given.columns.items()}
+        both = self.frame.beside(rows, name, columns)
+        matched = {given.columns[key].name for key, _ in on if key in given.columns}
+        assert matched >= set(given.table.keys), "each row finds one row at most"
+        tests = [exp.EQ(this=exp.column(key, table=name), expression=other.copy()) for key, other in on]
+        test = both.binder().condition(exp.and_(*tests)) if tests else None
+        relation = rel.PublicJoin(rows.relation, given.table, test, bool(given.table.keys))
+        self.frame = both.over(rel.replaced(rows, relation))
+        return name
+
+    def _joined(self, rows: Rows, on: list[tuple[str, exp.Expr]]) -> str:
+        """Other rows of the same unit beside the rows, each of which finds one of them at most."""
+        before = self.frame
+        name = f"{NAME}{next(self.around.inner_numbers)}"
+        tests = [
+            exp.EQ(this=exp.column(exp.to_identifier(key, quoted=True), table=name), expression=other.copy())
+            for key, other in on
+        ]
+        join = exp.Join(this=exp.to_table(name))
+        both = join_private(before, name, rows, Clause(join, tuple(tests), (), True, ""), [])
+        seen = replace(
+            both.rows, columns=before.rows.columns, names=before.rows.names, units=before.rows.units
+        )
+        self.frame = Frame(both.text, seen, both.tables, before.ambiguous, before.held)
+        return name
+
+
+def _inside(node: exp.Expr) -> exp.Query:
+    """The query in sub-query parentheses."""
+    query = node.unnest()
+    assert isinstance(query, exp.Query)
+    return query
+
+
+def _of_nothing(item: exp.Expr) -> exp.Expr:
+    """The value of an expression of aggregates where there are no rows: a count is 0, and anything else NULL."""
+
+    def empty(node: exp.Expr) -> exp.Expr:
+        if not is_aggregate(node):
+            return node
+        counted = isinstance(node.this if isinstance(node, exp.Filter) else node, exp.Count)
+        return exp.Literal.number(0) if counted else exp.Null()
+
+    return item.copy().transform(empty)
+
+
+def reads_given(node: exp.Expr) -> bool:
+    """Whether a node stands for a sub-query over released numbers alone."""
+    return node.meta_get(OVER_GROUPS) is not None
+
+
+def over_groups(node: exp.Expr, key_of: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr | None:
+    """A condition on rows as one on groups, where it reads nothing but keys and released numbers; None for any other.
+
+    Args:
+        node: the condition, with columns in the place of its sub-queries.
+        key_of: the column of a key in the noisy table for an expression over the rows; None where it is no key.
+    """
+    noted = node.meta_get(OVER_GROUPS)
+    if isinstance(noted, exp.Subquery):
+        return noted.copy()
+    if isinstance(noted, exp.In):
+        inside = over_groups(noted.this, key_of)
+        return None if inside is None else exp.In(this=inside, query=noted.args["query"].copy())
+    key = key_of(node)
+    if key is not None:
+        return key
+    if isinstance(node, exp.Column | exp.Query):
+        return None
+    out = node.copy()
+    for name, value in node.args.items():
+        if isinstance(value, list):
+            moved = [over_groups(one, key_of) if isinstance(one, exp.Expr) else one for one in value]
+            if any(new is None and old is not None for new, old in zip(moved, value, strict=True)):
+                return None
+            out.set(name, moved)
+        elif isinstance(value, exp.Expr) and not isinstance(value, exp.DataType | exp.Identifier | exp.Var):
+            one = over_groups(value, key_of)
+            if one is None:
+                return None
+            out.set(name, one)
+    return out

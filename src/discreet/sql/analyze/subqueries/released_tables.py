@@ -1,0 +1,250 @@
+"""Sub-queries over released numbers beside private rows, as tables that are filled in once the numbers are drawn.
+
+Of such a table the text and the policy decide everything but its content: its columns, their types and spans, and of
+which columns no two rows are alike. Each value is brought into its span by the SQL that makes the table, NaN is NULL
+and an infinity is the largest number, so that no number that is drawn can make the next release fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet import arrow
+from discreet.engines.sandbox import Sandbox
+from discreet.engines.schema import Type
+from discreet.release.noisy_schema import (
+    CELL,
+    aggregate_name,
+    aggregate_number,
+    key_name,
+    key_number,
+)
+from discreet.sql.algebra.keys import arrow_type
+from discreet.sql.algebra.public_data import arrow_kind
+from discreet.sql.algebra.released import ReleasedTable, given_name
+from discreet.sql.analyze.aggregates.aggregate import Request
+from discreet.sql.analyze.from_clause import inner
+from discreet.sql.analyze.release_scope import Draft
+from discreet.sql.expressions.expression import Column
+from discreet.sql.expressions.span import ANY, Span, of_values
+from discreet.sql.functions.aggregates import is_quantile
+from discreet.sql.syntax.nodes import has_aggregate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LARGEST = 1e300
+"""No released number beside a private row is larger, so that arithmetic with it stays among the doubles."""
+FEW = 10_000
+"""A released key with no more values than this has a domain, so it can be grouped by."""
+SHOWN = exp.DataType.Type
+_CASTS = {
+    Type.BOOLEAN: SHOWN.BOOLEAN, Type.INTEGER: SHOWN.BIGINT, Type.FLOAT: SHOWN.DOUBLE, Type.TEXT: SHOWN.VARCHAR,
+    Type.DATE: SHOWN.DATE, Type.TIMESTAMP: SHOWN.TIMESTAMP,
+}  # fmt: skip
+
+
+def given(
+    query: exp.Query,
+    drafts: Sequence[Draft],
+    public: Mapping[str, pa.Table],
+    number: int,
+    asked: str,
+) -> tuple[ReleasedTable, dict[str, Column]] | None:
+    """The table that a query will be, and its columns by their names in the question.
+
+    None where nothing says how many of its rows a private row would find.
+
+    Args:
+        query: over noisy and public tables, which stands by itself.
+        drafts: the releases so far.
+        public: the public tables.
+        number: of the table, from 1.
+        asked: the part of the question that it is.
+
+    Raises:
+        PostProcessingError: DuckDB cannot run it.
+    """
+    keys = () if at_most_one_row(query, drafts) else unlike(query, drafts)
+    if keys is None:
+        return None
+    made = _types(query, drafts, public)
+    name = given_name(number)
+    columns: dict[str, Column] = {}
+    items: list[exp.Expr] = []
+    fields: dict[str, pa.Array] = {}
+    for own, arrow_kind_ in made.items():
+        kind = _kind(arrow_kind_)
+        if kind is None:
+            continue  # no expression can read it
+        column = Column(inner(name, own.lower()), kind, span_of(query, own, drafts))
+        columns[own.lower()] = column
+        items.append(exp.alias_(_within(own, column), exp.to_identifier(column.name, quoted=True)))
+        fields[column.name] = arrow.listed([None], arrow_type(kind))
+    if not columns:
+        return None
+    import pyarrow as pa
+
+    source = exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=exp.to_identifier("q")))
+    whole = exp.Select(expressions=items)
+    whole.set("from_", exp.From(this=source))
+    if not all(key.lower() in columns for key in keys):
+        return None
+    unique = tuple(columns[key.lower()].name for key in keys)
+    if unique:  # by construction, for all noise: values may meet at the end of their span
+        on = [exp.column(exp.to_identifier(one, quoted=True)) for one in unique]
+        whole.set("distinct", exp.Distinct(on=exp.Tuple(expressions=on)))
+    return ReleasedTable(name, pa.table(fields), whole, query, unique, asked), columns
+
+
+def at_most_one_row(query: exp.Expr, drafts: Sequence[Draft]) -> bool:
+    """Whether the text says that a public query has one row at most."""
+    return _one(query, {}, {draft.name for draft in drafts if not draft.keys})
+
+
+def _one(query: exp.Expr, known: Mapping[str, exp.Expr], single: set[str]) -> bool:
+    query = query.unnest()
+    if isinstance(query, exp.Table):
+        return query.name in single or (query.name in known and _one(known[query.name], known, single))
+    if not isinstance(query, exp.Select):
+        return False
+    limit = query.args.get("limit")
+    if (
+        isinstance(limit, exp.Limit)
+        and isinstance(limit.expression, exp.Literal)
+        and limit.expression.name in "01"
+    ):
+        return True
+    if any(isinstance(node, exp.UDTF) for item in query.selects for node in item.walk()):
+        return False
+    clause = query.args.get("with_")
+    if clause is not None:
+        known = {**known, **{cte.alias: cte.this for cte in clause.expressions}}
+    if query.args.get("group") is not None or query.args.get("joins") or query.args.get("laterals"):
+        return False
+    if any(map(has_aggregate, query.selects)):
+        return True
+    source = query.args.get("from_")
+    return source is None or _one(source.this, known, single)
+
+
+def unlike(query: exp.Expr, drafts: Sequence[Draft]) -> tuple[str, ...] | None:
+    """Columns of which no two rows of a query have the same values; None where the text does not say any."""
+    query = query.unnest()
+    if isinstance(query, exp.Select) and query.args.get("distinct") is not None:
+        return tuple(query.named_selects)
+    draft = _shown_draft(query, drafts)
+    if draft is None or not isinstance(query, exp.Select):
+        return None
+    found = {
+        item.unalias().name: item.alias_or_name
+        for item in query.selects
+        if isinstance(item.unalias(), exp.Column)
+    }
+    keys = [key_name(at) for at in range(len(draft.keys))]
+    return tuple(found[key] for key in keys) if all(key in found for key in keys) else None
+
+
+def _shown_draft(query: exp.Expr, drafts: Sequence[Draft]) -> Draft | None:
+    """The release of which a query shows rows, each once at most."""
+    if not isinstance(query, exp.Select) or query.args.get("from_") is None:
+        return None
+    if any(query.args.get(part) for part in ("joins", "laterals", "group", "with_")):
+        return None
+    if any(isinstance(node, exp.UDTF) for item in query.selects for node in item.walk()):
+        return None
+    source = query.args["from_"].this
+    return next((one for one in drafts if isinstance(source, exp.Table) and source.name == one.name), None)
+
+
+def span_of(query: exp.Expr, column: str, drafts: Sequence[Draft]) -> Span:
+    """The values that a column can have, where it is a key or an unchanged mean or quantile."""
+    query = query.unnest()
+    draft = _shown_draft(query, drafts)
+    if draft is None or not isinstance(query, exp.Select):
+        return ANY
+    item = next((one.unalias() for one in query.selects if one.alias_or_name == column), None)
+    if not isinstance(item, exp.Column) or item.table != draft.name:
+        return ANY
+    key, aggregate = key_number(item.name), aggregate_number(item.name)
+    if key is not None:
+        values = [value for value in draft.keys[key].values if value is not None]
+        few = draft.keys[key].public and len(values) <= FEW
+        return of_values(values) if few else ANY
+    if aggregate is None or aggregate >= len(draft.requests):
+        return ANY
+    request = draft.requests[aggregate]
+    argument = request.argument
+    inside = request.what == "avg" or is_quantile(request.what)
+    if not inside or argument is None or argument.type not in (Type.INTEGER, Type.FLOAT):
+        return ANY
+    return Span(argument.span.lo, argument.span.hi, nullable=True)
+
+
+def imagined_table(draft: Draft) -> pa.Table:
+    """The noisy table of a release with one invented group, by the names and types of its columns."""
+    import pyarrow as pa
+
+    row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
+    for at, key in enumerate(draft.keys):
+        row[key_name(at)] = arrow.listed(key.values[:1] or (None,), arrow_type(key.expression.type))
+    for at, request in enumerate(draft.requests):
+        row[aggregate_name(at)] = arrow.listed([1], pa.int64() if _whole(request) else pa.float64())
+    return pa.table(row)
+
+
+def _whole(request: Request) -> bool:
+    return request.always_whole if request.whole is None else request.whole
+
+
+def _types(
+    query: exp.Query, drafts: Sequence[Draft], public: Mapping[str, pa.Table]
+) -> dict[str, pa.DataType]:
+    names = {table.name.lower() for table in query.find_all(exp.Table)}
+    tables = {draft.name: imagined_table(draft) for draft in drafts if draft.name in names}
+    tables |= {name: table for name, table in public.items() if name in names}
+    with Sandbox(tables) as sandbox:
+        schema = sandbox.run(query.sql("duckdb")).schema
+    return {field.name: field.type for field in schema}
+
+
+def _kind(kind: pa.DataType) -> Type | None:
+    """The type of a column beside private rows; numbers wider than 64 bits are floats."""
+    import pyarrow as pa
+
+    return Type.FLOAT if pa.types.is_decimal(kind) else arrow_kind(kind)
+
+
+def _within(own: str, column: Column) -> exp.Expr:
+    """A value in its type and span; NaN is NULL, and neither zero has a sign."""
+    value = exp.column(exp.to_identifier(own, quoted=True), table="q")
+    cast: exp.Expr = exp.TryCast(this=value, to=exp.DataType(this=_CASTS[column.type]))
+    if column.type not in (Type.INTEGER, Type.FLOAT):
+        return cast
+    real = column.type is Type.FLOAT
+    span = column.span
+    lo, hi = (LARGEST if end is None else end for end in (span.lo, span.hi))
+    if span.lo is None:
+        lo = -LARGEST
+    if not real:
+        return _clamped(cast, int(max(lo, -(2**62))), int(min(hi, 2**62)), cast.copy())
+    known = exp.Anonymous(this="nullif", expressions=[cast, _number("NaN")])
+    return _clamped(exp.Add(this=known, expression=_number(0.0)), float(lo), float(hi), known.copy())
+
+
+def _clamped(value: exp.Expr, lo: float, hi: float, there: exp.Expr) -> exp.Expr:
+    """A value between two ends; NULL stays NULL, which GREATEST and LEAST would pass over."""
+    inside = exp.Anonymous(
+        this="greatest",
+        expressions=[exp.Anonymous(this="least", expressions=[value, _number(hi)]), _number(lo)],
+    )
+    return exp.Case(ifs=[exp.If(this=exp.Not(this=exp.Is(this=there, expression=exp.Null())), true=inside)])
+
+
+def _number(value: float | str) -> exp.Expr:
+    if isinstance(value, int):
+        return exp.Cast(this=exp.Literal.string(str(value)), to=exp.DataType(this=SHOWN.BIGINT))
+    return exp.Cast(this=exp.Literal.string(str(value)), to=exp.DataType(this=SHOWN.DOUBLE))

@@ -1,0 +1,94 @@
+"""Runs the releases of a statement one after the other: a later one may read the numbers of an earlier one.
+
+The plan of every release is there before the first is drawn, and so is its charge. Between two releases nothing is
+decided: the noisy numbers fill the tables that the SQL of the next one names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from discreet.engines.engine import NO_TABLES, Engine
+from discreet.engines.sandbox import Sandbox
+from discreet.errors import EngineError
+from discreet.release.draw import REPORT, Draw
+from discreet.release.noisy_schema import is_table
+from discreet.sql.algebra.lineage import read
+from discreet.sql.algebra.released import ReleasedTable, reads_released, released_tables
+from discreet.sql.lower.run import NoisyIntegers, run_release
+from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from sqlglot import exp
+
+
+def given_to(release: ScopePlan) -> dict[str, ReleasedTable]:
+    """The tables of released numbers that a release reads, by name."""
+    parts = [*release.parts, *([] if release.discovery is None else [release.discovery.part])]
+    return released_tables(part.rows.relation for part in parts)
+
+
+def compared(release: ScopePlan, aggregate: Aggregate) -> bool:
+    """Whether a released number decides which rows an aggregate is of, or the numbers in it."""
+    measure = release.measures[aggregate.measure]
+    part = release.parts[measure.part]
+    arguments = () if aggregate.what == "rows" else measure.arguments  # every row counts
+    return reads_released(part.rows.relation, read([*part.keys, *arguments]))
+
+
+def in_sequence(plan: QueryPlan) -> bool:
+    """Whether a release of a plan reads the numbers of an earlier one."""
+    return any(map(given_to, plan.releases))
+
+
+def run_all(
+    plan: QueryPlan, engine: Engine, salt: int, draw: Draw, public: Mapping[str, pa.Table] = NO_TABLES
+) -> list[NoisyIntegers]:
+    """Compute the integers of all releases, with noise.
+
+    Privacy: as `run_release`, by adaptive composition; see `algebra.released`.
+
+    Args:
+        plan: of the question.
+        engine: runs it.
+        salt: decides which rows of a unit are kept.
+        draw: the noise of all its uses.
+        public: the public tables.
+
+    Raises:
+        EngineError: the engine failed; the charge stays.
+        PostProcessingError: DuckDB refused a statement over released numbers; its message speaks of these only.
+    """
+    noisy: list[NoisyIntegers] = []
+    for release in plan.releases:
+        given = {name: content(table, noisy, public) for name, table in given_to(release).items()}
+        noisy.append(run_release(release, engine, salt, draw, given))
+    return noisy
+
+
+def content(table: ReleasedTable, noisy: Sequence[NoisyIntegers], public: Mapping[str, pa.Table]) -> pa.Table:
+    """A table of released numbers, made of the noisy tables of the releases so far.
+
+    Raises:
+        EngineError: it would read a release that was not drawn yet.
+        PostProcessingError: DuckDB refused its statement.
+    """
+    drawn = {one.plan.name: one for one in noisy}
+    names = _names(table.query)
+    if any(is_table(name) and name not in drawn for name in names):
+        raise EngineError("A released number is read before it is drawn.", REPORT)
+    tables = {name: drawn[name].table() if name in drawn else public[name]
+              for name in names if name in drawn or name in public}  # fmt: skip
+    with Sandbox(tables) as sandbox:
+        found = sandbox.run(table.query.sql("duckdb")).cast(table.schema)
+    if table.keys:
+        return found
+    return found.slice(0, 1) if len(found) else table.data  # of no row a scalar sub-query is NULL
+
+
+def _names(query: exp.Query) -> set[str]:
+    from sqlglot import exp
+
+    return {table.name.lower() for table in query.find_all(exp.Table)}

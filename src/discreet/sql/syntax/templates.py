@@ -1,0 +1,209 @@
+"""Statements that are alike but for the literals of their comparisons are parsed and checked once.
+
+    SELECT COUNT(*) FROM visits WHERE age < 45        SELECT COUNT(*) FROM visits WHERE age < 50
+
+The second time that a shape is met, it is parsed with invented literals in the places of those that stand alone behind
+a comparison. Where each of these is found exactly once, as one side of a comparison and in no name, nothing that the
+parser does depends on it: a tree for other literals is a copy with them in these places. Their meaning is decided
+later, for each statement anew.
+
+Positions in such a tree are those of the invented text, so whoever refuses parses the text itself and points into that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from sqlglot import exp
+
+from discreet.errors import QueryRefused
+from discreet.sql.syntax.parse import spelled
+
+MOST: Final = 256
+"""How many shapes are remembered."""
+LONGEST: Final = 10_000
+"""Characters of a text whose shape is looked at."""
+_UNUSUAL: Final = ("--", "/*", "\\", "$", "`", "#")
+"""Comments and other ways to quote: a text with any of them is always parsed."""
+_TOKEN: Final = re.compile(
+    r"""(?P<space>[ \t\r\n]+)
+    | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
+    | (?P<decimal>[0-9]+\.[0-9]+)(?![A-Za-z0-9_.])
+    | (?P<whole>[0-9]+)(?![A-Za-z0-9_.])
+    | (?P<string>'[^']*')
+    | (?P<quoted>"[^"]*")
+    | (?P<sign>[<>=!~^|&@+\-*/%:?]+)
+    | (?P<mark>[(),.;\[\]{}])
+    """,
+    re.ASCII | re.VERBOSE,
+)
+_LITERALS: Final = frozenset({"decimal", "whole", "string"})
+_COMPARES: Final = frozenset({"<", "<=", ">", ">=", "=", "<>", "!="})
+_ENDS: Final = frozenset(
+    {"", ")", ",", "and", "or", "group", "having", "limit", "order", "qualify", "then", "union"}
+)
+"""The tokens, in lower case, before which a literal stands alone; nothing is the end of the text."""
+_COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+Path: TypeAlias = tuple[tuple[str, int | None], ...]
+"""The way from the root of a tree to a node: the names of arguments, and places in them where they are lists."""
+Shape: TypeAlias = tuple[str, ...]
+"""The text between literals, and the kinds of these, by turns."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """A parsed statement with places for literals.
+
+    Attributes:
+        statement: with invented ones.
+        paths: where they are in it.
+        canonical: the canonical text between them; they stand there in the order of `order`.
+        order: which of them comes when.
+    """
+
+    statement: exp.Query
+    paths: tuple[Path, ...]
+    canonical: tuple[str, ...]
+    order: tuple[int, ...]
+
+    def filled(self, literals: list[str]) -> tuple[exp.Query, str]:
+        """The statement with some literals, and its canonical text."""
+        statement = self.statement.copy()
+        for path, literal in zip(self.paths, literals, strict=True):
+            node: exp.Expr = statement
+            for name, at in path:
+                node = node.args[name] if at is None else node.args[name][at]
+            node.args["this"] = literal[1:-1] if literal[0] == "'" else literal
+        out = [self.canonical[0]]
+        for at, piece in zip(self.order, self.canonical[1:], strict=True):
+            out += [literals[at], piece]
+        return statement, "".join(out)
+
+
+_known: Final[OrderedDict[Shape, Template | Literal[False] | None]] = OrderedDict()
+"""By shape its template; None where there is none, and False where the shape was met once."""
+
+
+def alike(text: object) -> tuple[exp.Query, str] | None:
+    """The statement of a text and its canonical spelling, from another text of its shape; see `parse.spelled`.
+
+    Returns:
+        None where the text has to be parsed.
+
+    Example:
+        >>> texts = [f"SELECT a FROM t WHERE b < {n}" for n in (1, 2, 3)]
+        >>> [None if found is None else found[1] for found in map(alike, texts)]
+        [None, 'SELECT a FROM t WHERE b < 2', 'SELECT a FROM t WHERE b < 3']
+    """
+    if not isinstance(text, str) or len(text) > LONGEST or any(one in text for one in _UNUSUAL):
+        return None
+    taken = taken_apart(text)
+    if taken is None or not taken[1]:
+        return None
+    shape, literals = taken
+    if shape not in _known:
+        _remember(shape, False)
+        return None
+    template = _known.get(shape)
+    if template is False:
+        template = made(shape)
+        _remember(shape, template)
+    return None if template is None else template.filled(literals)
+
+
+def taken_apart(text: str) -> tuple[Shape, list[str]] | None:
+    """The shape of a text and the literals that it leaves out; None where a part of the text is no plain token."""
+    tokens: list[tuple[str, str]] = []
+    end = 0
+    for match in _TOKEN.finditer(text):
+        if match.start() != end:
+            return None
+        end = match.end()
+        tokens.append((str(match.lastgroup), match[0]))
+    if end != len(text):
+        return None
+    pieces, literals, piece = [], [], ""
+    before = ""
+    for at, (kind, token) in enumerate(tokens):
+        if kind in _LITERALS and before in _COMPARES and _after(tokens, at + 1) in _ENDS:
+            pieces += [piece, kind]
+            literals.append(token)
+            piece = ""
+        else:
+            piece += token
+        before = before if kind == "space" else token
+    return (*pieces, piece), literals
+
+
+def _after(tokens: list[tuple[str, str]], at: int) -> str:
+    """The next token but for spaces, in lower case."""
+    while at < len(tokens) and tokens[at][0] == "space":
+        at += 1
+    return tokens[at][1].lower() if at < len(tokens) else ""
+
+
+def made(shape: Shape) -> Template | None:
+    """The template of a shape; None where a literal decides more than its own value."""
+    kinds = shape[1::2]
+    invented = [_invented(kind, at) for at, kind in enumerate(kinds)]
+    text = "".join(invented[at // 2] if at % 2 else piece for at, piece in enumerate(shape))
+    try:
+        statement, canonical = spelled(text)
+    except QueryRefused:
+        return None
+    if any(text.count(one) != 1 or canonical.count(one) != 1 for one in invented):
+        return None
+    values = [one.strip("'") for one in invented]
+    found = {str(node.this): node for node in statement.find_all(exp.Literal) if str(node.this) in values}
+    paths = [_path(found[one], statement) if one in found else None for one in values]
+    order = sorted(range(len(invented)), key=lambda at: canonical.index(invented[at]))
+    rest, pieces = canonical, []
+    for at in order:
+        piece, _, rest = rest.partition(invented[at])
+        pieces.append(piece)
+    if any(path is None for path in paths):
+        return None
+    return Template(
+        statement, tuple(path for path in paths if path is not None), (*pieces, rest), tuple(order)
+    )
+
+
+def _invented(kind: str, at: int) -> str:
+    """A literal that nobody writes, none within another."""
+    number = f"8{at:03d}5309712646"
+    return {"whole": number, "decimal": f"{number}.5", "string": f"'{number}'"}[kind]
+
+
+def _path(literal: exp.Expr, root: exp.Expr) -> Path | None:
+    """The way to a literal that is one side of a comparison, and part of no name of a column."""
+    if not isinstance(literal.parent, _COMPARISONS):
+        return None
+    path: list[tuple[str, int | None]] = []
+    node = literal
+    while node is not root:
+        parent = node.parent
+        if parent is None or node.arg_key is None:
+            return None
+        if _is_name(node):
+            return None
+        path.append((node.arg_key, node.index))
+        node = parent
+    return tuple(reversed(path))
+
+
+def _is_name(node: exp.Expr) -> bool:
+    """Whether the text of a part is the name of a column, as that of an item without a name is."""
+    listed = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
+    return listed and not isinstance(node, exp.Alias)
+
+
+def _remember(shape: Shape, found: Template | Literal[False] | None) -> None:
+    _known[shape] = found
+    while len(_known) > MOST:
+        with contextlib.suppress(KeyError):  # another thread was faster
+            _known.popitem(last=False)

@@ -1,0 +1,55 @@
+"""The command line against a server that really listens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+from tests.cli.conftest import Run
+from tests.server.conftest import COUNT
+from tests.server.conftest import Running as Service
+from tests.server.conftest import run as serve
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    yield from serve(tmp_path_factory.mktemp("service"))
+
+
+@pytest.fixture(autouse=True)
+def token(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_TOKEN", service.tokens["ana"])
+
+
+def test_a_question_is_asked_of_a_server(service: Service, run: Run, tmp_path: Path) -> None:
+    asked = ["query", "--server", service.url, COUNT, "--epsilon", "0.5"]
+    answer = run(*asked, "--json")
+    assert answer.exit_code == 0, answer.output
+    rows = json.loads(answer.stdout)["rows"]
+    assert [row["county"] for row in rows] == ["A", "B", "C"]
+    assert "19.5 left of 20" in answer.stderr
+    assert run(*asked, "--output", str(tmp_path / "a.parquet")).exit_code == 0
+    stored = parquet.read_table(tmp_path / "a.parquet")
+    assert stored.column("n").to_pylist() == [row["n"] for row in rows]
+    assert run(*asked, "--output", str(tmp_path / "a.svg")).exit_code == 0
+    assert service.service.datasets["hospital"].analyst("ana", Fraction(20)).budget.spent == Fraction(1, 2)
+
+
+def test_previews_and_invented_data_are_free(service: Service, run: Run) -> None:
+    assert "± " in run("preview", "--server", service.url, COUNT, "--epsilon", "0.5").stdout
+    mock = run("query", "--mock", "--server", service.url, COUNT, "--epsilon", "5")
+    assert "nothing was charged" in mock.stderr
+
+
+def test_errors_have_the_exit_codes_of_data_at_hand(service: Service, run: Run) -> None:
+    asked = ["query", "--server", service.url]
+    assert run(*asked, "SELECT age FROM visits", "--epsilon", "1").exit_code == 2
+    assert run(*asked, COUNT, "--epsilon", "49").exit_code == 3
+    assert run(*asked, COUNT, "--epsilon", "1", "--source", "x.csv").exit_code == 2
+    assert run("query", "--dataset", "hospital", COUNT, "--epsilon", "1").exit_code == 2
+    assert run("query", "--server", "http://stats.example.org", COUNT, "--epsilon", "1").exit_code == 2
+    assert run("query", "--server", "http://127.0.0.1:1", COUNT, "--epsilon", "1").exit_code == 1

@@ -1,0 +1,105 @@
+"""`connect`: the same questions, answers and errors as at hand, through a server that really listens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+
+import discreet as dp
+from discreet.client import RemoteSession
+from discreet.errors import BudgetExceeded, InvalidParameter, NotAllowed, QueryRefused, ServerError
+from discreet.session.analyst import AnalystSession
+from tests.server.conftest import COUNT, Running, run
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    yield from run(tmp_path_factory.mktemp("service"))
+
+
+@pytest.fixture
+def far(running: Running) -> RemoteSession:
+    return dp.connect(running.url, token=running.tokens["ana"])
+
+
+@pytest.fixture
+def near(running: Running) -> AnalystSession:
+    return running.service.datasets["hospital"].analyst("ana", Fraction(20))
+
+
+def test_an_answer_is_the_same_far_and_near(far: RemoteSession, near: AnalystSession) -> None:
+    query = f"{COUNT} ORDER BY n DESC"
+    there, here = far.sql(query, 0.5), near.sql(query, 0.5)
+    assert (there.replayed, here.replayed) == (False, True)
+    assert there.to_dict() == here.to_dict()
+    assert there.values.schema == here.values.schema
+    assert (there.epsilon, there.notes, there.made, there.question) == (
+        here.epsilon, here.notes, here.made, here.question,
+    )  # fmt: skip
+    assert repr(there).splitlines()[:5] == repr(here).splitlines()[:5]
+    assert far.budget == near.budget
+    assert repr(far.budget) == repr(near.budget)
+
+
+def test_previews_and_plans_are_the_same_far_and_near(far: RemoteSession, near: AnalystSession) -> None:
+    query = "SELECT county, AVG(age) AS age, COUNT(*) AS n FROM visits GROUP BY county"
+    assert far.preview(query, "1/3") == near.preview(query, "1/3")
+    assert far.preview(query, within={"n": 50}) == near.preview(query, within={"n": 50})
+    assert far.explain(query, 0.1) == near.explain(query, 0.1)
+    assert repr(far.explain(query, 0.1)) == repr(near.explain(query, 0.1))
+
+
+def test_the_parameters_of_a_question_arrive(far: RemoteSession, near: AnalystSession) -> None:
+    options = {"confidence": 0.9, "simultaneous": True, "max_rows": 2, "split": {"n": 3}}
+    query = "SELECT county, AVG(age) AS age, COUNT(*) AS n FROM visits GROUP BY county"
+    there = far.sql(query, Fraction(1, 4), **options)  # type: ignore[arg-type]
+    assert (there.confidence, there.simultaneous) == (0.9, True)
+    assert near.sql(query, Fraction(1, 4), **options).replayed  # type: ignore[arg-type]
+
+
+def test_invented_data_is_free(far: RemoteSession) -> None:
+    before = far.budget
+    mock = far.mock(rows=100)
+    assert len(mock.sql(COUNT, epsilon=5)) == 3
+    assert far.budget == before
+    assert "invented" in repr(mock)
+
+
+def test_errors_are_those_of_a_session_at_hand(far: RemoteSession, near: AnalystSession) -> None:
+    for query, epsilon in (
+        ("SELECT age FROM visits", 0.1),
+        (COUNT, 49),
+        (COUNT, 0),
+        (COUNT, None),
+        ("SELECT (", 1),
+    ):
+        with pytest.raises((QueryRefused, BudgetExceeded, InvalidParameter)) as here:
+            near.sql(query, epsilon)
+        with pytest.raises(type(here.value)) as there:
+            far.sql(query, epsilon)
+        assert str(there.value) == str(here.value)
+        assert there.value.charged is None
+        kept = {"cause", "fix", "place", "line", "column", "picture", "account", "asked", "left"}
+        for name in kept & set(vars(here.value)):
+            assert getattr(there.value, name) == getattr(here.value, name)
+
+
+def test_the_token_decides(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NotAllowed):
+        dp.connect(running.url, token="discreet_x_y")
+    with pytest.raises(InvalidParameter, match="no token"):
+        dp.connect(running.url)
+    with pytest.raises(InvalidParameter, match="Name one"):
+        dp.connect(running.url, token=running.tokens["nobody"])
+    with pytest.raises(InvalidParameter, match="none of them"):
+        dp.connect(running.url, token=running.tokens["ana"], dataset="other")
+    monkeypatch.setenv("DISCREET_TOKEN", running.tokens["rita"])
+    with dp.connect(running.url, dataset="hospital") as session, pytest.raises(NotAllowed, match="scope ask"):
+        session.sql(COUNT, 0.1)
+
+
+def test_a_server_that_is_not_there() -> None:
+    with pytest.raises(ServerError, match="cannot be reached"):
+        dp.connect("http://127.0.0.1:1", token="discreet_x_y")

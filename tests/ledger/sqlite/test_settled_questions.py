@@ -1,0 +1,111 @@
+"""Whether a question is new is known without a transaction, and never wrongly of one that was settled."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.sqlite import settled_questions
+from discreet.ledger.sqlite.store import SqliteStore
+
+VISITS = Account("data set visits", Loss(1000))
+
+
+def answered(ledger: Ledger, question: str) -> None:
+    ledger.settle(ledger.charge(question, Loss(1), [VISITS]), question.encode())
+
+
+def reads(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Every transaction that only reads, from now on."""
+    seen: list[object] = []
+    read = SqliteStore.read
+
+    def watched(self: SqliteStore, work: Any) -> Any:
+        seen.append(work)
+        return read(self, work)
+
+    monkeypatch.setattr(SqliteStore, "read", watched)
+    return seen
+
+
+def test_a_new_question_needs_no_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_ledger(tmp_path / "l.db") as ledger:
+        for at in range(100):
+            answered(ledger, f"old {at}")
+    with open_ledger(tmp_path / "l.db") as ledger:
+        answered(ledger, "first")
+        seen = reads(ledger, monkeypatch)
+        assert ledger.replay("new") is None
+        assert not seen
+        for question in ("old 0", "old 99", "first"):
+            assert ledger.replay(question) == question.encode()
+        answered(ledger, "new")
+        assert ledger.replay("new") == b"new"
+        assert ledger.verify() == 204
+
+
+def _elsewhere(path: str, question: str) -> None:
+    with open_ledger(path) as ledger:
+        answered(ledger, question)
+
+
+def test_what_another_process_settled_is_seen(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "l.db") as ledger:
+        answered(ledger, "first")
+        assert ledger._store.lacks("theirs")
+        process = multiprocessing.get_context("spawn").Process(
+            target=_elsewhere, args=(str(tmp_path / "l.db"), "theirs")
+        )
+        process.start()
+        process.join()
+        assert not process.exitcode
+        assert not ledger._store.lacks("theirs")
+        assert ledger.replay("theirs") == b"theirs"
+        answered(ledger, "second")
+        assert ledger._store.lacks("third")
+        assert not ledger._store.lacks("theirs")
+
+
+def test_a_stale_memory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: nobody looks at how far the ledger reaches now."""
+    monkeypatch.setattr(settled_questions, "read_number", lambda path: 0)
+    with pytest.raises(AssertionError):
+        test_what_another_process_settled_is_seen(tmp_path)
+
+
+def test_a_settlement_that_nobody_noted_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: entries are followed by their number alone."""
+    monkeypatch.setattr(
+        settled_questions.SettledQuestions,
+        "follow",
+        lambda self, number, last: setattr(self, "_number", number),
+    )
+    with pytest.raises(AssertionError):
+        test_a_new_question_needs_no_transaction(tmp_path, monkeypatch)
+
+
+def test_many_settlements_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settled_questions, "MOST", 3)
+    with open_ledger(tmp_path / "l.db") as ledger:
+        for at in range(9):
+            answered(ledger, f"{at}")
+            assert ledger.replay(f"{at}") == f"{at}".encode()
+    with open_ledger(tmp_path / "l.db") as ledger:
+        answered(ledger, "x")
+        assert not ledger._store.lacks("y")
+        assert ledger.replay("8") == b"8"
+
+
+def test_a_closed_or_headless_ledger_knows_nothing(tmp_path: Path) -> None:
+    ledger = open_ledger(tmp_path / "l.db")
+    answered(ledger, "first")
+    (tmp_path / "l.db-head").rename(tmp_path / "away")
+    assert not ledger._store.lacks("new")
+    (tmp_path / "away").rename(tmp_path / "l.db-head")
+    assert ledger._store.lacks("new")
+    ledger.close()
+    assert not ledger._store.lacks("new")

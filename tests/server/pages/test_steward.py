@@ -1,0 +1,61 @@
+"""The journey of a steward: somebody new, a budget, a token, which then asks; and its end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.server.conftest import COUNT, Running, run
+from tests.server.visit import Visit
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    yield from run(tmp_path_factory.mktemp("service"))
+
+
+def test_from_a_name_to_a_question_and_its_end(running: Running) -> None:
+    steward = Visit(running, "stella")
+    people = "/steward/people"
+    assert steward.send(f"{people}/add", name="gil", role="analyst").status == 303
+    assert steward.send(f"{people}/budget", name="gil", dataset="hospital", epsilon="0.3").status == 303
+    made = steward.send(f"{people}/token", name="gil", days="7").data.decode()
+    found = re.search(r"discreet_[0-9a-f]{12}_[\w-]+", made)
+    assert found is not None
+    running.tokens["gil"] = found[0]
+    assert found[0].encode() not in steward.get(people).data  # shown once
+    gil = Visit(running, "gil")
+    assert gil.send("/data/hospital/ask", query=COUNT, epsilon="0.2").status == 303
+    assert gil.send("/data/hospital/ask", query=COUNT, epsilon="0.15").status == 200  # refused: too much
+    seen = steward.get("/steward").data.decode()
+    assert "gil" in seen
+    assert "SELECT county" in seen
+    assert "All 2 entries verify" in steward.send("/steward/verify/hospital").data.decode()
+    token = next(one["id"] for one in running.service.people.tokens() if one["name"] == "gil")
+    assert steward.send(f"{people}/revoke", token=token).status == 303
+    assert gil.get("/data").status == 303
+    assert steward.send(f"{people}/withdraw", name="gil", dataset="hospital").status == 303
+    assert b"token revoked" in steward.get("/steward/audit").data
+
+
+@pytest.mark.parametrize(
+    ("action", "fields"),
+    [
+        ("add", {"name": "Ana"}),
+        ("add", {"name": "ana"}),
+        ("budget", {"name": "ana", "dataset": "missing", "epsilon": "1"}),
+        ("budget", {"name": "ana", "dataset": "hospital", "epsilon": "x"}),
+        ("budget", {"name": "stella", "dataset": "hospital", "epsilon": "1"}),
+        ("token", {"name": "ana", "days": "x"}),
+        ("token", {"name": "ana", "days": "9999"}),
+        ("revoke", {"token": "missing"}),
+        ("withdraw", {"name": "rita", "dataset": "missing"}),
+        ("missing", {"name": "x"}),
+    ],
+)
+def test_what_cannot_be_done_is_said(running: Running, action: str, fields: dict[str, str]) -> None:
+    answer = Visit(running, "stella").send(f"/steward/people/{action}", **fields)
+    assert answer.status in (404, 422)
+    assert b'role="alert"' in answer.data

@@ -1,0 +1,106 @@
+"""Work at a desk: its slots, its caps, and the time after which a caller is told."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from discreet.errors import Busy
+from discreet.server.desk import Caps, Desk, TooLong, slot_after
+
+
+class Recorded(list[float]):
+    """Stands for `asyncio.sleep`, and notes how long."""
+
+    async def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    noted = Recorded()
+    monkeypatch.setattr("discreet.server.desk.asyncio.sleep", noted)
+    return noted
+
+
+def test_success_and_failure_wait_for_the_same_slot(slept: Recorded) -> None:
+    desk = Desk(Caps(slot=1000.0), "test")
+
+    def fails() -> int:
+        raise ValueError("a value")
+
+    assert asyncio.run(desk.do("ana", lambda: 7)) == 7
+    with pytest.raises(ValueError, match="a value"):
+        asyncio.run(desk.do("ana", fails))
+    assert [900 < seconds <= 1000 for seconds in slept] == [True, True]
+    desk.close()
+
+
+def test_slots_are_powers_of_two_of_the_base() -> None:
+    seen = {slot_after(at / 100, 0.25) for at in range(1, 6400)}
+    assert seen == {0.25 * 2**k for k in range(9)}
+
+
+def test_without_a_base_nothing_waits(slept: Recorded) -> None:
+    desk = Desk(Caps(slot=0), "test")
+    assert asyncio.run(desk.do("ana", lambda: 7)) == 7
+    assert slept == []
+    desk.close()
+
+
+def test_a_caller_has_so_many_at_once_and_gets_them_back() -> None:
+    desk = Desk(Caps(workers=8, each=2, slot=0), "test")
+    go = threading.Event()
+
+    async def main() -> None:
+        first = [asyncio.create_task(desk.do("ana", go.wait)) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy, match="2 requests"):
+            await desk.do("ana", go.wait)
+        other = asyncio.create_task(desk.do("ben", go.wait))
+        await asyncio.sleep(0)
+        go.set()
+        assert await asyncio.gather(*first, other) == [True] * 3
+        assert await desk.do("ana", go.wait)
+
+    asyncio.run(main())
+    desk.close()
+
+
+def test_all_callers_together_have_so_many() -> None:
+    desk = Desk(Caps(workers=1, waiting=1, each=9, slot=0), "test")
+    go = threading.Event()
+
+    async def main() -> None:
+        first = [asyncio.create_task(desk.do(name, go.wait)) for name in ("ana", "ben")]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy, match="too much"):
+            await desk.do("cyd", go.wait)
+        go.set()
+        await asyncio.gather(*first)
+
+    asyncio.run(main())
+    desk.close()
+
+
+def test_work_that_takes_too_long_goes_on_and_still_counts() -> None:
+    desk = Desk(Caps(timeout=0.01, each=1, slot=0), "test")
+    go, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        go.wait()
+        done.set()
+
+    async def main() -> None:
+        with pytest.raises(TooLong):
+            await desk.do("ana", work)
+        with pytest.raises(Busy):
+            await desk.do("ana", work)
+
+    asyncio.run(main())
+    assert not done.is_set()
+    go.set()
+    desk.close()
+    assert done.is_set()

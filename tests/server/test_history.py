@@ -1,0 +1,89 @@
+"""The charges of a ledger as the service reads them: each once, in order, also while others write."""
+
+from __future__ import annotations
+
+import threading
+from fractions import Fraction
+
+import pyarrow as pa
+
+import discreet as dp
+from discreet.ledger import Ledger
+from discreet.server.history import History
+from discreet.session.analyst import AnalystSession
+
+AGES = pa.table({"age": [31, 47, 62]})
+
+
+def query(at: int) -> str:
+    return f"SELECT COUNT(*) AS n FROM data WHERE age > {at}"
+
+
+def test_charges_are_read_as_they_come_and_only_once() -> None:
+    session = dp.protect(AGES, privacy_unit="row", bounds={"age": (0, 120)}, budget=5)
+    history, ana, ben = (
+        History(session.ledger),
+        *(AnalystSession(session, name, 2) for name in ("ana", "ben")),
+    )
+    assert history.newest(10) == []
+    ana.sql(query(1), epsilon="1/2")
+    ben.sql(query(1), epsilon="1/2")
+    ana.sql(query(2), epsilon="1/4")
+    lines = history.newest(10)
+    assert [(line.who, line.epsilon, line.whole) for line in lines] == [
+        ("ana", Fraction(1, 4), True),
+        ("ben", Fraction(1, 2), False),
+        ("ana", Fraction(1, 2), True),
+    ]
+    assert [line.number for line in history.newest(2)] == [line.number for line in lines[:2]]
+    assert lines[0].question == query(2)
+    assert list(history.of("ben")) == [ana.look(query(1), epsilon="1/2").key]
+    assert all(history.answered(line.key) for line in lines)
+    assert not history.answered("0" * 64)
+    assert history.of("cyd") == {}
+
+
+def test_nothing_is_left_out_while_others_write() -> None:
+    session = dp.protect(AGES, privacy_unit="row", bounds={"age": (0, 120)}, budget=100)
+    history = History(session.ledger)
+    names = [f"a{at}" for at in range(3)]
+
+    def ask(name: str) -> None:
+        own = AnalystSession(session, name, 50)
+        for at in range(8):
+            own.sql(
+                f"SELECT COUNT(*) AS n FROM data WHERE age > {at + 10 * names.index(name)}", epsilon="0.1"
+            )
+
+    threads = [threading.Thread(target=ask, args=(name,)) for name in names]
+    for one in threads:
+        one.start()
+    while any(one.is_alive() for one in threads):
+        history.newest(5)
+    numbers = [line.number for line in history.newest(1000)]
+    assert len(numbers) == len(set(numbers)) == 24
+    assert numbers == sorted(numbers, reverse=True)
+
+
+def test_entries_that_come_between_head_and_list_are_not_skipped() -> None:
+    session = dp.protect(AGES, privacy_unit="row", bounds={"age": (0, 120)}, budget=100)
+
+    class Late:
+        """A ledger whose head is told before two more questions are charged."""
+
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def head(self) -> object:
+            found = session.ledger.head()
+            if self.asked < 4:
+                self.asked += 1
+                session.sql(query(self.asked), epsilon="0.1")
+            return found
+
+        def newest(self, count: int) -> object:
+            return session.ledger.newest(count)
+
+    session.sql(query(0), epsilon="0.1")
+    late: Ledger = Late()  # type: ignore[assignment]
+    assert len(History(late).newest(100)) == 5

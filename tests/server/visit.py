@@ -1,0 +1,35 @@
+"""A visitor without a browser: cookies, forms and their seals."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+from tests.server.conftest import Answer, Running
+
+
+class Visit:
+    """One person's way through the pages; it follows nothing by itself."""
+
+    def __init__(self, running: Running, who: str = "") -> None:
+        self.running = running
+        self.cookie = ""
+        if who:
+            answer = self.send("/sign-in", token=running.tokens[who], seal="")
+            assert answer.status == 303, answer.data
+            self.cookie = answer.headers["set-cookie"].partition(";")[0]
+
+    def get(self, path: str) -> Answer:
+        """Get a page."""
+        return self.running.call("GET", path, Cookie=self.cookie)
+
+    def seal(self) -> str:
+        """The seal of the forms."""
+        found = re.search(r'name="seal" value="([0-9a-f]+)"', self.get("/api").data.decode())
+        return found[1] if found else ""
+
+    def send(self, path: str, headers: dict[str, str] | None = None, /, **fields: str) -> Answer:
+        """Send a form, with the right seal unless another is given."""
+        fields.setdefault("seal", self.seal() if self.cookie else "")
+        sent = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": self.cookie, **(headers or {})}
+        return self.running.call("POST", path, "", None, urlencode(fields).encode(), **sent)

@@ -1,0 +1,185 @@
+"""Several analysts of one data set: two budgets in one transaction, and what each was given."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import discreet as dp
+from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
+from discreet.ledger import Ledger
+from discreet.policy import Policy
+from discreet.release.account import AnalystAccount, who_and_what
+from discreet.session import Session
+from discreet.session.analyst import AnalystSession, account_name, name_of
+from discreet.session.budget import DATA_SET
+
+COUNT = "SELECT COUNT(*) AS n FROM data"
+AGES = pa.table({"age": [31, 47, 62]})
+
+
+def over(budget: object = 2, ledger: Path | None = None, neighbours: str = "add_remove") -> Session:
+    source: object = AGES
+    if ledger is not None:  # a file keeps its version
+        source = ledger.with_name("data.parquet")
+        if not source.exists():
+            parquet.write_table(AGES, source)
+    return dp.protect(
+        source,
+        privacy_unit="row",
+        bounds={"age": (0, 120)},
+        budget=budget,
+        ledger=ledger,
+        neighbours=neighbours,
+    )
+
+
+def test_a_question_is_charged_to_both_in_one_entry() -> None:
+    session = over()
+    ana = AnalystSession(session, "ana", 1)
+    ana.sql(COUNT, epsilon=0.5)
+    (charge,) = (entry for entry in session.ledger.entries() if entry.kind == "charge")
+    assert [line.account for line in charge.postings] == [DATA_SET, account_name("ana")]
+    assert who_and_what(charge.description)[0] == "ana"
+
+
+def test_the_own_budget_and_that_of_all_hold() -> None:
+    session = over(budget=1)
+    ana, ben = AnalystSession(session, "ana", "0.6"), AnalystSession(session, "ben", "0.6")
+    ana.sql(COUNT, epsilon=0.5)
+    with pytest.raises(BudgetExceeded, match="analyst ana"):
+        ana.sql("SELECT SUM(age) AS n FROM data", epsilon=0.2)
+    with pytest.raises(BudgetExceeded, match="data set"):
+        ben.sql("SELECT SUM(age) AS n FROM data", epsilon=0.6)
+    assert session.budget.spent == Fraction(1, 2)  # neither was charged to either
+    assert (ana.budget.spent, ben.budget.spent) == (Fraction(1, 2), Fraction(0))
+    assert (ana.budget.left, ben.budget.left) == (Fraction(1, 10), Fraction(1, 2))
+
+
+def test_an_answer_of_another_is_charged_to_the_own_account_alone_and_once() -> None:
+    session = over()
+    ana, ben = AnalystSession(session, "ana", 1), AnalystSession(session, "ben", 1)
+    first = ana.sql(COUNT, epsilon=0.5)
+    for _ in range(2):
+        answer = ben.sql(COUNT, epsilon=0.5)
+        assert answer["n"] == first["n"]
+        assert answer.replayed
+    assert session.budget.spent == ana.budget.spent == ben.budget.spent == Fraction(1, 2)
+    with pytest.raises(BudgetExceeded, match="analyst cyd"):
+        AnalystSession(session, "cyd", "0.4").sql(COUNT, epsilon=0.5)
+    session.ledger.verify()
+
+
+def test_an_account_that_forgets_what_it_was_given_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AnalystAccount, "owes", lambda self, question: False)  # the planted fault
+    session = over()
+    AnalystSession(session, "ana", 1).sql(COUNT, epsilon=0.5)
+    ben = AnalystSession(session, "ben", 1)
+    ben.sql(COUNT, epsilon=0.5)
+    assert ben.budget.spent == 0
+
+
+def test_what_an_analyst_was_given_outlives_the_process(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.db"
+    with over(ledger=place) as session:
+        ana = AnalystSession(session, "ana", 1)
+        number = ana.sql(COUNT, epsilon=0.5)["n"]
+    with over(ledger=place) as session:
+        ana = AnalystSession(session, "ana", 1)
+        assert ana.sql(COUNT, epsilon=0.5)["n"] == ana.again(COUNT, epsilon=0.5)["n"] == number
+        assert ana.budget.spent == Fraction(1, 2)
+
+
+def test_again_shows_what_was_paid_for_and_charges_nothing() -> None:
+    session = over()
+    ana, ben = AnalystSession(session, "ana", 1), AnalystSession(session, "ben", 1)
+    with pytest.raises(QueryRefused, match="never given to you"):
+        ana.again(COUNT, epsilon=0.5)
+    ana.sql(COUNT, epsilon=0.5)
+    with pytest.raises(QueryRefused, match="never given to you"):
+        ben.again(COUNT, epsilon=0.5)
+    look = ana.look(COUNT, epsilon=0.5)
+    assert look.key == next(entry.question for entry in session.ledger.entries())
+    assert (look.groups, str(look.loss)) == (1, "epsilon 0.5")
+    assert ana.look("SHOW TABLES").key == ana.look(f"EXPLAIN {COUNT}").key == ""
+    with pytest.raises(InvalidParameter, match="epsilon is missing"):
+        ana.look(COUNT)
+    assert len(ana.again("SHOW TABLES")) == 1
+    assert session.budget.spent == ana.budget.spent == Fraction(1, 2)
+    assert ben.budget.spent == 0
+
+
+def test_a_charge_without_an_answer_is_not_bought_again_by_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = over()
+    ana = AnalystSession(session, "ana", 1)
+    with monkeypatch.context() as broken:
+        broken.setattr(Ledger, "settle", lambda *args: (_ for _ in ()).throw(OSError("gone")))
+        with pytest.raises(OSError, match="gone"):
+            ana.sql(COUNT, epsilon=0.5)
+    with pytest.raises(QueryRefused, match="keeps no answer"):
+        ana.again(COUNT, epsilon=0.5)
+    assert session.budget.spent == ana.budget.spent == Fraction(1, 2)
+
+
+def test_a_change_of_the_guarantee_counts_for_the_analyst_too(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.db"
+    with over(ledger=place) as session:
+        AnalystSession(session, "ana", 2).sql(COUNT, epsilon="0.25")
+    with over(ledger=place, neighbours="replace_one", budget=3) as session:
+        ana = AnalystSession(session, "ana", 2)
+        assert ana.budget.spent == session.budget.spent == Fraction(1, 2)
+        ana.sql("SELECT SUM(age) AS n FROM data", epsilon="0.25")
+        assert ana.budget.spent == session.budget.spent == Fraction(3, 4)
+        assert session.ledger.verify() == 6
+
+
+def test_threads_of_two_analysts_never_overdraw() -> None:
+    session = over(budget=1)
+    faces = [AnalystSession(session, name, "0.7") for name in ("ana", "ben")]
+
+    def ask(face: AnalystSession, at: int) -> None:
+        with contextlib.suppress(BudgetExceeded):
+            face.sql(f"SELECT COUNT(*) AS n FROM data WHERE age > {at}", epsilon="0.1")
+
+    threads = [threading.Thread(target=ask, args=(faces[at % 2], at)) for at in range(24)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert session.budget.spent == 1
+    assert sum(face.budget.spent for face in faces) == 1
+    assert all(face.budget.spent <= Fraction(7, 10) for face in faces)
+    session.ledger.verify()
+
+
+@pytest.mark.parametrize("accountant", ["zcdp", "pld"])
+def test_the_accountant_of_the_policy_counts_for_the_analyst(accountant: str) -> None:
+    budget = {"epsilon": 1, "delta": 1e-6, "accountant": accountant}
+    policy = Policy.for_table("data", privacy_unit="row", bounds={"age": (0, 120)}, budget=budget)
+    session = dp.protect(AGES, policy=policy)
+    ana = AnalystSession(session, "ana", "0.5")
+    for at in range(30):
+        ana.sql(f"SELECT COUNT(*) AS n FROM data WHERE age > {at}", epsilon="0.02")
+    assert 0 < ana.budget.spent <= Fraction(1, 2)
+    assert ana.budget.spent == session.budget.spent
+
+
+def test_closing_an_analysts_session_leaves_the_data_open() -> None:
+    session = over()
+    with AnalystSession(session, "ana", 1):
+        pass
+    session.sql(COUNT, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Ana", "a b", "ana asked: x", "\u0430na", "ana\n", "ana..b", "1ana", "a" * 61, None]
+)
+def test_names_that_look_like_others_are_refused(name: object) -> None:
+    with pytest.raises(InvalidParameter):
+        name_of(name)

@@ -1,0 +1,98 @@
+"""Groups get their numbers: a row is counted in the group of its key, on both sides of every threshold."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from tests import inside
+from tests.sql.test_sensitivity_written import broken
+
+import discreet as dp
+from discreet.engines.duckdb import DuckDBEngine
+from discreet.sql.lower import group_numbers
+from discreet.sql.lower.compile import compile_part
+from discreet.sql.lower.run import exact_integers
+from discreet.sql.plan.plan import ScopePlan
+
+TABLE = pa.table({
+    "u": [at // 3 for at in range(300)],
+    "c": [("x", "y", "z", None, "w")[at * at % 5] for at in range(300)],
+    "d": [(True, False, None)[at % 3] for at in range(300)],
+    "g": [at % 4 for at in range(300)],
+    "a": [float(at % 11) for at in range(300)],
+    "b": [float(at % 7) for at in range(300)],
+})  # fmt: skip
+FULL = ", COVAR_POP(a, b) AS p"
+"""An aggregate whose integers leave no bits to the hash."""
+LISTED = "c IN ('x', 'y', 'z')"
+HALF = "NOT (a > 5 AND c NOT IN ('x', 'y', 'z'))"
+KEYS = {
+    "a text": ("c", LISTED, True),
+    "two lists": ("c, d IS TRUE", LISTED, True),
+    "a list and a range": ("c, g", LISTED, True),
+    "NULL is listed": ("CASE WHEN a > 5 THEN c END", f"({HALF} OR c IS NULL)", False),
+    "NULL is listed beside a list": ("CASE WHEN a > 5 THEN c END, c", LISTED, True),
+    "a range alone": ("g", "TRUE", False),
+    "no key": ("", "TRUE", False),
+}
+"""Keys, which rows have public ones, and whether rows carry the place of one of them."""
+
+
+def planned(sql: str, max_rows: int) -> ScopePlan:
+    policy: dict[str, Any] = {
+        "bounds": {"a": (0, 10), "b": (0, 6), "g": (0, 3)},
+        "keys": {"c": ["z", "y", "x"]},
+    }
+    with dp.protect({"t": TABLE}, privacy_unit="u", max_rows=max_rows, budget=9, **policy) as session:
+        (release,) = inside.plan_of(session, sql, Fraction(1)).releases
+        return release
+
+
+def question(keys: str, more: str = "") -> str:
+    items = f"{keys}, " if keys else ""
+    return f"SELECT {items}COUNT(*) AS n, SUM(a) AS s{more} FROM t{f' GROUP BY {keys}' if keys else ''}"
+
+
+@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("more", ["", FULL])
+@pytest.mark.parametrize("most", [3, 100])
+def test_counts_are_those_of_plain_sql_where_no_row_is_dropped(name: str, more: str, most: int) -> None:
+    keys, public, numbered = KEYS[name]
+    release = planned(question(keys, more), most)
+    assert bool(group_numbers.numbered_axes(release)) == numbered
+    count = next(at for at, one in enumerate(release.aggregates) if one.what == "rows")
+    measure = release.measures[release.aggregates[count].measure]
+    found = exact_integers(release, DuckDBEngine.open({"t": TABLE}), 5)[:, : measure.entries]
+    weights = measure.weights("rows")
+    assert weights is not None
+    ours = sorted(round(n) for n in found @ weights if round(n))
+    with duckdb.connect() as connection:
+        connection.register("t", TABLE)
+        by = f" GROUP BY {keys}" if keys else ""
+        sql = f"SELECT COUNT(*) FROM t WHERE {public}{by}"
+        assert ours == sorted(n for (n,) in connection.execute(sql).fetchall())
+
+
+def test_texts_are_packed_where_bits_are_left() -> None:
+    assert "struct_pack" not in compile_part(planned(question("c"), 3), 0, "duckdb", 5).sql
+    assert (
+        "struct_pack"
+        not in compile_part(planned("SELECT c, MEDIAN(a) AS m FROM t GROUP BY c", 3), 0, "duckdb", 5).sql
+    )
+    assert "struct_pack" in compile_part(planned(question("c", FULL), 3), 0, "duckdb", 5).sql
+
+
+def test_a_list_with_a_key_twice_breaks_no_bound_of_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are numbered before they are bounded; where they are not bounded, the same fault is found."""
+
+    def in_every_group(release: ScopePlan, axis: tuple[int, ...], of: str, name: str) -> str:
+        return f"{of}k{axis[0]} IS NOT NULL"
+
+    monkeypatch.setattr(group_numbers, "alike_in", in_every_group)
+    sql = "SELECT c, COUNT(*) AS n, SUM(a) AS x FROM t GROUP BY c"
+    assert broken(sql, True, 40) == []
+    assert broken(sql, False, 40) != []

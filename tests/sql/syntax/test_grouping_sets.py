@@ -1,0 +1,50 @@
+"""Grouping sets as plain groupings give the rows that DuckDB gives."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from discreet.errors import QueryRefused
+from discreet.sql.syntax.grouping_sets import MOST_SETS, expand
+
+
+@pytest.fixture(scope="module")
+def table() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE t AS SELECT i % 2 AS a, i % 3 AS b, i % 5 AS c, i AS v FROM range(60) AS r(i)"
+    )
+    return connection
+
+
+def expanded(sql: str) -> str:
+    node = sqlglot.parse_one(sql, read="duckdb")
+    assert isinstance(node, exp.Select)
+    return expand(node, sql).sql("duckdb")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a, b, COUNT(*) AS n FROM t GROUP BY ROLLUP (a, b)",
+        "SELECT a, b, SUM(v) AS s FROM t WHERE v > 7 GROUP BY CUBE (a, b)",
+        "SELECT a, b, c, COUNT(*) AS n FROM t GROUP BY a, GROUPING SETS ((b), (c), ())",
+        "SELECT a, b, GROUPING(a) AS ga, COUNT(*) AS n FROM t GROUP BY ROLLUP (a, b) HAVING COUNT(*) > 5",
+        "SELECT a, b, COUNT(*) AS n FROM t GROUP BY GROUPING SETS ((a, b), (a), ()) ORDER BY n DESC, a, b LIMIT 4",
+        "SELECT a, COUNT(*) AS n FROM t GROUP BY a",
+    ],
+)
+def test_the_rows_are_those_of_duckdb(table: duckdb.DuckDBPyConnection, sql: str) -> None:
+    after = expanded(sql)
+    assert not any(word in after for word in ("ROLLUP", "CUBE", "GROUPING SETS"))
+    assert sorted(table.sql(after).fetchall(), key=str) == sorted(table.sql(sql).fetchall(), key=str)
+
+
+def test_too_many_sets_are_refused() -> None:
+    keys = ", ".join(f"v % {n} AS k{n}" for n in range(2, 9))
+    sql = f"SELECT {keys}, COUNT(*) AS n FROM t GROUP BY CUBE ({', '.join(f'k{n}' for n in range(2, 9))})"
+    with pytest.raises(QueryRefused, match=f"128 grouping sets; at most {MOST_SETS}"):
+        expanded(sql)

@@ -1,0 +1,53 @@
+"""Joins in parentheses mean the same when they are written one after the other."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from discreet.sql.syntax.join_groups import one_after_the_other
+
+
+@pytest.fixture(scope="module")
+def tables() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    for at, name in enumerate("abc"):
+        connection.execute(
+            f"CREATE TABLE {name} AS SELECT i % {3 + at} AS x, i AS {name} FROM range(12) AS r(i)"
+        )
+    return connection
+
+
+def unnested(sql: str) -> str:
+    query = sqlglot.parse_one(sql, read="duckdb")
+    assert isinstance(query, exp.Select)
+    one_after_the_other(query)
+    return query.sql("duckdb")
+
+
+@pytest.mark.parametrize(
+    "joins",
+    [
+        "a JOIN (b JOIN c ON b.x = c.x) ON a.x = b.x",
+        "(a JOIN b ON a.x = b.x) JOIN c ON b.x = c.x",
+        "(a LEFT JOIN b ON a.x = b.x) JOIN c ON a.x = c.x",
+        "((a JOIN b ON a.x = b.x)) JOIN (c) ON b.x = c.x",
+        "a JOIN (b CROSS JOIN c) ON a.x = b.x AND a.x = c.x",
+        "a JOIN (b JOIN (c) ON b.x = c.x AND c > 3) ON a.x = b.x WHERE a > 2",
+    ],
+)
+def test_the_rows_are_the_same(tables: duckdb.DuckDBPyConnection, joins: str) -> None:
+    sql = f"SELECT a, b, c FROM {joins}"
+    after = unnested(sql)
+    assert "JOIN (" not in after
+    assert sorted(tables.sql(after).fetchall(), key=str) == sorted(tables.sql(sql).fetchall(), key=str)
+
+
+@pytest.mark.parametrize(
+    "joins", ["a LEFT JOIN (b JOIN c ON b.x = c.x) ON a.x = b.x", "a JOIN b ON a.x = b.x"]
+)
+def test_outer_joins_and_plain_ones_stay(joins: str) -> None:
+    sql = f"SELECT a FROM {joins}"
+    assert unnested(sql) == sqlglot.parse_one(sql, read="duckdb").sql("duckdb")

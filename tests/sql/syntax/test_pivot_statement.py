@@ -1,0 +1,31 @@
+"""A PIVOT with ORDER BY behind it is read, and its parts keep their places in the text."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.sql.syntax.parse import parse
+from discreet.sql.syntax.pivot_statement import with_order
+from discreet.sql.syntax.refusal import place
+
+
+@pytest.mark.parametrize("tail", ["ORDER BY y DESC", "LIMIT 3", "ORDER BY y LIMIT 2 OFFSET 1"])
+def test_order_and_limit_belong_to_the_answer(tail: str) -> None:
+    text = f"PIVOT t ON x IN (1, 2) USING SUM(z) GROUP BY y {tail}"
+    assert (
+        parse(text).sql("duckdb") == f"SELECT * FROM (PIVOT t ON x IN (1, 2) USING SUM(z) GROUP BY y) {tail}"
+    )
+
+
+def test_a_place_behind_it_is_that_of_the_text() -> None:
+    text = "PIVOT t ON x USING SUM(z) GROUP BY y ORDER BY why"
+    found = place(parse(text).args["order"].expressions[0], text)
+    assert found is not None
+    assert text[slice(*found)] == "why"
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT 1 ORDER BY 1 1", "PIVOT t ON x ORDER", "PIVOT t", "'", "", "PIVOT t ON ) LIMIT 1"]
+)
+def test_other_texts_are_left_alone(text: str) -> None:
+    assert with_order(text) is None

@@ -1,0 +1,42 @@
+"""A refusal points at its place in the text of the analyst."""
+
+from __future__ import annotations
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from discreet.sql.syntax import refusal
+
+TEXT = "SELECT a,\n\tCOUNT(DISTINCT b) AS n\nFROM t WHERE c > 3"
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "line", "column"),
+    [(exp.Count, "COUNT(DISTINCT b)", 2, 2), (exp.Where, "c > 3", 3, 14), (exp.Table, "t", 3, 6)],
+)
+def test_the_place_of_a_node(kind: type[exp.Expr], place: str, line: int, column: int) -> None:
+    node = sqlglot.parse_one(TEXT, read="duckdb").find(kind)
+    refused = refusal.refuse(node, TEXT, "The cause.", "The fix.")
+    assert (refused.cause, refused.fix) == ("The cause.", "The fix.")
+    assert refused.place.startswith(place[:5])
+    assert (refused.line, refused.column) == (line, column)
+    shown, carets = refused.picture.splitlines()
+    assert shown == f"  {TEXT.splitlines()[line - 1]}"
+    assert carets.index("^") == 2 + column - 1
+
+
+def test_a_caret_stands_below_its_letter_behind_a_tab() -> None:
+    refused = refusal.at("a\tb c", 2, 3, "The cause.", "The fix.")
+    assert refused.picture == "  a\tb c\n   \t^"
+
+
+def test_a_place_of_several_lines_is_marked_to_the_end_of_its_first() -> None:
+    refused = refusal.at("one\ntwo", 1, 7, "The cause.", "The fix.")
+    assert refused.picture == "  one\n   ^^"
+    assert refused.place == "ne\ntwo"
+
+
+def test_a_node_without_a_place_has_no_picture() -> None:
+    refused = refusal.refuse(None, TEXT, "The cause.", "The fix.")
+    assert (refused.place, refused.picture) == ("", "")
