@@ -38,18 +38,22 @@ def law_of(mechanism: ExponentialQuantile, margin: int = 0, bound: int = 0) -> L
     """The law of the mechanism by leaf, from -1 for the lower bound to the number of leaves for the upper one."""
 
     def law(data: Data) -> list[float]:
-        some, chances = mechanism.probabilities(counts(data), margin, bound)
-        out = np.zeros(LEAVES + 2)
-        for start, stop, chance in zip(some.start, some.stop, chances, strict=True):
-            if start == stop:
-                out[start + 1] += chance
-                continue
-            leaves = np.arange(start, stop)
-            each = mechanism.measure.of(leaves, leaves + 1)
-            out[leaves + 1] += chance * each / each.sum()
-        return out.tolist()
+        return by_leaf(*mechanism.probabilities(counts(data), margin, bound))
 
     return law
+
+
+def by_leaf(some: quantile.Candidates, chances: quantile.Floats) -> list[float]:
+    """The law of candidates by leaf, likewise."""
+    out = np.zeros(LEAVES + 2)
+    for start, stop, chance in zip(some.start, some.stop, chances, strict=True):
+        if start == stop:
+            out[start + 1] += chance
+            continue
+        leaves = np.arange(start, stop)
+        each = MEASURE.of(leaves, leaves + 1)
+        out[leaves + 1] += chance * each / each.sum()
+    return out.tolist()
 
 
 def on_paper(mechanism: ExponentialQuantile, data: Data, margin: int, bound: int) -> list[float]:

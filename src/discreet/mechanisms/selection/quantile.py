@@ -27,6 +27,7 @@ good, and errs less only where a handful of values occur (`benchmarks quantiles`
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -119,6 +120,22 @@ class Candidates:
         weight = measure.of(start, stop)
         start[starts] = stop[starts] = -1
         return cls(starts, start, stop, below, within, total[group], group, weight)
+
+    def beside(self, measure: LeafMeasure, leaf: Integers, side: int) -> Candidates:
+        """The same with only the leaves up to one of each group, or from it on; both bounds stay.
+
+        Args:
+            measure: the weights of the leaves.
+            leaf: int64 array (groups,), public.
+            side: -1 for the leaves up to it, 1 for those from it on.
+        """
+        limit = leaf[self.group]
+        start, stop = self.start, self.stop
+        if side < 0:
+            stop = np.maximum(start, np.minimum(stop, limit + 1))
+        else:
+            start = np.minimum(np.maximum(start, limit), stop)
+        return dataclasses.replace(self, start=start, stop=stop, weight=measure.of(start, stop))
 
     def distances(self, q: Fraction, margin: Integers) -> Integers:
         """The distances from the rank q n + margin, in rows times the denominator of q: int64 array (n,)."""
@@ -230,10 +247,14 @@ class ExponentialQuantile(PureLoss):
     ) -> tuple[Candidates, Floats]:
         """The law of `release`, right to about 1e-12: a function of the counts, and therefore not private."""
         some = Candidates.of(counts, self.measure)
-        weights, gaps = self.odds(some, np.full(counts.groups, margin, np.int64), bound)
+        return some, self.law(some, np.full(counts.groups, margin, np.int64), bound)
+
+    def law(self, some: Candidates, margin: Integers, bound: int = 0) -> Floats:
+        """The law of `choose`, likewise: float64 array (n,)."""
+        weights, gaps = self.odds(some, margin, bound)
         with np.errstate(divide="ignore"):
             logs = np.log(weights.astype(np.float64)) - gaps / float(self._scale)
         logs -= np.maximum.reduceat(logs, some.starts)[some.group]
         law = np.exp(logs)
         law /= np.add.reduceat(law, some.starts)[some.group]
-        return some, law
+        return np.asarray(law)

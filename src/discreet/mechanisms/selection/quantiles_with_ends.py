@@ -2,19 +2,20 @@
 
 A number chosen by rank does not tell how far it errs: that depends on where the values lie. So 3/4 of the epsilon of a
 quantile go to its number, and 1/8 to each end of its interval (as in Drechsler, Globus-Harris, McMillan, Sarathy and
-Smith 2022): the lower end is drawn at the rank that lies M rows below q n, and the upper one M rows above it. The
-interval reaches from the least to the greatest of the three. It misses where the number and one end both err to one
-side; where values lie densely, that has a probability of (1/2) (1/2) e^(-M/scale) on each side, with the scale of an
-end, so M = scale ln 10 gives 95 %.
+Smith 2022): the lower end is drawn at the rank that lies M rows below q n, among the leaves up to the number, and the
+upper one M rows above it, among the leaves from the number on. The interval reaches from one end to the other. It
+misses where the number errs to one side and the end there falls between the quantile and the number, few rows apart:
+where values lie densely, M = 2.6 scales of an end give 99.4 %.
 
 Where few rows lie between a rank and an end of the grid, long gaps draw the ends away. So each end may also be the
 bound of the grid itself, which is `BOUND` times as heavy as all leaves; and where the end that is drawn first is such
-a bound, the other one is drawn a further 6 scales away. First comes the end on the side where fewer rows are. The
-coverage that this gives is measured (`benchmarks quantiles`): 94 to 97 % where values are dense, more where they are
-few or alike, and down to 90 % on a thin tail.
+a bound, the other one is drawn a further 6 scales away. First comes the end on the side where fewer rows are. No law of
+all data sets says how often an interval holds then; worked out for six data sets of 100 to 10,000 rows, quantiles from
+.01 to .99 and epsilon from .05 to 5, it is 94 % or more (`benchmarks quantiles`).
 
-Proof. Each draw is private by `quantile`: the weights are public, and so are the margins once the earlier draws are
-known. Their losses add up to epsilon (adaptive composition: Dwork and Roth 2014, theorem 3.14).
+Proof. Each draw is private by `quantile`: the weights are public, and so are the margins and the leaves that are left
+out, once the earlier draws are known. Their losses add up to epsilon (adaptive composition: Dwork and Roth 2014,
+theorem 3.14). An end among the leaves beside a number that was not released would be none of it.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ LEVEL: Final = 0.95
 """The confidence that the ends are drawn for."""
 NUMBER: Final = Fraction(3, 4)
 """The part of epsilon that goes to the number itself."""
-MARGIN: Final = Fraction(2303, 1000)
-"""How many scales the ends are drawn away from the quantile: ln 10, rounded up."""
+MARGIN: Final = Fraction(13, 5)
+"""How many scales the ends are drawn away from the quantile: the least that covers 94 % of every data set tried."""
 FURTHER: Final = 6
 """How many scales more, where the other end is a bound."""
 MOST_ROWS: Final = 1 << 40
@@ -160,9 +161,12 @@ class QuantilesWithEnds(PureLoss):
         near, more = (min(math.ceil(end.scale * times), MOST_ROWS) for times in (MARGIN, FURTHER))
         number = self.number(q).choose(some, np.zeros(groups, np.int64))
         side = 1 if 2 * q >= 1 else -1  # fewer rows lie there
-        first = end.choose(some, np.full(groups, side * near, np.int64), side)
+        first = end.choose(
+            some.beside(self.measure, number, side), np.full(groups, side * near, np.int64), side
+        )
         bound = first == (self.measure.leaves if side > 0 else -1)
-        second = end.choose(some, -side * (near + more * bound.astype(np.int64)), -side)
+        margin = -side * (near + more * bound.astype(np.int64))
+        second = end.choose(some.beside(self.measure, number, -side), margin, -side)
         return (number, second, first) if side > 0 else (number, first, second)
 
 

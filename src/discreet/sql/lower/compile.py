@@ -218,7 +218,7 @@ def _spans(release: ScopePlan, measures: list[AnyMeasure], numbered: Axes) -> di
     spans = {
         f"t{at}": span
         for at, one in enumerate(measures)
-        if isinstance(one, Measure | QuantileTree) and (span := one.span)
+        if isinstance(one, Measure | QuantileTree | Ranks) and (span := one.span)
     }
     for axis in axes(release.keys):
         run = release.keys[axis[0]].range()

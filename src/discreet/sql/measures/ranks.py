@@ -87,6 +87,11 @@ class Ranks:
         """Whether the argument is an integer."""
         return self.argument.type is Type.INTEGER
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """The least and the greatest integer that a row carries: its leaf."""
+        return 0, self.grid.levels - 1
+
     def plain(self, what: str) -> bool:
         """No quantile is exactly one of the integers."""
         return False
@@ -175,7 +180,7 @@ class Ranks:
         return self._value(np.clip(noisy[..., self._place(what)], 0, self.grid.levels - 1))
 
     def interval(self, what: str, noisy: Floats, confidence: float) -> tuple[Floats, Floats]:
-        """The interval of a quantile: from the least to the greatest of the three leaves.
+        """The interval of a quantile: from the leaf of its lower end to that of its upper one.
 
         At another confidence than `LEVEL` it is as much wider or narrower as errors with exponential tails are. A bound
         of the range stays.
@@ -216,7 +221,7 @@ class Ranks:
         high = self.grid.lo + step * noisy[:, at + 2] + (step - 1 if self.whole else step)
         low = np.where(noisy[:, at + 1] < 0, self.grid.lo, low)
         high = np.where(noisy[:, at + 2] >= self.grid.levels, self.grid.hi, high)
-        # Where an end lies on the wrong side of the number, the number is the end.
+        # Ends lie beside the number; what `invented` or a reader gives may not.
         leaf = self.grid.lo + step * noisy[:, at]
         low = np.clip(np.minimum(low, leaf), self.grid.lo, self.grid.hi)
         high = np.clip(
