@@ -40,7 +40,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_sensitivity
 from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.selection.sparse_counts import SparseCounts, read_counts
 from discreet.noise.parameters import read_scale
 from discreet.noise.weighted_choice import uniform_below, weighted_choices
 from discreet.rational import Number, decimal, epsilon_of
@@ -207,9 +207,11 @@ class ExponentialQuantile(PureLoss):
         """Choose a leaf for each group: int64 array (groups,). One call is one epsilon for all groups together.
 
         Raises:
+            InvalidParameter: these are no counts.
             EntropyError: the operating system gave no randomness.
         """
-        return self.choose(Candidates.of(counts, self.measure), np.zeros(counts.groups, np.int64))
+        some = Candidates.of(read_counts(counts), self.measure)
+        return self.choose(some, np.zeros(counts.groups, np.int64))
 
     def choose(self, some: Candidates, margin: Integers, bound: int = 0) -> Integers:
         """The same, so many rows beside the quantile.

@@ -30,10 +30,10 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
-from discreet.mechanisms.parameters import read_count
+from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.mechanisms.selection.leaf_measure import LeafMeasure
 from discreet.mechanisms.selection.quantile import Candidates, ExponentialQuantile, row_moves, share
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.selection.sparse_counts import SparseCounts, read_counts
 from discreet.rational import Number, epsilon_of
 
 if TYPE_CHECKING:
@@ -135,9 +135,8 @@ class QuantilesWithEnds(PureLoss):
 
     def half_width(self, confidence: Number = LEVEL) -> float:
         """By how many rows an end lies from its quantile, about, where values lie densely; of the widest of them."""
-        return (
-            max(float(self.end(q).scale) for q in self.quantiles) * float(MARGIN) * stretch(float(confidence))
-        )
+        widest = max(float(self.end(q).scale) for q in self.quantiles)
+        return widest * float(MARGIN) * stretch(read_confidence(confidence))
 
     def release(self, counts: SparseCounts) -> Integers:
         """Choose the leaves: int64 array (groups, 3 quantiles), for each quantile number, lower and upper end.
@@ -145,10 +144,10 @@ class QuantilesWithEnds(PureLoss):
         A lower end of -1 and an upper end of the number of leaves are the bounds of the grid.
 
         Raises:
-            InvalidParameter: more groups than were named, where there is but one.
+            InvalidParameter: these are no counts, or of more groups than were named, where there is but one.
             EntropyError: the operating system gave no randomness.
         """
-        if counts.groups > 1 and self.groups == 1:
+        if read_counts(counts).groups > 1 and self.groups == 1:
             raise InvalidParameter("There are several groups.", "Name their number.")
         some = Candidates.of(counts, self.measure)
         out = np.empty((counts.groups, EACH * len(self.quantiles)), np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,3 +86,14 @@ class SparseCounts:
         return SparseCounts(
             last - first, self.starts[first : last + 1] - at.start, self.leaf[at], self.count[at]
         )
+
+
+def read_counts(counts: Any) -> SparseCounts:
+    """Read the counts that a mechanism is given.
+
+    Raises:
+        InvalidParameter: they are something else.
+    """
+    if not isinstance(counts, SparseCounts):
+        raise InvalidParameter("The counts are not SparseCounts.", "Make them with SparseCounts.of.")
+    return counts

@@ -221,7 +221,7 @@ class Ranks:
         high = self.grid.lo + step * noisy[:, at + 2] + (step - 1 if self.whole else step)
         low = np.where(noisy[:, at + 1] < 0, self.grid.lo, low)
         high = np.where(noisy[:, at + 2] >= self.grid.levels, self.grid.hi, high)
-        # Ends lie beside the number; what `invented` or a reader gives may not.
+        # Drawn ends lie beside the number; invented leaves may not.
         leaf = self.grid.lo + step * noisy[:, at]
         low = np.clip(np.minimum(low, leaf), self.grid.lo, self.grid.hi)
         high = np.clip(
