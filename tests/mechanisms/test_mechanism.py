@@ -22,7 +22,8 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import Mechanism
 
 TENTH = Fraction(1, 10)
-COUNTS = mechanisms.SparseCounts.of(1, 9, np.zeros(3), np.array([2, 3, 3]), np.ones(3))
+ONES = np.ones(3, np.int64)
+COUNTS = mechanisms.SparseCounts.of(1, 9, 0 * ONES, np.array([2, 3, 3]), ONES)
 LEAVES = mechanisms.LeafMeasure.over(9)
 MADE: dict[str, tuple[Mechanism, Any]] = {
     "AboveThreshold": (mechanisms.AboveThreshold(TENTH, c=2), [3, 5000]),

@@ -136,7 +136,7 @@ class QuantilesWithEnds(PureLoss):
     def half_width(self, confidence: Number = LEVEL) -> float:
         """By how many rows an end lies from its quantile, about, where values lie densely; of the widest of them."""
         widest = max(float(self.end(q).scale) for q in self.quantiles)
-        return widest * float(MARGIN) * stretch(read_confidence(confidence))
+        return widest * float(MARGIN) * stretch(float(read_confidence(confidence)))
 
     def release(self, counts: SparseCounts) -> Integers:
         """Choose the leaves: int64 array (groups, 3 quantiles), for each quantile number, lower and upper end.
