@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -250,3 +251,54 @@ def test_the_gate_prices_every_draw() -> None:
         assert len(made.quantiles) == 2
         each = [made.number(q).epsilon + 2 * made.end(q).epsilon for q in made.quantiles]
         assert sum(each) == release.epsilon
+
+
+TOGETHER = {
+    "a date": ("SELECT MEDIAN(d) AS v FROM data", 1.5),
+    "dates by text keys": ("SELECT k, MEDIAN(d) AS v FROM data WHERE k <> 'zz' GROUP BY k ORDER BY k", 1.5),
+    "a list": ("SELECT QUANTILE_CONT(x, [0.25, 0.5, 0.75]) AS v FROM data", 0.3),
+    "compared with a median": ("SELECT COUNT(*) AS v FROM data WHERE x > (SELECT MEDIAN(x) FROM data)", 4),
+    "a median of rows above a mean": (
+        "SELECT k, MEDIAN(x) AS v FROM data WHERE x > (SELECT AVG(x) FROM data) AND k <> 'zz' GROUP BY k ORDER BY k",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_they_go_with_dates_lists_keys_and_released_numbers(
+    name: str, streamed: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import duckdb
+
+    if streamed:
+        monkeypatch.setattr(blockwise, "IN_MEMORY", 0)
+        monkeypatch.setattr(blockwise, "NUMBERS", 8)
+    sql, off = TOGETHER[name]
+    day = np.datetime64("2024-01-01") + np.arange(4000) % 300
+    table = TABLE.append_column("d", pa.array(day.astype("datetime64[D]"))).filter(
+        pa.array(np.isin(TABLE.column("k").to_pylist(), ["a", "b"]))
+    )
+    bounds = {"x": (0, 500), "d": (date(2024, 1, 1), date(2024, 12, 31))}
+    with protect(table, bounds=bounds) as session:
+        plan = inside.plan_of(session, sql, Fraction(2000))
+        assert any(isinstance(one, Ranks) for release in plan.releases for one in release.measures)
+        session.write(sql, 2000, path := tmp_path / "of.parquet")
+        assert session.budget.spent == 2000
+        found = parquet.read_table(path).column("v").to_pylist()
+    exact = duckdb.sql(sql.replace("FROM data", "FROM t"), connection=_with(table)).fetchall()
+    assert len(found) == len(exact)
+    for ours, (*_, theirs) in zip(found, exact, strict=True):
+        pairs = zip(ours, theirs, strict=True) if isinstance(theirs, list) else [(ours, theirs)]
+        assert all(abs(_number(a) - _number(b)) <= off for a, b in pairs)
+
+
+def _with(table: pa.Table) -> Any:
+    import duckdb
+
+    return duckdb.connect().register("t", table)
+
+
+def _number(value: Any) -> float:
+    return value.toordinal() if isinstance(value, date) else float(value)
