@@ -287,17 +287,11 @@ def test_they_go_with_dates_lists_keys_and_released_numbers(
         session.write(sql, 2000, path := tmp_path / "of.parquet")
         assert session.budget.spent == 2000
         found = parquet.read_table(path).column("v").to_pylist()
-    exact = duckdb.sql(sql.replace("FROM data", "FROM t"), connection=_with(table)).fetchall()
+    exact = duckdb.connect().register("data", table).execute(sql).fetchall()
     assert len(found) == len(exact)
     for ours, (*_, theirs) in zip(found, exact, strict=True):
         pairs = zip(ours, theirs, strict=True) if isinstance(theirs, list) else [(ours, theirs)]
         assert all(abs(_number(a) - _number(b)) <= off for a, b in pairs)
-
-
-def _with(table: pa.Table) -> Any:
-    import duckdb
-
-    return duckdb.connect().register("t", table)
 
 
 def _number(value: Any) -> float:
