@@ -99,6 +99,20 @@ def test_ends_are_beside_the_number() -> None:
             assert np.all((number >= 0) & (number < LEAVES))
 
 
+def test_ends_are_limited_by_the_number_that_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The number is public when the ends are drawn; a leaf that the data decides would not be.
+    limits: list[Any] = []
+    beside = Candidates.beside
+
+    def watched(self: Candidates, measure: Any, leaf: Any, side: int) -> Candidates:
+        limits.append(leaf)
+        return beside(self, measure, leaf, side)
+
+    monkeypatch.setattr(Candidates, "beside", watched)
+    drawn = QuantilesWithEnds("1/3", [0.9, 0.1], MEASURE).release(counts((1, 2, 0, 1), (0, 3, 0, 0)))
+    assert [one.tolist() for one in limits] == [drawn[:, at].tolist() for at in (0, 0, 3, 3)]
+
+
 def test_the_law_is_that_of_the_draws() -> None:
     # 200,000 draws; false alarm 1e-11; an epsilon that is off by a tenth is caught.
     mechanism, q, data = QuantilesWithEnds(3, [0.5], MEASURE), Fraction(1, 2), (1, 2, 0, 3)
