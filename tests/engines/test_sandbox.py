@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.engines import sandbox
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
@@ -142,6 +143,14 @@ def test_a_query_that_takes_too_much_memory() -> None:
         box.run(
             "SELECT count(*) AS n FROM (SELECT DISTINCT repeat('x', 10000) || i AS t FROM range(10000000) r(i))"
         )
+
+
+def test_a_result_that_is_too_large_is_not_fetched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "LARGEST", 4 << 20)
+    with Sandbox(NOISY) as box:
+        with pytest.raises(PostProcessingError, match="larger than 4 MiB"):
+            box.run("SELECT * FROM range(1000000000000) a(i), range(1000000) b(j)")
+        assert box.run("SELECT * FROM range(200000)").num_rows == 200_000
 
 
 def test_an_error_of_the_query_is_told() -> None:

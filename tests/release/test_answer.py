@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import InvalidParameter, NotInAnswer
+from discreet.release import shown
 from discreet.release.answer import Release
 
 
@@ -44,3 +45,19 @@ def test_a_row_that_is_not_there(release: Release, place: int) -> None:
 def test_what_is_neither_a_number_nor_a_name(release: Release, at: Any) -> None:
     with pytest.raises(InvalidParameter, match="by its number"):
         release[at]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0031281234, "0.00312812 ± 0"),
+        (0.28, "0.280000 ± 0"),
+        (27.979775, "27.9798 ± 0"),
+        (1234567.891, "1,234,567.89 ± 0"),
+        (0.0, "0.00 ± 0"),
+        (-1e-300, "-1e-300 ± 0"),
+        (41, "41 ± 0"),
+    ],
+)
+def test_a_number_that_no_error_limits_keeps_six_digits(value: float, text: str) -> None:
+    assert shown.with_interval(value, value, value) == text

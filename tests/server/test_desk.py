@@ -104,3 +104,30 @@ def test_work_that_takes_too_long_goes_on_and_still_counts() -> None:
     go.set()
     desk.close()
     assert done.is_set()
+
+
+def test_work_counts_until_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("discreet.server.desk.monotonic", lambda: now)
+    desk = Desk(Caps(timeout=0.001, each=1, slot=8.0), "test")
+    done, go = threading.Event(), threading.Event()
+
+    def work() -> None:
+        go.wait(20)
+        done.set()
+
+    async def main() -> None:
+        nonlocal now
+        with pytest.raises(TooLong):
+            await desk.do("ana", work, "a question")
+        now += 9
+        go.set()
+        done.wait(20)
+        desk.close()  # its work is done, and its slot is at 16 seconds
+        assert desk.at_work() == ["a question"]
+        with pytest.raises(Busy, match="1 request"):
+            await desk.do("ana", lambda: 7)
+        now += 7
+        assert desk.at_work() == []
+
+    asyncio.run(main())

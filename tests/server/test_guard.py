@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +14,7 @@ from discreet.errors import InvalidParameter
 from discreet.server import guard
 from discreet.server.guard import HEADERS, MOST_BYTES, see_host
 from discreet.server.rate import Rate
-from tests.server.conftest import FAST, Running, run
+from tests.server.conftest import COUNT, FAST, Running, run
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/health", "/api/v1/me", "/missing", "/api/v1/openapi.json"])
@@ -101,3 +102,11 @@ def test_tokens_that_are_tried_out_are_slowed_down_and_valid_ones_are_not(slow: 
     slow.service.strangers = Rate(0.0001, 2)
     assert [slow.call("GET", "/api/v1/me", "discreet_x_y").status for _ in range(3)] == [401, 401, 429]
     assert slow.call("GET", "/api/v1/me", "stella").status == 200
+
+
+def test_a_key_that_stands_twice_is_refused_before_the_charge(running: Running) -> None:
+    text = json.dumps({"query": COUNT, "epsilon": "0.01"})
+    for raw in (text[:-1] + ', "epsilon": "0.9"}', text[:-1] + ', "split": {"n": "1", "n": "2"}}'):
+        answer = running.call("POST", "/api/v1/datasets/hospital/query", "ana", raw=raw.encode())
+        assert (answer.status, "twice" in answer.json["cause"]) == (422, True)
+    assert running.call("GET", "/api/v1/datasets/hospital/budget", "ana").json["spent"] == "0"

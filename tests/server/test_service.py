@@ -82,3 +82,82 @@ def test_a_token_that_is_revoked_is_worthless_at_once(running: Running) -> None:
     assert running.call("GET", "/api/v1/me", "fay").status == 200
     assert running.call("DELETE", f"/api/v1/tokens/{token}", "stella").status == 200
     assert running.call("GET", "/api/v1/me", "fay").status == 401
+
+
+def test_an_answer_is_not_to_be_had_before_its_slot(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running.person("gus", epsilon=1)
+    question = {"query": COUNT, "epsilon": "0.25"}
+    asked, slot, plain = [], threading.Event(), asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        while seconds > 1e6 and not slot.is_set():  # else it is the server's own
+            await plain(0.01)
+        if seconds < 1e6:
+            await plain(seconds)
+
+    def released() -> tuple[bool, int]:
+        (one,) = running.call("GET", f"{HOSPITAL}/releases", "gus").json["releases"]
+        return one["answered"], running.call("GET", f"{HOSPITAL}/releases/{one['key']}", "gus").status
+
+    monkeypatch.setattr("discreet.server.desk.slot_after", lambda elapsed, base: 1e9)
+    monkeypatch.setattr("discreet.server.desk.asyncio.sleep", sleep)
+    asker = threading.Thread(
+        target=lambda: asked.append(running.call("POST", f"{HOSPITAL}/query", "gus", question).status)
+    )
+    asker.start()
+    history = running.service.datasets["hospital"].history
+    while not any(history.answered(key) for key in history.of("gus")):
+        time.sleep(0.01)
+    try:
+        assert released() == (False, 422)
+    finally:
+        slot.set()
+    asker.join(20)
+    assert asked == [200]
+    assert released() == (True, 200)
+
+
+def test_a_refused_question_leaves_nothing_on_the_disk(running: Running) -> None:
+    running.person("hal", epsilon=1)
+    assert running.call("POST", f"{HOSPITAL}/query", "hal", {"query": COUNT, "epsilon": "1.5"}).status == 409
+    assert running.service.state.one("SELECT * FROM asks WHERE name = 'hal'") is None
+    for _ in range(2):
+        running.call("POST", f"{HOSPITAL}/query", "hal", {"query": COUNT, "epsilon": "0.75"})
+    assert len(running.call("GET", f"{HOSPITAL}/releases", "hal").json["releases"]) == 1
+
+
+def test_rows_that_are_made_above_the_noise_are_limited_too(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MOST_GROUPS", 8)
+    running.person("ida", epsilon=1)
+    crossed = f"SELECT a.n FROM ({COUNT}) a, ({COUNT}) b"
+    for charged in ({"epsilon": "0.5", "delta": "0"}, None):  # the noisy tables are kept
+        answer = running.call("POST", f"{HOSPITAL}/query", "ida", {"query": crossed, "epsilon": "0.5"})
+        assert (answer.status, answer.json["error"]) == (502, "PostProcessingError")
+        assert answer.json["charged"] == charged
+    assert running.call("GET", f"{HOSPITAL}/budget", "ida").json["spent"] == "0.5"
+    free = running.call("POST", f"{HOSPITAL}/query", "ida", {"query": "SELECT * FROM range(9)"})
+    assert (free.status, free.json["charged"]) == (502, None)
+    mock = running.call("POST", f"{HOSPITAL}/mock", "ida", {"query": crossed, "epsilon": "0.5"})
+    assert (mock.status, mock.json["charged"]) == (502, None)
+
+
+def test_analysts_cannot_keep_others_from_looking(running: Running) -> None:
+    go = threading.Event()
+    crowd = [
+        threading.Thread(target=lambda: asyncio.run(running.service.looks.do("ana", lambda: go.wait(20))))
+        for _ in range(running.service.looks.caps.each)
+    ]
+    for one in crowd:
+        one.start()
+    while len(running.service.looks.at_work()) < len(crowd):
+        time.sleep(0.01)
+    assert running.call("GET", f"{HOSPITAL}/budget", "ben").status == 200  # would wait for all of them
+    assert not go.is_set()
+    assert running.service.office is not running.service.looks
+    go.set()
+    for one in crowd:
+        one.join(20)

@@ -183,3 +183,12 @@ def test_closing_an_analysts_session_leaves_the_data_open() -> None:
 def test_names_that_look_like_others_are_refused(name: object) -> None:
     with pytest.raises(InvalidParameter):
         name_of(name)
+
+
+def test_an_answer_that_another_process_paid_for_is_not_charged_again(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    here, there = (AnalystSession(over(ledger=path), "ana", 1) for _ in range(2))
+    number = here.sql(COUNT, epsilon=0.5)["n"]
+    assert there.again(COUNT, epsilon=0.5)["n"] == number
+    assert there.sql(COUNT, epsilon=0.5)["n"] == number
+    assert there.budget.spent == Fraction(1, 2)

@@ -74,6 +74,9 @@ def test_groups_are_found_for_the_delta_of_the_text(session: dp.Session) -> None
         ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS epsilon = 1 COUNT(*) FROM data", {}, QueryRefused, "Parentheses"),
         ("EXPLAIN ANALYZE SELECT COUNT(*) FROM data", {}, QueryRefused, "would run"),
         ("EXPLAIN SELECT nothing FROM data", {}, QueryRefused, "nothing"),
+        ("EXPLAIN SELECT COUNT(*) AS n FROM data", {"epsilon": 0}, InvalidParameter, "epsilon must be above zero"),
+        ("EXPLAIN SELECT COUNT(*) AS n FROM data", {"max_rows": 0}, InvalidParameter, "max_rows"),
+        ("DESCRIBE SELECT COUNT(*) AS n FROM data", {"epsilon": 0}, InvalidParameter, "epsilon must be above zero"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_it_is_said_and_costs_nothing(

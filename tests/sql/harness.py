@@ -92,8 +92,11 @@ POOLS: list[list[Any]] = [
     [None, -1, 0, 1, 50, 100, BIG, -BIG - 1],
 ]
 RELEASED: Mapping[str, list[Any]] = {
-    "double": [None, -1e300, -2.5, -1.0, 0.0, 0.5, 3.0, 4.0, 1e300], "int64": [None, -(2**62), 0, 1, 3, 2**62],
+    "double": [None, -1e300, -2.5, -1.0, 0.0, 0.5, 3.0, 4.0, 1e300],
+    "int64": [None, -(2**62), 0, 1, 3, 2**62 - 1, 2**62],  # of which two are one fraction
     "string": [None, "x", "y", "z", "w", ""], "bool": [None, True, False],
+    "date32[day]": [None, dt.date(1, 1, 1), dt.date(2020, 2, 29), dt.date(9999, 12, 31)],
+    "timestamp[us]": [None, dt.datetime(1, 1, 1), dt.datetime(2020, 2, 29, 12), dt.datetime(9999, 12, 31, 23, 59)],
 }  # fmt: skip
 """What a released number may be, by type: noise makes everything of it."""
 NUMBERS = [
@@ -123,6 +126,8 @@ TESTS = [
     "CAST(c AS DATE) > f", "strftime(f, '%d') = '29'", "g | a > 0", "nullif(a, g) > 2",
     "replace(c, 'x', 'xx') = 'xx'", "a > (SELECT MEDIAN(a) FROM t AS first)",
     "c IN (SELECT c FROM t AS first GROUP BY c ORDER BY COUNT(*) DESC LIMIT 2)",
+    "f > (SELECT MIN(f) FROM t AS first)", "f < (SELECT AVG(f) FROM t AS first)",
+    "e NOT IN (SELECT COUNT(*) FROM t AS first GROUP BY c)",
 ]  # fmt: skip
 KEYS = [
     "c", "d", "a", "a // 4", "a % 3", "upper(c)", "month(f)", "a > 5", "CASE WHEN b > 1 THEN 'hi' ELSE 'lo' END",

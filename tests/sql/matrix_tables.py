@@ -450,7 +450,8 @@ def _on_spark(
 
     fixed = frame(second[1], second[0]) if second is not None else None
     for line in lines:
-        t = frame(_listed(line, cells), columns)
+        t = frame(_listed(line or lines[0], cells), columns)
+        t = t if line else t.where("false")  # the one person of a type with one value is missing
         tables.engines.append(SparkEngine.open_all([("t", t), ("s", fixed or t.where("n < 4"))]))
         tables.switch.append(_nothing)
 

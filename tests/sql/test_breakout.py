@@ -169,7 +169,7 @@ ROWS_OF_PEOPLE = [
     "SELECT any_value(note) AS x, COUNT(*) FROM visits",
     "SELECT c, list(note) AS x, COUNT(*) FROM visits GROUP BY c",
     "SELECT arg_max(note, age) AS x, COUNT(*) FROM visits",
-    "SELECT string_agg(note, ',') AS x FROM visits", "SELECT histogram(age) AS x FROM visits",
+    "SELECT string_agg(note, ',') AS x FROM visits", "SELECT histogram(note) AS x FROM visits",
     "SELECT mode(note) FROM visits",
     "SELECT COUNT(*) FROM visits AS \"__release_1\"", "SELECT * FROM __release_1", "SELECT k0, a0 FROM __release_1",
     "SELECT COUNT(*) AS n, (SELECT a0 FROM __release_1) AS m FROM visits", "SELECT __raw_age FROM visits",

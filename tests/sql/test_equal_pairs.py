@@ -19,7 +19,7 @@ from tests.sql.equal_pairs import PAIRS, Pair, groups, lacking, load
 from tests.sql.harness import no_noise
 
 import discreet as dp
-from discreet.engines.duckdb import engine as duckdb_engine
+from discreet.engines.duckdb import views
 from discreet.engines.duckdb.connection import quote
 from discreet.engines.postgres import tables as postgres_tables
 from discreet.engines.schema import Type
@@ -319,7 +319,7 @@ def test_columns_that_are_not_normalised_are_caught(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_view_that_keeps_a_collation_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_engine, "_shown", lambda name, kind: quote(name))
+    monkeypatch.setattr(views, "_shown", lambda name, kind: quote(name))
     for pair in given("duckdb", True):
         if "COLLATE" in pair.kind:
             assert problems(pair, ROW), pair

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -41,9 +42,63 @@ def session() -> Iterator[Session]:
         yield opened
 
 
+QUOTED = re.compile(r"(?<!\()\b((?:SELECT (?!list)|PIVOT |UNPIVOT |WITH )[^…;]*?)(?=; |\.$|\. )")
+"""Whole statements in the words of a fix."""
 HOUR = "CAST(split_part(clock, ':', 1) AS BIGINT) % 12 + CASE WHEN clock ILIKE '%PM' THEN 12 ELSE 0 END"
 PAD = "lpad(x, 3, '0')"
+NOBODY = "counties AS c LEFT JOIN visits AS v ON v.county = c.county GROUP BY c.county"
+MISSING = "SELECT c.county, COUNT(*) FILTER (WHERE {0}) AS n FROM " + NOBODY
 CASES = [
+    ("PIVOT visits ON note USING COUNT(*) GROUP BY county", None,
+     "PIVOT visits ON note IN ('a', 'b') USING COUNT(*) GROUP BY county",
+     "PIVOT visits ON note IN ('a', 'b') USING COUNT(*) GROUP BY county"),
+    ("PIVOT visits ON note USING COUNT(*)", None, "SELECT COUNT(*) FILTER (WHERE note = 'a') AS a FROM visits",
+     "SELECT COUNT(*) FILTER (WHERE note = 'a') AS a FROM visits"),
+    ("SELECT CORR(wide, age) AS c FROM visits", "wide", "CORR(clamp(wide, 0, 100), age)",
+     "SELECT CORR(clamp(wide, 0, 100), age) AS c FROM visits"),
+    ("SELECT CORR(age, wide) AS c FROM visits", "wide", "CORR(age, clamp(wide, 0, 100))",
+     "SELECT CORR(age, clamp(wide, 0, 100)) AS c FROM visits"),
+    ("SELECT QUANTILE_CONT(wide, 0.5) AS q FROM visits", "wide", "QUANTILE_CONT(clamp(wide, 0, 100), 0.5)",
+     "SELECT QUANTILE_CONT(clamp(wide, 0, 100), 0.5) AS q FROM visits"),
+    ("SELECT approx_quantile(wide, 0.5) AS q FROM visits", "wide", "APPROX_QUANTILE(clamp(wide, 0, 100), 0.5)",
+     "SELECT APPROX_QUANTILE(clamp(wide, 0, 100), 0.5) AS q FROM visits"),
+    ("SELECT QUANTILE_CONT(date, 0.5) AS q FROM visits", "date",
+     "QUANTILE_CONT(clamp(date, DATE '2000-01-01', DATE '2030-12-31'), 0.5)",
+     "SELECT QUANTILE_CONT(clamp(date, DATE '2000-01-01', DATE '2030-12-31'), 0.5) AS q FROM visits"),
+    ("SELECT SUM(DISTINCT wide) AS s FROM visits", "wide", "SUM(DISTINCT clamp(wide, 0, 100))",
+     "SELECT SUM(DISTINCT clamp(wide, 0, 100)) AS s FROM visits"),
+    ("SELECT QUANTILE_CONT(cost, age) AS q FROM visits", "age", "QUANTILE_CONT(cost, 0.9), or MIN(cost) or MAX(cost)",
+     "SELECT QUANTILE_CONT(cost, 0.9) AS q, MIN(cost) AS a, MAX(cost) AS b FROM visits"),
+    (MISSING.format("age IS NULL"), None, "COUNT(*) FILTER (WHERE age IS NULL AND v.who IS NOT NULL)",
+     MISSING.format("age IS NULL AND v.who IS NOT NULL")),
+    (f"SELECT c.county, AVG(coalesce(age, 3)) AS n FROM {NOBODY}", None,
+     "AVG(COALESCE(age, 3)) FILTER (WHERE v.who IS NOT NULL)",
+     f"SELECT c.county, AVG(COALESCE(age, 3)) FILTER (WHERE v.who IS NOT NULL) AS n FROM {NOBODY}"),
+    (f"SELECT c.county, COUNT(v.who) AS n FROM {NOBODY.replace('GROUP', 'WHERE v.who IS NULL GROUP')}", None,
+     "HAVING COUNT(v.who) < 1", f"SELECT c.county, COUNT(v.who) AS n FROM {NOBODY} HAVING COUNT(v.who) < 1"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE (county, age) IN (SELECT county, age FROM visits)", None,
+     "FROM visits AS other WHERE other.who = visits.who",
+     "SELECT COUNT(*) AS n FROM visits WHERE (county, age) IN (SELECT county, age FROM visits AS other "
+     "WHERE other.who = visits.who)"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE age NOT IN (SELECT result FROM tests)", None,
+     "WHERE tests.who = visits.who",
+     "SELECT COUNT(*) AS n FROM visits WHERE age NOT IN (SELECT result FROM tests WHERE tests.who = visits.who)"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE EXISTS (SELECT 1 FROM tests)", None, "WHERE tests.who = visits.who",
+     "SELECT COUNT(*) AS n FROM visits WHERE EXISTS (SELECT 1 FROM tests WHERE tests.who = visits.who)"),
+    ("SELECT COUNT(*) AS n FROM (SELECT DISTINCT ON (county) * FROM visits) AS v", None,
+     "QUALIFY row_number() OVER (PARTITION BY who ORDER BY …) = 1",
+     "SELECT COUNT(*) AS n FROM (SELECT * FROM visits QUALIFY row_number() OVER (PARTITION BY who ORDER BY date) = 1)"),
+    ("SELECT COUNT(*) AS n FROM visits FULL JOIN tests ON visits.age = tests.result", None,
+     "ON visits.who = tests.who", "SELECT COUNT(*) AS n FROM visits FULL JOIN tests ON visits.who = tests.who"),
+    ("SELECT COUNT(*) AS n FROM (SELECT who FROM visits INTERSECT ALL SELECT who FROM tests) AS v", None,
+     "Write INTERSECT", "SELECT COUNT(*) AS n FROM (SELECT who FROM visits INTERSECT SELECT who FROM tests) AS v"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE row_number() OVER (PARTITION BY who ORDER BY date) = 1", None, "QUALIFY",
+     "SELECT COUNT(*) AS n FROM (SELECT * FROM visits QUALIFY row_number() OVER (PARTITION BY who ORDER BY date) = 1)"),
+    ("SELECT MAX(who) AS m FROM visits", "who", "MAX(clamp(who, 0, 100))",
+     "SELECT MAX(clamp(who, 0, 100)) AS m FROM visits"),
+    ("SELECT AVG(m) AS m FROM (SELECT who, MAX(wide) AS m FROM visits GROUP BY who) AS v", None,
+     "AVG(clamp(m, 0, 100))",
+     "SELECT AVG(clamp(m, 0, 100)) AS m FROM (SELECT who, MAX(wide) AS m FROM visits GROUP BY who) AS v"),
     ("SELECT percentile(age, 50) AS n FROM visits", "percentile(age, 50)", "QUANTILE_CONT(age, 0.5)",
      "SELECT QUANTILE_CONT(age, 0.5) AS n FROM visits"),
     ("SELECT COUNT(*) AS n FROM visits WHERE age > '30.5'", "age > '30.5'", "without quotes: 30.5",
@@ -152,7 +207,8 @@ CASES = [
     ("SELECT COUNT(*) AS n FROM visits; SELECT 1", None, "one at a time", "SELECT COUNT(*) AS n FROM visits"),
     ("SELECT COUNT(*) AS n FROM read_csv('visits.csv')", "read_csv('visits.csv')", "of the session",
      "SELECT COUNT(*) AS n FROM visits"),
-    ("SELECT AVG(note) AS c FROM visits", "AVG(note)", "CAST(… AS DOUBLE)",
+    ("SELECT AVG(note) AS c FROM visits", "AVG(note)",
+     "clamp(CAST(note AS DOUBLE), 0, 100)",
      "SELECT AVG(clamp(CAST(note AS DOUBLE), 0, 9)) AS c FROM visits"),
     ("SELECT COUNT(*) AS n FROM visits WHERE note LIKE county", "county", "'%word%'",
      "SELECT COUNT(*) AS n FROM visits WHERE note LIKE '%word%'"),
@@ -211,6 +267,22 @@ def test_it_points_at_the_place_and_its_proposal_is_accepted(
     assert error.fix[0].isupper()
     # following the proposal gives a question that can be asked
     assert session.preview(accepted, 1).epsilon == Fraction(1)
+
+
+@pytest.mark.parametrize("sql", [case[0] for case in CASES])
+def test_a_statement_that_a_fix_quotes_is_answered_to_the_letter(session: Session, sql: str) -> None:
+    with pytest.raises(QueryRefused) as caught:
+        session.preview(sql, 1)
+    for quoted in QUOTED.findall(caught.value.fix):
+        assert session.preview(quoted, 1).epsilon == Fraction(1)
+
+
+def test_such_statements_are_found() -> None:
+    """Planted: the check above sees the statements of a fix, and leaves patterns and clauses alone."""
+    fix = "Write the groups in rows: SELECT c, COUNT(*) AS v FROM t GROUP BY c; or PIVOT t ON c IN (1) USING SUM(x)."
+    found = ["SELECT c, COUNT(*) AS v FROM t GROUP BY c", "PIVOT t ON c IN (1) USING SUM(x)"]
+    assert QUOTED.findall(fix) == found
+    assert not QUOTED.findall("Write x IN (SELECT x FROM t), or SELECT COUNT(*) FROM …, in the SELECT list.")
 
 
 @pytest.mark.parametrize("sql", [case[0] for case in CASES])

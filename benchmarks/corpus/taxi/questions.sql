@@ -182,3 +182,9 @@ SELECT COUNT(*) AS n FROM rides AS r WHERE miles > 1 OR rider IN (SELECT rider F
 
 -- # against the payment: rides dearer than the mean of their way to pay
 SELECT COUNT(*) AS n FROM rides AS r WHERE fare > (SELECT AVG(fare) FROM rides AS s WHERE s.payment = r.payment);
+
+-- # usual payment: the way to pay with most rides in each zone, by DISTINCT ON
+SELECT DISTINCT ON (zone) zone, payment, COUNT(*) AS n FROM rides GROUP BY zone, payment ORDER BY zone, n DESC, payment;
+
+-- # pivot of a condition: long and short rides in each zone
+PIVOT rides ON miles > 2 USING COUNT(*) GROUP BY zone ORDER BY zone;

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+LARGEST = 1 << 30
+"""Bytes of a result. DuckDB's own limit of memory does not count the rows that it has handed out."""
+BATCH = 1 << 17
+"""Rows of a result that are fetched at once."""
+
+
 class Sandbox:
     """Runs SQL over the tables that it was given, and over nothing else.
 
@@ -117,6 +123,20 @@ def _run(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[pa.Table | No
         statements = connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             return None, "it is not one SELECT."
-        return connection.sql(statements[0]).to_arrow_table(), ""
+        return _fetched(connection.sql(statements[0]).to_arrow_reader(BATCH))
     except Exception as error:
         return None, str(error).partition("\n")[0]
+
+
+def _fetched(reader: pa.RecordBatchReader) -> tuple[pa.Table | None, str]:
+    """All rows of a result, or the reason why there are too many: a short text can make more than memory holds."""
+    import pyarrow as pa
+
+    batches, size = [], 0
+    with reader:
+        for batch in reader:
+            size += batch.nbytes
+            if size > LARGEST:
+                return None, f"its result is larger than {LARGEST >> 20:,} MiB."
+            batches.append(batch)
+        return pa.Table.from_batches(batches, reader.schema), ""

@@ -183,7 +183,7 @@ class AnalystAccount(DataAccount):
         super().__init__(ledger, account, guarantee, who=who)
         self.own = DataAccount(ledger, own, guarantee, who=who)
         self._accounts = [account, own]
-        self._had = {entry.question for entry in ledger.entries(own.name) if entry.kind == "charge"}
+        self._had = self._paid()
 
     def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge a question to both accounts; see `DataAccount.charge`."""
@@ -192,8 +192,14 @@ class AnalystAccount(DataAccount):
         return receipt
 
     def owes(self, question: str) -> bool:
-        """Whether the analyst was never charged for this question."""
+        """Whether the analyst was never charged for this question, by this process or another one."""
+        if question not in self._had:
+            self._had |= self._paid()
         return question not in self._had
+
+    def _paid(self) -> set[str]:
+        entries = self._ledger.entries(self.own._account.name)
+        return {entry.question for entry in entries if entry.kind == "charge"}
 
     def receive(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge the analyst alone, for an answer that another one had bought."""

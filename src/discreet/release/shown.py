@@ -165,6 +165,8 @@ def with_interval(value: object, low: float | None, high: float | None) -> str:
     if not isinstance(value, int | float):
         return f"{exact_text(value)} [{_number(low, None)}, {_number(high, None)}]"
     below, above = value - low, high - value
+    if below == above == 0 and isinstance(value, float) and math.isfinite(value):
+        return f"{_number(value, _places(value))} ± 0"
     digits = 0 if isinstance(value, int) else _digits(max(abs(below), abs(above)))
     if math.isclose(below, above, rel_tol=0.05):
         return f"{_number(value, digits)} ± {_number((below + above) / 2, digits)}"
@@ -190,6 +192,12 @@ def _digits(error: float) -> int:
     if not math.isfinite(error) or error <= 0:
         return 2
     return max(0, 1 - math.floor(math.log10(error)))
+
+
+def _places(value: float) -> int | None:
+    """How many digits after the point six significant ones of a value need, which no error limits; at least two."""
+    places = max(2, 5 - math.floor(math.log10(abs(value)))) if value else 2
+    return places if places <= 15 else None
 
 
 def _number(value: object, digits: int | None) -> str:

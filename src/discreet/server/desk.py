@@ -2,18 +2,20 @@
 
 The time that a question takes depends on the data. So an answer, and an error alike, is held back until the next of a
 row of slots: base, 2 base, 4 base, … after the question came. Of the time only the slot can be seen: the number of
-slots up to the time-out is about log2(timeout / base).
+slots up to the time-out is about log2(timeout / base). Until that slot the work counts as at work, after the time-out
+too: else the moment at which it makes room, or at which its answer can be had elsewhere, would show its time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import math
 import threading
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from time import monotonic
 from typing import TypeVar
 
 from discreet.errors import Busy
@@ -44,6 +46,23 @@ class TooLong(Exception):
     """The time is up, and the work goes on."""
 
 
+@dataclass(eq=False)
+class _Work:
+    """Some work of a caller.
+
+    Attributes:
+        caller: whose.
+        about: the thing that the caller knows it by.
+        began: when it came, as `monotonic` has it.
+        until: the slot until which it counts as at work; infinite until it is done.
+    """
+
+    caller: str
+    about: object
+    began: float
+    until: float = math.inf
+
+
 class Desk:
     """Does the work of callers in threads of its own."""
 
@@ -51,53 +70,76 @@ class Desk:
         self.caps = caps
         self._pool = ThreadPoolExecutor(caps.workers, thread_name_prefix=f"discreet-{name}")
         self._lock = threading.Lock()
-        self._busy: Counter[str] = Counter()
+        self._works: list[_Work] = []
 
-    async def do(self, caller: str, work: Callable[[], T]) -> T:
+    async def do(self, caller: str, work: Callable[[], T], about: object = None) -> T:
         """Do some work, and return its result or raise its error, in its slot.
+
+        Args:
+            caller: whose work it is.
+            work: is done in a thread.
+            about: stands in `at_work` until the slot.
 
         Raises:
             Busy: there is too much to do, for this caller or for all. The work was not begun.
             TooLong: the time is up; the work goes on.
         """
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        future = self._submit(caller, work)
-        waiter = asyncio.wrap_future(future)
+        one = _Work(caller, about, monotonic())
+        waiter = asyncio.wrap_future(self._submit(one, work))
         done, _ = await asyncio.wait([waiter], timeout=self.caps.timeout)
         if not done:
             waiter.add_done_callback(_read)
             raise TooLong
         if self.caps.slot:
-            await asyncio.sleep(slot_after(loop.time() - began, self.caps.slot) - (loop.time() - began))
+            elapsed = monotonic() - one.began
+            await asyncio.sleep(slot_after(elapsed, self.caps.slot) - elapsed)
+        self._leave(one)
         return waiter.result()
+
+    def at_work(self) -> list[object]:
+        """The things that all work is about that was begun, and whose slot has not come."""
+        with self._lock:
+            return [one.about for one in self._present()]
 
     def close(self) -> None:
         """Wait for the work that was begun; an answer that was charged is settled."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _submit(self, caller: str, work: Callable[[], T]) -> Future[T]:
+    def _submit(self, one: _Work, work: Callable[[], T]) -> Future[T]:
         with self._lock:
-            if self._busy[caller] >= self.caps.each:
+            present = self._present()
+            if sum(other.caller == one.caller for other in present) >= self.caps.each:
                 raise Busy(
                     f"You have {self.caps.each} requests at work, the most at once.", "Wait for one of them."
                 )
-            if self._busy.total() >= self.caps.workers + self.caps.waiting:
+            if len(present) >= self.caps.workers + self.caps.waiting:
                 raise Busy("The service has too much to do.", "Try again in a while.")
-            self._busy[caller] += 1
+            self._works.append(one)
         try:
             future = self._pool.submit(contextvars.copy_context().run, work)
         except BaseException:
-            self._leave(caller)
+            self._leave(one)
             raise
-        future.add_done_callback(lambda _: self._leave(caller))
+        future.add_done_callback(lambda _: self._done(one))
         return future
 
-    def _leave(self, caller: str) -> None:
+    def _present(self) -> list[_Work]:
+        """All work whose slot has not come; the lock is held."""
+        now = monotonic()
+        self._works = [one for one in self._works if one.until > now]
+        return self._works
+
+    def _done(self, one: _Work) -> None:
+        if not self.caps.slot:
+            self._leave(one)
+            return
         with self._lock:
-            self._busy[caller] -= 1
-            if not self._busy[caller]:
-                del self._busy[caller]
+            one.until = one.began + slot_after(monotonic() - one.began, self.caps.slot)
+
+    def _leave(self, one: _Work) -> None:
+        with self._lock:
+            one.until = -math.inf
+            self._present()
 
 
 def slot_after(elapsed: float, base: float) -> float:

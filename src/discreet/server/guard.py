@@ -7,6 +7,7 @@ token, whichever they are, but for a list of two.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -100,9 +101,12 @@ class Guard:
         if scope["path"].startswith("/api/") and scope["path"] not in PUBLIC:
             state["caller"] = self._caller(headers.get(b"authorization", b"").decode("latin-1"), scope)
         try:
-            return await asyncio.wait_for(_read(receive), PATIENCE)
+            data = await asyncio.wait_for(_read(receive), PATIENCE)
         except TimeoutError:
             raise InvalidParameter("The request came in too slowly.", "Send it again.") from None
+        if scope["path"].startswith("/api/"):
+            see_once(data)
+        return data
 
     def _caller(self, said: str, scope: MutableMapping[str, Any]) -> Any:
         scheme, _, token = said.partition(" ")
@@ -131,6 +135,24 @@ def see_host(host: str, allowed: tuple[str, ...]) -> None:
         raise InvalidParameter(
             "The service is not called by this name.", "The steward names others with --public-url."
         )
+
+
+def see_once(data: bytes) -> None:
+    """See that no key stands twice in an object: readers differ in the one that counts, and epsilon is a price.
+
+    Raises:
+        InvalidParameter: one does. A body that is no JSON is refused elsewhere.
+    """
+    twice = False
+
+    def see(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal twice
+        twice |= len({name for name, _ in pairs}) < len(pairs)
+
+    with contextlib.suppress(ValueError, RecursionError):
+        json.loads(data, object_pairs_hook=see)
+    if twice:
+        raise InvalidParameter("A key stands twice in the request.", "Write each key once.")
 
 
 async def _read(receive: Receive) -> bytes:

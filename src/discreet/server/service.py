@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from discreet.accounting.loss import Loss
-from discreet.errors import DiscreetError, NotAllowed, QueryRefused, TimedOut
+from discreet.errors import DiscreetError, NotAllowed, PostProcessingError, QueryRefused, TimedOut, tell
 from discreet.release.answer import Release
 from discreet.release.documents import state
 from discreet.server.dataset import DataSet
@@ -24,8 +24,8 @@ T = TypeVar("T")
 MOST_GROUPS = 65_536
 """Groups of an answer that the service gives; larger ones are for `Session.write` at the data."""
 LOG = logging.getLogger("discreet.server")
-FREE = Caps(workers=4, waiting=32, each=4, timeout=60.0, slot=0)
-"""The desk of everything that costs nothing and reads no data: no slots are needed."""
+FREE = Caps(workers=8, waiting=32, each=4, timeout=60.0, slot=0)
+"""The desks of everything that costs nothing and reads no data: no slots are needed. One caller cannot fill one."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class Service:
         self.people = People(self.state)
         self.questions = Desk(self.settings.caps, "questions")
         self.looks = Desk(FREE, "looks")
+        self.office = Desk(FREE, "office")  # of stewards, whom no analyst may keep from revoking a token
         self.rate = Rate(self.settings.rate, self.settings.burst)
         self.strangers = Rate(2, 30)
 
@@ -72,6 +73,7 @@ class Service:
         """Wait for questions that are at work, and let go of everything."""
         self.questions.close()
         self.looks.close()
+        self.office.close()
         for one in self.datasets.values():
             one.session.close()
         self.state.close()
@@ -115,7 +117,8 @@ class Service:
     async def look(self, caller: Caller, work: Callable[[], T]) -> T:
         """Do work that costs nothing, and tell its error as callers may know it."""
         try:
-            return await self.looks.do(caller.name, work)
+            desk = self.office if caller.role == "steward" else self.looks
+            return await desk.do(caller.name, work)
         except TooLong:
             raise TimedOut("This takes too long. Nothing was charged.", "Ask for less at once.") from None
         except Exception as error:
@@ -139,18 +142,30 @@ class Service:
         Raises:
             DiscreetError: as callers may know it.
         """
-        began = _Began()
+        began = _Began(name)
 
         def work() -> T:
             session = self.session(caller, name)
-            began.look = look = session.look(**asked)
+            look = session.look(**asked)
             see_size(look)
-            if look.key:
+            history = self.datasets[name].history
+            paid = not look.key or look.key in history.of(caller.name)
+            began.see(look, history.answered(look.key))
+            new = bool(look.key) and self._note(caller, name, look.key, asked)
+            try:
+                release = session.sql(**asked, progress=began)
+            except DiscreetError as error:
+                if new and error.charged is None:
+                    self._forget(caller, name, look.key)
+                raise
+            if look.key and not new:  # the same one may have been refused, and forgotten, meanwhile
                 self._note(caller, name, look.key, asked)
-            return made(session.sql(**asked, progress=began), session)
+            return made(
+                see_rows(release, None if paid and (release.replayed or not look.key) else look.loss), session
+            )
 
         try:
-            return await self.questions.do(caller.name, work)
+            return await self.questions.do(caller.name, work, began)
         except TooLong:
             late = TimedOut(
                 "The question takes longer than the service allows. It goes on.",
@@ -175,7 +190,7 @@ class Service:
             session = self.session(caller, name)
             see_size(session.look(**asked))
             with session.mock(rows) as invented:
-                return made(invented.sql(**asked), session)
+                return made(see_rows(invented.sql(**asked)), session)
 
         return await self.look(caller, work)
 
@@ -189,18 +204,33 @@ class Service:
                     found.setdefault(name, []).append({"dataset": dataset, **state(budget)})
         return found
 
-    def _note(self, caller: Caller, dataset: str, key: str, asked: Mapping[str, Any]) -> None:
-        """Keep the question, so that its answer can be shown again."""
-        self.state.run(
-            "INSERT INTO asks VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (caller.name, dataset, key, json.dumps(asked, default=str), self.state.now()),
+    def _note(self, caller: Caller, dataset: str, key: str, asked: Mapping[str, Any]) -> bool:
+        """Keep the question, so that its answer can be shown again; whether it is a new one."""
+        return bool(
+            self.state.run(
+                "INSERT INTO asks VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (caller.name, dataset, key, json.dumps(asked, default=str), self.state.now()),
+            )
         )
+
+    def _forget(self, caller: Caller, dataset: str, key: str) -> None:
+        """Forget a question that was refused, or refused ones would fill the disk; never one that was paid for."""
+        if key not in self.datasets[dataset].history.of(caller.name):
+            self.state.run(
+                "DELETE FROM asks WHERE name = ? AND dataset = ? AND key = ?", (caller.name, dataset, key)
+            )
+
+    def _held_back(self, dataset: str) -> set[str]:
+        """The answers of a data set whose slots have not come; each is as good as not there."""
+        about = self.questions.at_work()
+        return {one.key for one in about if isinstance(one, _Began) and one.key and one.dataset == dataset}
 
     def releases(self, caller: Caller, name: str) -> list[dict[str, Any]]:
         """The answers that an analyst has paid for, the newest first."""
         found = self.dataset(caller, name)
         if caller.role != "analyst":
             raise NotAllowed("A steward has no answers.", "The log of the data set has all questions.")
+        held = self._held_back(name)
         paid = found.history.of(caller.name)
         rows = self.state.all(
             "SELECT * FROM asks WHERE name = ? AND dataset = ? ORDER BY made DESC, rowid DESC",
@@ -213,7 +243,7 @@ class Service:
                 "made": paid[row["key"]].made.isoformat(timespec="seconds"),
                 "epsilon": paid[row["key"]].epsilon,
                 "delta": paid[row["key"]].delta,
-                "answered": found.history.answered(row["key"]),
+                "answered": row["key"] not in held and found.history.answered(row["key"]),
             }
             for row in rows
             if row["key"] in paid
@@ -236,22 +266,41 @@ class Service:
     async def again(
         self, caller: Caller, name: str, key: str, made: Callable[[Release, AnalystSession], T]
     ) -> T:
-        """Show an answer that was paid for; it costs nothing, and nothing private is read."""
+        """Show an answer that was paid for; it costs nothing, and nothing private is read.
+
+        Raises:
+            QueryRefused: the question is at work, or its answer has not come in its slot.
+        """
         asked = self.asked(caller, name, key)
+        if key in self._held_back(name):
+            raise QueryRefused("This question is at work.", "Look again in a while.")
 
         def work() -> T:
             session = self.session(caller, name)
-            return made(session.again(**asked), session)
+            return made(see_rows(session.again(**asked)), session)
 
         return await self.look(caller, work)
 
 
 class _Began:
-    """Notes that a question was charged: the session says each step, and reads data only after the charge."""
+    """Notes that a question was charged: the session says each step, and reads data only after the charge.
 
-    def __init__(self) -> None:
+    Attributes:
+        dataset: of the question.
+        key: of the answer, which is not to be had before its slot; empty where it could be had before.
+        price: once it was charged.
+    """
+
+    def __init__(self, dataset: str) -> None:
+        self.dataset = dataset
+        self.key = ""
         self.look: Look | None = None
         self.price: Loss | None = None
+
+    def see(self, look: Look, known: bool) -> None:
+        """Note the plan of the question, and whether its answer is known."""
+        self.look = look
+        self.key = "" if known else look.key
 
     def __call__(self, words: str) -> None:
         self.price = self.look.loss if self.look else None
@@ -268,6 +317,23 @@ def see_size(look: Look) -> None:
             f"The answer has {look.groups:,} groups, and the service gives at most {MOST_GROUPS:,}.",
             "Group by fewer columns, or filter the groups with WHERE.",
         )
+
+
+def see_rows(release: Release, charged: Loss | None = None) -> Release:
+    """Refuse an answer of very many rows: the query above its noisy tables made more of them than there are groups.
+
+    Args:
+        release: the answer.
+        charged: its price, where it had one.
+
+    Raises:
+        PostProcessingError: it has more than MOST_GROUPS.
+    """
+    if len(release) <= MOST_GROUPS:
+        return release
+    error = PostProcessingError("The answer has more rows than the service gives.", "Ask for fewer of them.")
+    tell(error, charged)
+    raise error
 
 
 def _spoken(error: Exception) -> DiscreetError:

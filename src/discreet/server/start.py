@@ -116,12 +116,13 @@ def process(service: Service) -> uvicorn.Server:
     import uvicorn
 
     from discreet.server.app import make_app
+    from discreet.server.patience import PatientProtocol
 
     return uvicorn.Server(
         uvicorn.Config(
             make_app(service), log_level="error", access_log=False, server_header=False, proxy_headers=False,
             timeout_keep_alive=15, limit_concurrency=512, h11_max_incomplete_event_size=1 << 15, ws="none",
-            lifespan="on", timeout_graceful_shutdown=30,
+            http=PatientProtocol, lifespan="on", timeout_graceful_shutdown=30,
         )
     )  # fmt: skip
 

@@ -62,9 +62,8 @@ def answer_about(method: M) -> M:
         options = given if not args else {**given, "epsilon": args[0]}
         if found is not None:
             inner, options = found.text, _merged(found.options, options, self._policy)
-        taken = {
-            k: options[k] for k in ("epsilon", "delta", "max_rows", "max_groups", "split") if options.get(k)
-        }
+        names = ("epsilon", "delta", "max_rows", "max_groups", "split")
+        taken = {name: options[name] for name in names if options.get(name) is not None}
         lines = self.explain(inner, **taken)
         if word == "EXPLAIN":
             return method(self, _listed(["plan"], [(line,) for line in repr(lines).split("\n")]))

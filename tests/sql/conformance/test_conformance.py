@@ -169,4 +169,8 @@ def _problems(case: Any) -> Any:
         return exact_integers(case.release, checking._duckdb(), checking.SALT, portable=True)
 
     with mock.patch.object(checking, "_expected", expected):
-        return checking._compare(postgres(), case, "functions")
+        return [
+            problem
+            for one in checking.computable(postgres(), case)
+            for problem in checking._compare(postgres(), one)
+        ]

@@ -134,3 +134,22 @@ def test_a_check_that_sees_no_choice_is_caught(session: dp.Session, monkeypatch:
     with pytest.raises(ValueError, match="unpack"):
         test_rows_that_noise_chose_come_with_a_warning(session, TOP)
     assert together.selects(inside.plan_of(session, TOP, Fraction(1))) == 3
+
+
+@pytest.mark.parametrize(
+    ("sql", "warned"),
+    [
+        ("SELECT year, COUNT(*) AS n FROM data GROUP BY year HAVING n > 1 ORDER BY year LIMIT 3", True),
+        ("SELECT year, COUNT(*) AS n FROM data GROUP BY year HAVING COUNT(*) > 1 LIMIT 1", True),
+        ("SELECT * FROM (SELECT year, COUNT(*) AS n FROM data GROUP BY year) WHERE n > 1 LIMIT 1", True),
+        ("SELECT year, COUNT(*) AS n FROM data GROUP BY year HAVING COUNT(*) > 1 LIMIT 10", False),
+        ("SELECT year, COUNT(*) AS n FROM data GROUP BY year HAVING COUNT(*) > 1", False),
+        (
+            "SELECT year, COUNT(*) AS n FROM data GROUP BY year HAVING year > 2011 ORDER BY year LIMIT 3",
+            False,
+        ),
+    ],
+)
+def test_a_limit_behind_a_noisy_condition_says_so(session: dp.Session, sql: str, warned: bool) -> None:
+    for found in (session.preview(sql, 1).warnings, session.sql(sql, 1).warnings):
+        assert any("meet the condition" in one for one in found) is warned

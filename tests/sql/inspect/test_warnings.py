@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dp
 
-TABLE = pa.table({"who": [1, 2], "age": [30, 40], "pay": [1.0, 2.0], "one": [1, 1]})
+TABLE = pa.table({"who": [1, 2], "age": [30, 40], "pay": [1.0, 2.0], "one": [1, 1], "note": ["x", "1"]})
 
 
 def warnings(sql: str, epsilon: float = 1, **policy: object) -> tuple[str, ...]:
@@ -41,6 +41,17 @@ def test_a_filter_that_some_value_passes(where: str) -> None:
 def test_bounds_that_leave_one_value() -> None:
     (warning,) = warnings("SELECT AVG(clamp(pay, 100, 200)) AS n FROM data")
     assert "same for every row" in warning
+
+
+@pytest.mark.parametrize("asked", ["SUM({0})", "AVG({0} + age)", "SUM(-{0})"])
+def test_a_number_without_other_bounds_than_those_of_its_type(asked: str) -> None:
+    cast = "CAST(note AS INTEGER)"
+    (warning, *_) = warnings(f"SELECT {asked.format(cast)} AS n FROM data")
+    assert f"nothing bounds {cast} but its type" in warning
+    assert f"such as clamp({cast}, 0, 100)" in warning
+    better = f"clamp({cast}, 0, 100)"
+    assert warnings(f"SELECT {asked.format(better)} AS n FROM data", epsilon=10) == ()
+    assert warnings("SELECT SUM(CAST(age AS SMALLINT)) AS n FROM data") == (), "bounds of the column hold"
 
 
 def test_noise_that_drowns_what_is_asked() -> None:

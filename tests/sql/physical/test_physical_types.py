@@ -200,7 +200,10 @@ def test_an_opaque_value_that_is_hashed_is_found(dialect: str) -> None:
         ):
             found = faults(here, Probe(opaque, write, "u", alone=True))
     wanted = {
-        "postgres": {"money", "bit(3)", "json", "point"},
+        "postgres": {
+            "json",
+            "point",
+        },  # money and bit have an order, and PostgreSQL hashes the place in it alone
         "spark": {"MAP<STRING, INT>"},
         "duckdb": set(),
         "clickhouse": set(),

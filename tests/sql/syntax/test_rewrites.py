@@ -79,3 +79,35 @@ def test_nothing_is_proposed_that_does_not_help(text: str) -> None:
     with pytest.raises(QueryRefused) as caught:
         parse(text)
     assert "Did you mean" not in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("item", "cause", "advice"),
+    [
+        ("mad(a)", "The aggregate mad is not supported.", "QUANTILE_CONT(a, 0.75) - QUANTILE_CONT(a, 0.25)"),
+        ("geomean(a)", "The aggregate geomean is not supported.", "EXP(AVG(LN(greatest(a, 1))))"),
+        (
+            "geometric_mean(a)",
+            "The aggregate geometric_mean is not supported.",
+            "EXP(AVG(LN(greatest(a, 1))))",
+        ),
+        ("product(a)", "The aggregate product is not supported.", "SUM(LN(greatest(a, 1)))"),
+        ("AVRG(a)", "There is no function avrg.", "AVG(a)"),
+    ],
+)
+@pytest.mark.parametrize("others", ["", ", COUNT(*) AS n"])
+def test_an_unknown_aggregate_has_its_own_advice_which_is_answered(
+    session: Session, item: str, cause: str, advice: str, others: str
+) -> None:
+    question = f"SELECT {item} AS v{others} FROM data"
+    with pytest.raises(QueryRefused) as caught:
+        session.sql(question, 1)
+    assert caught.value.cause == cause
+    assert advice in caught.value.fix
+    assert session.sql(question.replace(item, advice), 1)["v"] is not None
+
+
+def test_the_entropy_is_computed_from_counts(session: Session) -> None:
+    with pytest.raises(QueryRefused) as caught:
+        session.sql("SELECT entropy(a) AS e FROM data", 1)
+    assert "SELECT a, COUNT(*) AS n … GROUP BY a" in caught.value.fix

@@ -109,9 +109,10 @@ async def form_of(request: Request, visitor: Visitor | None) -> dict[str, str]:
     see_own_page(request)
     try:
         text = (await request.body()).decode("utf-8")
-        fields = dict(
-            parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS, encoding="utf-8", errors="strict")
+        pairs = parse_qsl(
+            text, keep_blank_values=True, max_num_fields=FIELDS, encoding="utf-8", errors="strict"
         )
+        fields = dict(pairs) if len(dict(pairs)) == len(pairs) else {}
     except ValueError:
         fields = {}
     if not fields:

@@ -33,7 +33,7 @@ def below(relation: Relation, needed: set[str]) -> list[tuple[Relation, set[str]
     if isinstance(relation, rel.Join | rel.PublicJoin):
         return [(part, needed | read([relation.on])) for part in rel.parts(relation)]
     if isinstance(relation, rel.PerUnit):
-        arguments = [a.argument for name, a in relation.aggregates if name in needed]
+        arguments = [arg for name, a in relation.aggregates if name in needed for arg in a.args]
         return [(relation.source, read([*(item for _, item in relation.keys), *arguments]))]
     if isinstance(relation, rel.Windowed):
         windows = [w for name, w in relation.windows if name in needed]
@@ -55,7 +55,7 @@ def origins(relation: Relation, name: str) -> list[tuple[str, PrivateTable | Non
             used = read(item for each, item in relation.items if each == name)
         elif isinstance(relation, rel.PerUnit):
             own = [item for each, item in relation.keys if each == name]
-            used = read([*own, *(a.argument for each, a in relation.aggregates if each == name)])
+            used = read([*own, *(arg for each, a in relation.aggregates if each == name for arg in a.args)])
         elif not isinstance(relation, rel.Windowed) or name not in dict(relation.windows):
             used = {name}
         found += [origin for each in sorted(used) for origin in origins(part, each)]

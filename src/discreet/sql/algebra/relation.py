@@ -136,20 +136,27 @@ class UnitAggregate:
     """An aggregate over the rows of one unit, computed in integers or by comparison, so in any order the same.
 
     Attributes:
-        spelling: standard SQL, with {0} for the argument and {summed} for it where it is summed.
+        spelling: standard SQL, with {0} for the argument, {summed} for it where it is summed, and {1} for `plain`.
         argument: over the rows; None for COUNT(*).
         follows: the least and the greatest value that max_rows rows give, where that is known. Not enforced.
         chosen: whether it is one of the values of its argument.
+        plain: the argument before it was scaled to whole steps, where that was needed.
     """
 
     spelling: str
     argument: Expression | None
     follows: tuple[Fraction, Fraction] | None = None
     chosen: bool = False
+    plain: Expression | None = None
 
     def __hash__(self) -> int:
         """Hash by the computation."""
-        return hash((self.spelling, self.argument))
+        return hash((self.spelling, self.args))
+
+    @property
+    def args(self) -> tuple[Expression, ...]:
+        """All that it reads, in the order of the places in its spelling."""
+        return tuple(each for each in (self.argument, self.plain) if each is not None)
 
 
 @dataclass(frozen=True, slots=True)

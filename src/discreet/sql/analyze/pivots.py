@@ -161,11 +161,20 @@ class Pivoting:
             found = None if block is None else [group[0] for group in block.groups]
         else:
             found = _of_key(scope, on) or self._listed(on)
+            if found is None and isinstance(on.unnest(), exp.Predicate | exp.Connector | exp.Not):
+                found = (False, True)  # by the text alone
         if found is None:
             x, name = rewrites.sql(on), self._named()
             raise self._refuse(f"The values of {x} are not public, and they would be the columns.",
-                               f"Name them: PIVOT {name} ON {x} IN ('a', 'b') USING COUNT(*) GROUP BY y.")  # fmt: skip
+                               f"Name them: {self._with_values(x, name)}.")  # fmt: skip
         return sorted(value for value in found if value is not None)
+
+    def _with_values(self, x: str, name: str) -> str:
+        """A statement in whose place of the values they are named."""
+        group = ", ".join(rewrites.sql(one) for one in self._asked.group)
+        if not group:
+            return f"SELECT COUNT(*) FILTER (WHERE {x} = 'a') AS a FROM {name}"
+        return f"PIVOT {name} ON {x} IN ('a', 'b') USING COUNT(*) GROUP BY {group}"
 
     def _listed(self, on: exp.Expr) -> list[Value | None] | None:
         """The values of an expression over a public table; None where it is not public."""

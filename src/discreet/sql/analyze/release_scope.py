@@ -19,6 +19,7 @@ from discreet.sql.analyze.aggregates.expanded import Expansion
 from discreet.sql.analyze.aggregates.implied_bounds import clamped
 from discreet.sql.analyze.aggregates.quantiles_of_moments import as_moment
 from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
+from discreet.sql.analyze.distinct_on import on_of, shown
 from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
@@ -137,6 +138,10 @@ class Release:
                     if _marked(inner):
                         rest(self.scope.subquery(inner))
                 out.set(part, value)
+        on = None if out.args.get("distinct") is None else out.args["distinct"].args.get("on")
+        if on is not None:
+            keys = [self.lift(shown(self.node, one)) for one in on_of(on)]
+            out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=keys)))
         out.set("with_", self.scope.node.args.get("with_"))
         return out
 
@@ -233,6 +238,9 @@ class Release:
             if alias is not None and node.name.lower() not in self.frame.rows.columns:
                 return exp.paren(self.lift(alias))
             bound = self.binder.bind(node)  # an unknown column is refused as such
+            around = node.find_ancestor(exp.Anonymous)
+            if around is not None:
+                self.binder.bind(around)  # and so is an unknown function, which may be meant for an aggregate
             name = node.this.sql("duckdb")
             some = f"AVG({name})" if bound.type in (Type.INTEGER, Type.FLOAT) else f"COUNT(DISTINCT {name})"
             raise self.refuse(node, f"{node.sql('duckdb')} is neither grouped by nor inside an aggregate.",

@@ -13,6 +13,7 @@ from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.classify import Classifier
+from discreet.sql.analyze.distinct_on import number_rows
 from discreet.sql.analyze.public_values import evaluated, standing_alone
 from discreet.sql.analyze.release_scope import Draft, Release
 from discreet.sql.analyze.scope_tree import (
@@ -178,6 +179,7 @@ def _post_processing(rest: exp.Query) -> exp.Query:
     post = rest.copy()
     _make_limits_total(post)
     count_mondays(post)
+    number_rows(post)
     return post
 
 

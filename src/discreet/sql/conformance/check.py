@@ -78,20 +78,29 @@ def check(engine: Engine, only: Sequence[str] = (), every: int = 1) -> list[Prob
     found: list[Problem] = []
     for part in only or parts():
         for case in cases(part)[::every]:
-            found += _compare(engine, case, part)
+            for one in computable(engine, case):
+                found += _compare(engine, one)
     return found
 
 
-def _compare(engine: Engine, case: Case, part: str) -> list[Problem]:
+def computable(engine: Engine, case: Case) -> Iterator[Case]:
+    """The parts of a case that use no function which an engine declares to lack."""
     lacks: frozenset[str] = getattr(engine, "lacks", frozenset())
-    if lacking(case.release, lacks):
-        return _halved(engine, case, part) if len(case.names) > 1 else []
+    if not lacking(case.release, lacks):
+        yield case
+    else:
+        for half in _halves(case):
+            yield from computable(engine, half)
+
+
+def _compare(engine: Engine, case: Case) -> list[Problem]:
     expected = _expected(case)
     try:
         got = exact_integers(case.release, engine, SALT, portable=True)
     except EngineError:
         # One of many expressions is at fault: find it.
-        return _halved(engine, case, part) or [Problem(case.names[0], "the engine failed")]
+        halves = [problem for half in _halves(case) for problem in _compare(engine, half)]
+        return halves or [Problem(case.names[0], "the engine failed")]
     return [
         Problem(name, f"{np.count_nonzero(got[:, at] != expected[:, at])} integers differ")
         for name, at in zip(case.names, _places(case), strict=True)
@@ -99,12 +108,10 @@ def _compare(engine: Engine, case: Case, part: str) -> list[Problem]:
     ]
 
 
-def _halved(engine: Engine, case: Case, part: str) -> list[Problem]:
-    if len(case.names) == 1:
-        return []
+def _halves(case: Case) -> list[Case]:
+    """Both halves of the expressions of a case; none of a single one."""
     half = len(case.names) // 2
-    both = (_subset(case, range(half)), _subset(case, range(half, len(case.names))))
-    return [problem for one in both for problem in _compare(engine, one, part)]
+    return [_subset(case, range(half)), _subset(case, range(half, len(case.names)))] if half else []
 
 
 def _places(case: Case) -> list[slice]:

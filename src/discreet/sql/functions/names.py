@@ -73,7 +73,8 @@ REASONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("strptime", "try_strptime"), ("Texts of another form have no date.",
                                                   "Write CAST(x AS DATE) where they are like 2024-01-31, or cut them: "
                                                   "make_date(CAST(substring(x, 7, 4) AS BIGINT), …); of texts like "
-                                                  "9:27AM the hour is CAST(split_part(x, ':', 1) AS BIGINT).")),
+                                                  "9:27AM the hour is CAST(split_part(x, ':', 1) AS BIGINT) % 12 + "
+                                                  "CASE WHEN x ILIKE '%PM' THEN 12 ELSE 0 END.")),
     "interval": ("An interval can only be added to a date or subtracted from one.", "Write x + INTERVAL 1 MONTH."),
 }  # fmt: skip
 """Why some functions are left out for good, each with the remedy."""
@@ -151,6 +152,8 @@ def _named(node: exp.Expr, written: str) -> str:
 def takes_a_number(name: str, node: exp.Expr, kind: Type) -> tuple[str, str]:
     """Cause and fix of the refusal of an argument that is none."""
     inner, fix = node.sql("duckdb"), "Convert it with CAST(… AS DOUBLE)."
+    if kind is Type.TEXT:  # without bounds the next refusal would ask for them
+        fix = f"Where the texts hold numbers, write clamp(CAST({inner} AS DOUBLE), 0, 100), with bounds of your choice."
     if isinstance(node, exp.Literal):
         column = exp.to_identifier(node.name, quoted=True).sql("duckdb")
         fix = f"Single quotes hold a text; the name of a column stands in double ones: {column}."

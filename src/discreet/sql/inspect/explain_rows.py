@@ -42,11 +42,7 @@ def _rows(relation: Relation, needed: set[str], policy: Policy) -> Node:
     if isinstance(relation, rel.PerUnit):
         keys = tuple(Fact("key", f"{n} = {words(item)}", many=True) for n, item in relation.keys)
         made_of = tuple(
-            Fact(
-                "column",
-                f"{n} = {_template(a.spelling, [a.argument] if a.argument is not None else [])}",
-                many=True,
-            )
+            Fact("column", f"{n} = {_template(a.spelling, a.args)}", many=True)
             for n, a in relation.aggregates
             if n in needed
         )

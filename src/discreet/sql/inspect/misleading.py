@@ -8,7 +8,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
-from discreet.release.noisy_schema import aggregate_name
+from discreet.release.noisy_schema import aggregate_name, aggregate_number
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
@@ -48,7 +48,7 @@ def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) ->
     cut = (*cut_joins(plan), *added_up(plan), *quoted_names(plan))
     shown = selects(plan)
     if shown is None:
-        return cut
+        return (*cut, *_passed(plan))
     groups = max(release.cells for release in plan.releases)
     drowned = _drowned(plan, values, confidence, groups) if whole else None
     if drowned is not None:
@@ -69,7 +69,9 @@ def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:
     """The warning of a preview: rows that noisy numbers will choose although groups of this size are all noise."""
     shown = selects(plan)
     groups = max((release.cells for release in plan.releases), default=0)
-    if shown is None or any(release.discovery is not None for release in plan.releases):
+    if shown is None:
+        return _passed(plan)
+    if any(release.discovery is not None for release in plan.releases):
         return ()
     _, has_cell = shared_with_cell(plan)
     for name, at in aggregate_columns(plan).items() if has_cell else ():
@@ -85,6 +87,24 @@ def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:
                 f"noise will choose which {shown:,} of {groups:,} rows are shown: among so many groups it reaches "
                 f"± {width:,.4g} of {name}, as much as a group of {group_rows:,} rows",
             )
+    return ()
+
+
+def _passed(plan: QueryPlan) -> tuple[str, ...]:
+    """The warning of LIMIT behind a noisy HAVING, where no noisy ORDER BY says it already."""
+    limit, groups = plan.post.args.get("limit"), max((release.cells for release in plan.releases), default=0)
+    most = None if limit is None else limit.expression
+    if not isinstance(most, exp.Literal) or not most.is_int or int(most.name) >= groups:
+        return ()
+    names = {name.lower() for name in noisy_names(plan)}
+    for part in ("where", "having", "qualify"):
+        test = plan.post.args.get(part)
+        for column in test.find_all(exp.Column) if test is not None else ():
+            if aggregate_number(column.name) is not None or column.name.lower() in names:
+                return (
+                    f"noisy numbers decide which of {groups:,} rows meet the condition, and so which "
+                    f"{int(most.name):,} of them LIMIT shows: with other noise they may be others",
+                )
     return ()
 
 

@@ -12,6 +12,7 @@ from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
 from discreet.sql.expressions.expression import Call, Expression, leaves
 from discreet.sql.expressions.span import Span
+from discreet.sql.functions.casts import NARROW
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
 from discreet.sql.inspect.quoted_names import quoted_names
@@ -59,6 +60,32 @@ def _of_release(release: ScopePlan) -> Iterator[str]:
             span = argument.span
             if measure.grid is not None and span.bounded and not span.width:
                 yield f"{words(argument)} has the bounds {ends(span, argument.type)}, so it is the same for every row"
+    yield from _of_types(release)
+
+
+def _of_types(release: ScopePlan) -> Iterator[str]:
+    """Numbers whose only bounds are those of the type that they are cast to, so that noise of that size is added."""
+    for measure in release.measures:
+        for argument in measure.arguments if measure.grid is not None else ():
+            for one in _calls(argument):
+                least, greatest, kind = NARROW.get(one.name.removeprefix("to_"), (0, 0, ""))
+                whole = one.span.lo == least and one.span.hi == greatest
+                if kind and whole and argument.span.bounded and argument.span.width >= greatest - least:
+                    (of,) = one.args
+                    if isinstance(of, Call) and of.name == "to_integer":
+                        (of,) = of.args
+                    cast = f"CAST({words(of)} AS {kind})"
+                    yield (
+                        f"nothing bounds {cast} but its type, and the noise is that of {ends(one.span, one.type)}: "
+                        f"write clamp({cast}, lo, hi) with the bounds that you know, such as clamp({cast}, 0, 100)"
+                    )
+
+
+def _calls(expression: Expression) -> Iterator[Call]:
+    if isinstance(expression, Call):
+        yield expression
+        for one in expression.args:
+            yield from _calls(one)
 
 
 def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> Iterator[str]:

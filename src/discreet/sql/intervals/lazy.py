@@ -15,7 +15,7 @@ class LazyMapping(Mapping[str, Value]):
     pickled as the plain dictionary that it stands for.
 
     Example:
-        >>> ends = Late({"n": lambda: print("made") or 3})
+        >>> ends = LazyMapping({"n": lambda: print("made") or 3})
         >>> "n" in ends, len(ends)
         (True, 1)
         >>> ends["n"], ends["n"]

@@ -48,7 +48,7 @@ def _of_relation(relation: rel.Relation) -> Iterator[Expression]:
         yield from (item for _, item in relation.items or ())
     if isinstance(relation, rel.PerUnit):
         yield from (item for _, item in relation.keys)
-        yield from (a.argument for _, a in relation.aggregates if a.argument is not None)
+        yield from (arg for _, a in relation.aggregates for arg in a.args)
     if isinstance(relation, rel.Windowed):
         for _, window in relation.windows:
             yield from (*window.args, *window.partition, *(e for e, _ in window.order))

@@ -140,20 +140,21 @@ def _union(relation: rel.Union, needed: set[str], dialect: Dialect) -> str:
 
 def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: Dialect) -> str:
     aggregates = [(name, a) for name, a in relation.aggregates if name in needed]
-    used = read([*(item for _, item in relation.keys), *(a.argument for _, a in aggregates)])
+    used = read([*(item for _, item in relation.keys), *(arg for _, a in aggregates for arg in a.args)])
     steps = Steps(dialect)
     keys = [spell(canonical(steps.reduced(item)), dialect) for _, item in relation.keys]
     items = [f"{sql} AS {quote(name, dialect)}" for sql, (name, _) in zip(keys, relation.keys, strict=True)]
     for name, aggregate in aggregates:
         template = aggregated(aggregate.spelling, dialect)
-        argument = ""
-        if aggregate.argument is not None:
-            reduced = canonical(
-                aggregate.argument
-            )  # MIN and MAX of equal values would show the one met first
-            often = template.count("{0}") + template.count("{summed}") > 1
-            argument = spell(steps.reduced(reduced, often), dialect)
-        sql = template.format(argument, summed=dialect.summed.format(argument))
+        args = [""]
+        if aggregate.args:
+            often = [template.count("{0}") + template.count("{summed}") > 1, template.count("{1}") > 1]
+            # Canonical, for MIN and MAX of equal values would show the one met first.
+            args = [
+                spell(steps.reduced(canonical(arg), many), dialect)
+                for arg, many in zip(aggregate.args, often, strict=False)
+            ]
+        sql = template.format(*args, summed=dialect.summed.format(args[0]))
         items.append(f"{sql} AS {quote(name, dialect)}")
     items.append(quote(UNIT, dialect))
     # By their places: an engine need not see that two long expressions are the same.

@@ -6,7 +6,6 @@ import logging
 import re
 from itertools import pairwise
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
@@ -51,7 +50,7 @@ def spelled(text: str) -> tuple[exp.Query, str]:
             f"The query is longer than {MAX_TEXT} characters.", "Put long lists into a public table."
         )
     try:
-        statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
+        statements = pivot_statement.statements(text)
     except ParseError as error:
         turned = pivot_statement.with_order(text)
         if turned is None:

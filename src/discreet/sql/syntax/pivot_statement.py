@@ -6,9 +6,45 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot.tokenizer_core import TokenType
 
 FIRST = ("PIVOT", "PIVOT_WIDER", "UNPIVOT", "PIVOT_LONGER")
 BEHIND = ("ORDER BY", "LIMIT", "OFFSET")
+
+
+class _Parser(DuckDBParser):
+    """DuckDB's, with conditions behind ON of a PIVOT: that of sqlglot stops at a comparison there."""
+
+    def _parse_simplified_pivot(self, is_unpivot: bool | None = None) -> exp.Pivot:
+        if is_unpivot:
+            return super()._parse_simplified_pivot(is_unpivot)
+        this = self._parse_table()
+        on = self._match(TokenType.ON) and self._parse_csv(self._parse_turned)
+        using = self._match(TokenType.USING) and self._parse_csv(
+            lambda: self._parse_alias(self._parse_column())
+        )
+        return self.expression(exp.Pivot(this=this, expressions=on, using=using, group=self._parse_group()))
+
+    def _parse_turned(self) -> exp.Expr | None:
+        found = self._parse_disjunction()
+        plain = not isinstance(found, exp.Predicate | exp.Connector | exp.Not) or isinstance(found, exp.In)
+        return found if plain or found is None else exp.paren(found, copy=False)
+
+
+def statements(text: str) -> list[exp.Expr]:
+    """The statements of a text.
+
+    Raises:
+        ParseError: it cannot be parsed.
+        TokenError: it has no tokens.
+
+    Example:
+        >>> print(statements("PIVOT t ON x > 5 USING COUNT(*)")[0].sql("duckdb"))
+        PIVOT t ON (x > 5) USING COUNT(*)
+    """
+    dialect = DuckDB()
+    return [one for one in _Parser(dialect=dialect).parse(dialect.tokenize(text), text) if one is not None]
 
 
 def as_select(pivot: exp.Pivot) -> exp.Select:
@@ -41,7 +77,7 @@ def with_order(text: str) -> exp.Select | None:
                 at = token.start
         if at is None:
             return None
-        pivot = sqlglot.parse_one(text[:at], read="duckdb")
+        (pivot,) = statements(text[:at])
         tail = sqlglot.parse_one("SELECT 1".ljust(at) + text[at:], read="duckdb")
     except (ParseError, TokenError):
         return None
@@ -53,4 +89,4 @@ def with_order(text: str) -> exp.Select | None:
     return out
 
 
-__all__ = ["as_select", "with_order"]
+__all__ = ["as_select", "statements", "with_order"]

@@ -20,6 +20,14 @@ SYNONYMS = {
     "percentile": "quantile_cont",
 }
 """The names that other systems give them."""
+_MEAN = "Write EXP(AVG(LN(greatest({x}, 1)))), of values from 1 on."
+UNSUPPORTED = {
+    "mad": "Write QUANTILE_CONT({x}, 0.75) - QUANTILE_CONT({x}, 0.25), the distance of the quartiles.",
+    **dict.fromkeys(("geomean", "geometric_mean"), _MEAN),
+    "entropy": "Count the groups, and compute it from the counts: SELECT {x}, COUNT(*) AS n … GROUP BY {x}.",
+    "product": "Write SUM(LN(greatest({x}, 1))), the logarithm of it, of values from 1 on.",
+}
+"""Aggregates of DuckDB that have no counterpart here, each with the question to ask instead."""
 KEYWORDS = (
     "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "WITH", "QUALIFY", "BETWEEN", "UNION",
     "DISTINCT", "BY", "AND", "AS", "ON",
@@ -63,6 +71,8 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
                 f"Add {first} to GROUP BY; or write MEDIAN({first}), of a number.")  # fmt: skip
     if name in ("list", "array_agg", "string_agg", "group_concat", "listagg"):
         return f"{name} shows the values of single rows.", f"Use COUNT({x}), or group by {x}."
+    if name in UNSUPPORTED:
+        return f"The aggregate {name} is not supported.", UNSUPPORTED[name].format(x=x)
     return None
 
 
@@ -76,6 +86,40 @@ def of_unit_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     if name in ("median", "quantile_cont", "quantile_disc", "stddev", "variance"):
         return f"{name} is not supported per unit.", f"Write AVG({x}), or MIN({x}) and MAX({x})."
     return None
+
+
+def clamped(function: exp.Expr, argument: exp.Expr, ends: str) -> str:
+    """The fix of an aggregate of a number without bounds: the same with clamp around that argument.
+
+    Example:
+        >>> asked = sqlglot.parse_one("corr(x, y)", read="duckdb")
+        >>> clamped(asked, asked.expression, "0, 100")
+        'CORR(x, clamp(y, 0, 100))'
+    """
+    bounded = f"clamp({sql(argument)}, {ends})"
+    if not any(value for key, value in function.args.items() if key != "this" and value is not argument) and (
+        function.this is argument
+    ):
+        return f"{called(function).upper()}({bounded})"
+    whole = function.copy()
+    for one in list(whole.find_all(type(argument))):
+        if one == argument:
+            one.replace(exp.var(bounded))
+    return sql(whole)
+
+
+def filtered(aggregate: str, condition: str) -> str:
+    """The text of an aggregate with one more condition in its FILTER.
+
+    Example:
+        >>> filtered("COUNT(*)", "x > 0"), filtered("COUNT(*) FILTER(WHERE x < 9 OR y)", "x > 0")
+        ('COUNT(*) FILTER (WHERE x > 0)', 'COUNT(*) FILTER (WHERE (x < 9 OR y) AND x > 0)')
+    """
+    node = sqlglot.parse_one(aggregate, read="duckdb")
+    if not isinstance(node, exp.Filter):
+        return f"{aggregate} FILTER (WHERE {condition})"
+    both = exp.and_(node.expression.this, exp.var(condition), copy=True)
+    return f"{sql(node.this)} FILTER (WHERE {sql(both)})"
 
 
 def of_pivot(node: exp.Pivot, table: str) -> str:

@@ -102,6 +102,10 @@ def test_a_row_with_more_partners_than_one_is_found(
         "SELECT COUNT(*) AS n FROM t ASOF JOIN classes ON x >= since AND x < since",
         "SELECT COUNT(*) AS n FROM t ASOF JOIN classes ON x >= x",
         "SELECT COUNT(*) AS n FROM t ASOF JOIN classes USING (x)",
+        "SELECT COUNT(*) AS n FROM t ASOF JOIN classes AS c ON c.since >= c.since",
+        "SELECT COUNT(*) AS n FROM t ASOF JOIN classes AS c ON t.x + c.since >= c.since",
+        "SELECT COUNT(*) AS n FROM t ASOF JOIN rates AS r ON r.zone = r.zone AND t.x >= r.since",
+        "SELECT COUNT(*) AS n FROM t ASOF JOIN rates AS r ON concat(t.zone, r.zone) = r.zone AND t.x >= r.since",
         "SELECT COUNT(*) AS n FROM t ASOF JOIN t AS u ON t.x >= u.x",
         "SELECT COUNT(*) AS n FROM classes ASOF JOIN t ON since >= x",
     ],
@@ -110,3 +114,23 @@ def test_others_are_refused_with_the_fix(session: Session, sql: str) -> None:
     with pytest.raises(QueryRefused, match="ASOF") as refused:
         session.preview(sql, 1)
     assert refused.value.fix
+
+
+BIG = 2**53
+LONG = pa.table({"k": [BIG, BIG + 1, 7], "since": [0.0, 0.0, 0.0]})
+
+
+@pytest.mark.parametrize("unit", ["id", "row"])
+def test_partitions_that_meet_as_fractions_are_refused(unit: str) -> None:
+    """A fraction would be equal to both, so that a row would find a partner in each."""
+    table: dict[str, Any] = {"privacy_unit": unit, "columns": {"x": {"bounds": (-10, 2**60)}}}
+    tables = {"t": table | ({"max_rows": 2} if unit == "id" else {}), "p": {"public": True}}
+    declared: dict[str, Any] = {"budget": 1, "tables": tables}
+    policy = dp.Policy(**declared)
+    sql = "SELECT COUNT(*) AS n FROM t ASOF JOIN p ON t.x = p.k AND t.x >= p.since"
+    with dp.protect({"t": ROWS, "p": LONG}, policy=policy) as session:
+        with pytest.raises(QueryRefused, match="compared as equal"):
+            session.preview(sql, 1)
+        assert session.preview(sql.replace("t.x = p.k", "CAST(t.x AS BIGINT) = p.k"), 1).epsilon == 1
+    with dp.protect({"t": ROWS, "p": LONG.slice(2)}, policy=policy) as session:
+        assert session.preview(sql, 1).epsilon == 1  # of small numbers each is a fraction of its own

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import difference, order_of, silence
 from tests import inside
@@ -159,3 +161,52 @@ def test_one_row_is_proved_from_the_text() -> None:
         "SELECT a FROM (SELECT MAX(a0) AS a FROM r) AS q, r": False, "SELECT 1 UNION ALL SELECT 2": False,
     }.items():  # fmt: skip
         assert at_most_one_row(parse_one(sql, read="duckdb"), []) is single, sql
+
+
+BIG = 2**53
+LONG = pa.table({"x": [float(BIG), 3.0], "k": [BIG, BIG + 1]})
+
+
+@pytest.fixture(scope="module")
+def long_numbers() -> Iterator[dp.Session]:
+    bounds = {"x": {"bounds": (0, BIG + 1)}, "k": {"bounds": (BIG, BIG + 1)}}
+    declared: dict[str, Any] = {"budget": 10**6, "tables": {"t": {"privacy_unit": "row", "columns": bounds}}}
+    policy = dp.Policy(**declared)
+    with dp.protect({"t": LONG}, policy=policy) as session:
+        yield session
+
+
+def test_a_row_is_in_a_list_once_though_two_of_its_numbers_are_one_fraction(long_numbers: dp.Session) -> None:
+    with silence():
+        found = long_numbers.sql(
+            "SELECT COUNT(*) AS n FROM t WHERE x IN (SELECT k FROM t GROUP BY k HAVING COUNT(*) > -9)", 1000
+        )
+    assert found["n"] == [1]
+
+
+def test_a_look_up_by_numbers_of_which_two_are_one_fraction_is_refused(long_numbers: dp.Session) -> None:
+    sql = "SELECT COUNT(*) AS n FROM t WHERE 2 > (SELECT COUNT(*) FROM t AS s WHERE s.k = t.x)"
+    with pytest.raises(QueryRefused, match="one and the same fraction"):
+        long_numbers.preview(sql, 1)
+    assert long_numbers.preview(sql.replace("s.k = t.x", "s.k = t.k"), 1).epsilon == 1
+
+
+NULLS = pa.table({
+    "id": [1, 1, 2, 2, 3, 4, 4, 5], "c": ["a", None, "a", "b", None, "a", "b", "a"], "n": [9, 9, 9, 1, 1, 9, 9, 1],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT COUNT(*) AS m FROM t AS v WHERE n = 5 OR c NOT IN (SELECT c FROM t AS w WHERE w.id = v.id AND w.n > 5)",
+    "SELECT COUNT(*) AS m FROM t AS v WHERE NOT (n = 5 OR c IN (SELECT c FROM t AS w WHERE w.id = v.id AND w.n < 5))",
+    "SELECT COUNT(*) FILTER (WHERE (c IN (SELECT c FROM t AS w WHERE w.id = v.id AND w.n = v.n)) IS NULL) AS m "
+    "FROM t AS v",
+    "SELECT COUNT(*) AS m FROM t AS v WHERE n = 1 OR id NOT IN (SELECT id FROM t AS w WHERE w.c = v.c AND w.n < 5)",
+])  # fmt: skip
+def test_a_list_with_null_is_unknown_where_it_is_so_in_duckdb(sql: str) -> None:
+    declared: dict[str, Any] = {"budget": 10**6, "tables": {"t": {"privacy_unit": "id", "max_rows": 2}}}
+    policy = dp.Policy(**declared)
+    connection = duckdb.connect()
+    connection.register("t", NULLS)
+    with dp.protect({"t": NULLS}, policy=policy) as session:
+        assert differs(session, connection, sql) == ""

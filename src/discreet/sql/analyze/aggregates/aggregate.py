@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from discreet.engines.schema import Type
+from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.analyze.aggregates.distinct_values import as_one_text
 from discreet.sql.analyze.aggregates.quantile_syntax import quantile_asked
@@ -125,10 +126,7 @@ def _place(
     if not place.span.bounded:
         place = place_of(within.bind(of))
     if not place.span.bounded:
-        name, inner = rewrites.called(node).upper(), of.sql("duckdb")
-        raise binder.refuse(of, f"{inner} has no bounds, so one person could move the answer without limit.",
-                            f"Declare bounds in the policy, or write {name}(clamp({inner}, DATE '2000-01-01', "
-                            "DATE '2030-12-31')) with dates that you choose without looking at the data.")  # fmt: skip
+        raise _unbounded(node, of, binder, "DATE '2000-01-01', DATE '2030-12-31'", "dates")
     return Request(quantity, filtered(place, condition), sql, moment=(argument.type, shown))
 
 
@@ -161,11 +159,18 @@ def _number(node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder) 
     if not argument.span.bounded:
         argument = within.bind(node)
     if not argument.span.bounded or not argument.span.within(-(10**300), 10**300):
-        inner = node.sql("duckdb")
-        raise binder.refuse(node, f"{inner} has no bounds, so one person could move the answer without limit.",
-                            f"Declare bounds in the policy, or write {name}(clamp({inner}, 0, 100)) "
-                            "with bounds that you choose without looking at the data.")  # fmt: skip
+        raise _unbounded(function, node, binder, "0, 100", "bounds")
     return argument
+
+
+def _unbounded(function: exp.Expr, of: exp.Expr, binder: Binder, ends: str, named: str) -> QueryRefused:
+    """The refusal of an argument that has no bounds."""
+    return binder.refuse(
+        of,
+        f"{of.sql('duckdb')} has no bounds, so one person could move the answer without limit.",
+        f"Declare bounds in the policy, or write {rewrites.clamped(function, of, ends)} with {named} that you choose "
+        "without looking at the data.",
+    )
 
 
 def _distinct(

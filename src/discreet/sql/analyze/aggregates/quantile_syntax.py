@@ -79,8 +79,10 @@ def _ordered(
 
 def _share(function: exp.Expr, node: exp.Expr | None, binder: Binder) -> Fraction:
     """The q of a quantile: a literal between 0 and 1, read as a decimal."""
+    x = function.this.sql("duckdb") if isinstance(function.this, exp.Column) else "x"
     refusal = binder.refuse(node or function, "A quantile needs one literal between 0 and 1 that says which.",
-                            "Write for instance QUANTILE_CONT(x, 0.9), or MIN(x) or MAX(x) for the ends.")  # fmt: skip
+                            f"Write for instance QUANTILE_CONT({x}, 0.9), or MIN({x}) or MAX({x}) for the ends."
+                            )  # fmt: skip
     if not isinstance(node, exp.Literal) or node.is_string:
         raise refusal
     try:

@@ -22,6 +22,7 @@ from discreet.sql.analyze.aggregates.aggregate import Request
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Expression, Literal, leaves, spell
 from discreet.sql.expressions.span import Value
+from discreet.sql.syntax import rewrites
 
 UNKNOWN = "?"
 
@@ -80,7 +81,8 @@ class UnmatchedRows:
             f"Write COUNT({counted}), of a column that is NULL there; or JOIN instead of LEFT JOIN, which "
             "leaves those rows out."
             if request.what == "rows"
-            else f"Write {counted} IS NOT NULL into a FILTER: {request.sql} FILTER (WHERE {counted} IS NOT NULL).",
+            else f"Write {counted} IS NOT NULL into a FILTER: "
+            f"{rewrites.filtered(request.sql, f'{counted} IS NOT NULL')}.",
         )
 
     def _of(self, branch: Branch, request: Request) -> set[Value | None]:

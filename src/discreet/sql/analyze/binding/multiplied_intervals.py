@@ -20,7 +20,7 @@ def factors(node: exp.Expr) -> tuple[exp.Interval, exp.Expr] | None:
         >>> import sqlglot
         >>> one, times = factors(sqlglot.parse_one("to_hours(x + 1)", read="duckdb"))
         >>> one.sql("duckdb"), times.sql("duckdb")
-        ("INTERVAL '1' hour", 'x + 1')
+        ("INTERVAL '1' HOUR", 'x + 1')
     """
     while isinstance(node, exp.Paren):
         node = node.this

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import QueryRefused
+from discreet.sql.algebra.public_data import spelled
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.joins.joins import Clause, join_public
 from discreet.sql.expressions.dialect import quote
@@ -53,6 +54,7 @@ def join_asof(left: Frame, name: str, data: pa.Table, number: int, clause: Claus
     Raises:
         QueryRefused: by `refuse`, it has no inequality with a column of the public table, or several.
     """
+    data = spelled(data)  # values that are one beside private rows are one partition
     columns = {column.lower(): column for column in data.column_names}
 
     def public(node: exp.Expr) -> str | None:
@@ -68,16 +70,25 @@ def join_asof(left: Frame, name: str, data: pa.Table, number: int, clause: Claus
     x, since = one.this, public(one.expression)
     if since is None or (public(x) is not None and x.table.lower() == name):
         x, since, kind = one.expression, public(one.this), MIRRORED[kind]
-    by = [public(side) for pair in equal for side in (pair.this, pair.expression)]
-    partition = [column for column in by if column is not None]
-    if since is None or len(partition) < len(equal):
-        raise refuse(clause.node, f"An ASOF JOIN compares with columns of {name}.", FIX)
+    pairs = [(x, since)]
+    for pair in equal:
+        theirs = public(pair.this)
+        own = pair.expression if theirs is not None else pair.this
+        pairs.append((own, theirs or public(pair.expression)))
+    for own, theirs in pairs:
+        if theirs is None or any(public(column) is not None for column in own.find_all(exp.Column)):
+            raise refuse(
+                clause.node, f"An ASOF JOIN compares private values with columns of {name} alone.", FIX
+            )
+        left.binder().bind(own)  # which knows no public column: one value, whichever the partner
+    assert since is not None
+    partition = [theirs for _, theirs in pairs[1:] if theirs is not None]
     nearest = _with_next(data, since, partition, after=kind in (exp.GTE, exp.GT))
     end = exp.column(exp.to_identifier(NEXT, quoted=True), table=exp.to_identifier(name, quoted=True))
     before = BEYOND[kind](this=x.copy(), expression=end)
     open_ended = exp.Is(this=end.copy(), expression=exp.null())
     found = replace(clause, on=(*clause.on, exp.paren(exp.or_(before, open_ended))), asof=False)
-    return _without_next(join_public(left, name, nearest, number, found, [], most=1), name)
+    return _without_next(join_public(left, name, nearest, number, found, [], one_of=partition), name)
 
 
 def _with_next(data: pa.Table, since: str, partition: list[str], after: bool) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 from discreet.sql.analyze.from_clause import Frame, all_of, inner, prefixed
-from discreet.sql.analyze.joins.multiplicity import MOST_ROWS, pairs_of, partners_of, reads_new
+from discreet.sql.analyze.joins.multiplicity import (
+    MOST_ROWS,
+    compared_columns,
+    pairs_of,
+    partners_of,
+    reads_new,
+)
 
 
 @dataclass(frozen=True)
@@ -195,7 +201,7 @@ def join_public(
     number_: int,
     clause: Clause,
     elsewhere: list[exp.Expr],
-    most: int | None = None,
+    one_of: Collection[str] | None = None,
 ) -> Frame:
     """Join private rows with a public table on anything; a row of the result belongs to its private row's unit.
 
@@ -207,7 +213,7 @@ def join_public(
     if clause.kind:
         raise refuse(clause.node.this, left.text, f"{clause.kind} JOIN with a public table is not supported.",
                      "Write WHERE x IN (SELECT … FROM …).")  # fmt: skip
-    return join_public_tables(left, {name: data}, number_, clause, elsewhere, most)
+    return join_public_tables(left, {name: data}, number_, clause, elsewhere, one_of)
 
 
 def join_public_tables(
@@ -216,28 +222,16 @@ def join_public_tables(
     number_: int,
     clause: Clause,
     elsewhere: list[exp.Expr],
-    most: int | None = None,
+    one_of: Collection[str] | None = None,
 ) -> Frame:
     """The same with several public tables whose rows stand side by side already.
 
-    With `most` the caller has shown that no row finds more partners than that.
+    With `one_of` the caller has shown that no row finds two partners which agree in these columns.
+
+    Raises:
+        QueryRefused: two partners may differ in a column of `one_of`, for it is not compared as it stands there.
     """
-    tables: dict[str, dict[str, Column]] = {}
-    named: dict[str, pa.ChunkedArray] = {}
-    for name, one in data.items():
-        same = twins(one.column_names)
-        if same:
-            raise refuse(clause.node.this, left.text, f"{name} has two columns {same[0]} and {same[1]}, but case does "
-                         "not count in a query.", "Rename one of them with AS.")  # fmt: skip
-        one = spelled(one)
-        tables[name] = {}
-        for field in one.column_names:
-            column = public_column(inner(name, field.lower()), one.column(field))
-            if column is not None:
-                tables[name][field.lower()] = column
-        # A column that no expression can read is not sent to the engine, which may not know its type.
-        for field in [f for f in one.column_names if f.lower() in tables[name]] or one.column_names:
-            named[inner(name, field.lower())] = one.column(field)
+    tables, named = _read(data, lambda cause, fix: refuse(clause.node.this, left.text, cause, fix))
     readable = {field: column for one in reversed(tables.values()) for field, column in one.items()}
     if clause.natural:
         clause = replace(clause, using=tuple(c for c in left.rows.columns if c in readable))
@@ -258,8 +252,12 @@ def join_public_tables(
     rows = pa.table(named)
     columns = {column.name: column for one in tables.values() for column in one.values()}
     partners, exact = partners_of(rows, conditions, both, columns, () if clause.outer else elsewhere)
-    if most is not None:
-        partners, exact = most, True
+    if one_of is not None:
+        internal = {inner(next(iter(data)), field.lower()) for field in one_of}
+        if not internal <= set(compared_columns(conditions, set(columns))):
+            raise refuse(clause.node.this, left.text, "Values that differ would be compared as equal.",
+                         "Compare columns of one type, with CAST where they are of two.")  # fmt: skip
+        partners, exact = 1, True
     table = rel.PublicTable(f"__public_{number_}", rows)
     much = left.rows.max_rows * partners > MOST_ROWS
     allowed = partners == 1 or not left.rows.per_unit or (exact and not much)
@@ -269,6 +267,29 @@ def join_public_tables(
     cap = left.rows.max_rows * partners if allowed else left.rows.max_rows
     return joined(both, relation, cap, left.rows.fixed and allowed, left.held,
                    nullable=set(data) if clause.outer else set())  # fmt: skip
+
+
+def _read(
+    data: Mapping[str, pa.Table], refused: Callable[[str, str], QueryRefused]
+) -> tuple[dict[str, dict[str, Column]], dict[str, pa.ChunkedArray]]:
+    """The columns of public tables as expressions read them, by table and name, and all that the engine gets."""
+    tables: dict[str, dict[str, Column]] = {}
+    named: dict[str, pa.ChunkedArray] = {}
+    for name, one in data.items():
+        same = twins(one.column_names)
+        if same:
+            cause = f"{name} has two columns {same[0]} and {same[1]}, but case does not count in a query."
+            raise refused(cause, "Rename one of them with AS.")
+        one = spelled(one)
+        tables[name] = {}
+        for field in one.column_names:
+            column = public_column(inner(name, field.lower()), one.column(field))
+            if column is not None:
+                tables[name][field.lower()] = column
+        # A column that no expression can read is not sent to the engine, which may not know its type.
+        for field in [f for f in one.column_names if f.lower() in tables[name]] or one.column_names:
+            named[inner(name, field.lower())] = one.column(field)
+    return tables, named
 
 
 def side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first: bool = False) -> Frame:

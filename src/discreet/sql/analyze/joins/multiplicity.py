@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.multiplicity import most_alike, unique_on
 from discreet.sql.expressions.expression import Call, Column, Expression, leaves
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.analyze.from_clause import Frame
 
+EXACT = 2**53
+"""Up to here all whole numbers are doubles."""
 MOST_ROWS = 2**40
 """A join raises the cap to no more rows of a unit than this: noise for them could not be drawn at most epsilons."""
 
@@ -119,12 +122,16 @@ def _reads(expression: Expression, names: set[str]) -> bool:
 
 
 def compared_columns(conditions: list[Expression], right: set[str]) -> list[str]:
-    """The public columns that are each set equal to something of the private row."""
+    """The public columns that are each set equal to something of the private row.
+
+    A whole number that is compared as a fraction is one of them where no two are the same fraction.
+    """
     out = []
     for one in conjuncts(conditions):
         if not (isinstance(one, Call) and one.name == "eq"):
             continue
-        for side, other in (one.args, one.args[::-1]):
+        for whole, other in (one.args, one.args[::-1]):
+            side = _unwidened(whole)
             if (
                 isinstance(side, Column)
                 and side.name in right
@@ -132,6 +139,16 @@ def compared_columns(conditions: list[Expression], right: set[str]) -> list[str]
             ):
                 out.append(side.name)
     return out
+
+
+def _unwidened(side: Expression) -> Expression:
+    """The column behind its cast to a wider type, where every value of it stays different from the others."""
+    if not (isinstance(side, Call) and side.name in ("to_float", "to_timestamp") and len(side.args) == 1):
+        return side
+    (inside,) = side.args
+    lo, hi = inside.span.lo, inside.span.hi
+    exact = inside.type is Type.INTEGER and lo is not None and hi is not None and lo >= -EXACT and hi <= EXACT
+    return inside if exact or inside.type is Type.DATE else side
 
 
 def _most_partners(data: pa.Table, compared: list[str]) -> int:

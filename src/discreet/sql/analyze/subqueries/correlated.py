@@ -148,11 +148,18 @@ class Inside:
             )
         path = key_paths.between(self.outside.rows.relation, self.frame.rows.relation)
         if not linked and not path.joined([*rest, *tests]):
+            if not (self.outside.rows.units and self.frame.rows.units):
+                raise refuse(asked.query, "A sub-query over private rows must compare the privacy units, "
+                             "and rows that are one unit each have no column for it.",
+                             "Declare the column that names the unit as privacy_unit in the policy.")  # fmt: skip
             ours = next(iter(sorted(self.outside.rows.units)), "unit")
             theirs = next(iter(sorted(self.frame.rows.units)), "unit")
             named = next(iter(self.frame.tables))
+            outer = next(iter(self.outside.tables))
             raise refuse(asked.query, "A sub-query over private rows must compare the privacy units.",
-                         f"Add WHERE {named}.{theirs} = {next(iter(self.outside.tables))}.{ours}.")  # fmt: skip
+                         f"Add WHERE {named}.{theirs} = {outer}.{ours}." if named != outer else
+                         f"Name the inner table apart: FROM {named} AS other WHERE other.{theirs} = {outer}.{ours}."
+                         )  # fmt: skip
         if asked.every and tests:
             # Of several columns at once a match is a row that is equal, or may be; of one, a row that is not as asked.
             tests = [_not_true(tests[0])] if len(asked.outer) == 1 else [_not_false(one) for one in tests]

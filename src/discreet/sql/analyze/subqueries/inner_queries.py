@@ -18,10 +18,12 @@ from typing import Any
 
 from sqlglot import exp
 
+from discreet.engines.schema import Type
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.from_clause import Frame
 from discreet.sql.analyze.joins.joins import Clause, join_private
+from discreet.sql.analyze.joins.multiplicity import compared_columns
 from discreet.sql.analyze.scope_tree import (
     OVER_GROUPS,
     Env,
@@ -166,8 +168,24 @@ class InnerQueries:
             raise self.around.refuse(
                 inner, "This form of IN is not supported here.", "Select a column in it."
             )
-        asked = replace(asked, pairs=(*asked.pairs, (inner, outer)))
-        return self._of_rows(node, asked)
+        met = self._of_rows(node, replace(asked, pairs=(*asked.pairs, (inner, outer))))
+        return self._in_some(met, asked, inner, outer)
+
+    def _in_some(self, met: exp.Expr, asked: Compared, inner: exp.Expr, outer: exp.Expr) -> exp.Expr:
+        """Whether a value is in a list: of no rows FALSE, and unknown where it, or one of the list, is NULL."""
+        if self.frame.is_unit(outer):
+            return met  # of no row that counts is it NULL
+        missing = exp.Is(this=exp.paren(inner.copy()), expression=exp.Null())
+        scope = self.around.once(asked.grouped({VALUE: exp.LogicalOr(this=missing)}), self.env)
+        if not isinstance(scope, PrivateScope):
+            return met  # the value itself leads to the unit, and is NULL in no row that counts
+        name = self._joined(scope.rows, [(f"{KEY}{at}", other) for at, (_, other) in enumerate(asked.pairs)])
+        none = exp.Is(this=exp.column(f"{KEY}0", table=name), expression=exp.Null())
+        unknown = exp.or_(
+            exp.Is(this=exp.paren(outer.copy()), expression=exp.Null()), exp.column(VALUE, table=name)
+        )
+        cases = [(met, exp.true()), (none, exp.false()), (unknown, exp.Null())]
+        return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in cases], default=exp.false())
 
     def _there(self, node: exp.Expr) -> exp.Expr:
         asked = compared(node.this.unnest(), self._names)
@@ -211,6 +229,11 @@ class InnerQueries:
         given = self.around.given(left_in_place(once, [scope]), self.env, node.args["query"])
         assert given is not None, "public values were put in before"
         outer = node.this
+        if given.columns[VALUE].type is Type.INTEGER and self.frame.binder().bind(outer).type is Type.FLOAT:
+            # Of whole numbers beyond 2^53 several are one fraction, which would be found once for each of them.
+            once.set("expressions", [exp.alias_(exp.cast(column, "DOUBLE"), VALUE)])
+            given = self.around.given(left_in_place(once, [scope]), self.env, node.args["query"])
+            assert given is not None
         name = self._given(given, [(VALUE, outer)])
         there = exp.Not(this=exp.Is(this=exp.column(VALUE, table=name), expression=exp.Null()))
         known = exp.Not(this=exp.Is(this=exp.paren(outer.copy()), expression=exp.Null()))
@@ -228,10 +251,12 @@ class InnerQueries:
         rows, name = self.frame.rows, given.table.name
         columns = {key: Column(c.name, c.type, c.span.null()) for key, c in given.columns.items()}
         both = self.frame.beside(rows, name, columns)
-        matched = {given.columns[key].name for key, _ in on if key in given.columns}
-        assert matched >= set(given.table.keys), "each row finds one row at most"
         tests = [exp.EQ(this=exp.column(key, table=name), expression=other.copy()) for key, other in on]
         test = both.binder().condition(exp.and_(*tests)) if tests else None
+        matched = compared_columns([] if test is None else [test], {one.name for one in columns.values()})
+        if not set(given.table.keys) <= set(matched):
+            raise self.around.refuse(on[0][1], "Whole numbers that differ would be equal to one and the same fraction.",
+                                     "Compare columns of one type, with CAST where they are of two.")  # fmt: skip
         relation = rel.PublicJoin(rows.relation, given.table, test, bool(given.table.keys))
         self.frame = both.over(rel.replaced(rows, relation))
         return name

@@ -7,6 +7,7 @@ and numbers with a fraction are scaled to integers first.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
@@ -68,10 +69,10 @@ def read_unit_aggregate(node: exp.Expr, binder: Binder, rows: int) -> tuple[Unit
         name = "BOOL_OR" if isinstance(node, exp.LogicalOr) else "BOOL_AND"
         return UnitAggregate(f"{name}({{0}})", truth), Type.BOOLEAN, truth.span.null()
     if isinstance(node, exp.Sum | exp.Avg):
-        argument, step = summable(node, filtered(binder.bind(node.this), condition), binder)
-        sql, kind, span = sum_sql(isinstance(node, exp.Avg), argument, step)
-        follows = of_sum(argument.span, step, rows) if isinstance(node, exp.Sum) else None
-        return UnitAggregate(summed(sql, ""), argument, follows), kind, span
+        total = summable(node, filtered(binder.bind(node.this), condition), binder)
+        sql, kind, span = sum_sql(isinstance(node, exp.Avg), total)
+        follows = of_sum(total.whole.span, total.step, rows) if isinstance(node, exp.Sum) else None
+        return UnitAggregate(summed(sql, ""), total.whole, follows, plain=total.plain), kind, span
     raise binder.refuse(node, f"{node.key.upper()} is not supported per unit.",
                         "Use COUNT, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND.")  # fmt: skip
 
@@ -103,14 +104,34 @@ def _count(
     return UnitAggregate(spelling, filtered(argument, condition), most), Type.INTEGER, some
 
 
-def summable(node: exp.Expr, argument: Expression, binder: Binder) -> tuple[Expression, Fraction]:
-    """An integer expression whose exact sum stands for that of the argument, and the value of one step of it."""
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Values as whole steps, whose sum is exact.
+
+    Attributes:
+        whole: how many steps each value is, an integer expression.
+        step: the value of one step.
+        plain: the value itself, within its bounds, where it need not be a whole number of steps.
+    """
+
+    whole: Expression
+    step: Fraction = Fraction(1)
+    plain: Expression | None = None
+
+    @property
+    def args(self) -> tuple[Expression, ...]:
+        """The arguments that a spelling of `sum_sql` has places for."""
+        return (self.whole,) if self.plain is None else (self.whole, self.plain)
+
+
+def summable(node: exp.Expr, argument: Expression, binder: Binder) -> Steps:
+    """The argument as integers whose exact sum stands for its own."""
     if argument.type is Type.BOOLEAN:
         flag = fn.call("to_integer", argument)
         assert flag is not None
-        return flag, Fraction(1)
+        return Steps(flag)
     if argument.type is Type.INTEGER:
-        return argument, Fraction(1)
+        return Steps(argument)
     if argument.type is not Type.FLOAT:
         raise binder.refuse(node, *takes_a_number(node.key.upper(), node.this, argument.type))
     lo, hi = argument.span.lo, argument.span.hi
@@ -128,22 +149,29 @@ def summable(node: exp.Expr, argument: Expression, binder: Binder) -> tuple[Expr
     assert shifted is not None
     whole = fn.call("floor_whole", shifted)
     assert whole is not None
-    return whole, step
+    return Steps(whole, step, clamped)
 
 
 def summed(sql: str, over: str) -> str:
     """A sum as a template, over rows or over a window."""
-    return sql.format(over=over, x="{0}", total="{summed}")
+    return sql.format(over=over, x="{0}", total="{summed}", plain="{1}")
 
 
-def sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Type, Span]:
-    """SQL, type and span of a sum or a mean of whole steps."""
-    total = "SUM({total}){over}"
+def sum_sql(mean: bool, steps: Steps) -> tuple[str, Type, Span]:
+    """SQL, type and span of a sum or a mean of whole steps.
+
+    The mean of equal values is that value, and so is the sum of a single one: rounded to whole steps it would be a
+    little more or less, and whoever has one row would lie above or below their own mean at random.
+    """
+    step, total = steps.step, "SUM({total}){over}"
     size = f"CAST('{float(step)!r}' AS DOUBLE)"
-    lo, hi = (None if end is None else end * step for end in (argument.span.lo, argument.span.hi))
+    lo, hi = (None if end is None else end * step for end in (steps.whole.span.lo, steps.whole.span.hi))
     if mean:
         # Divided first, as the mean fits where a sum of the largest doubles does not; PostgreSQL would raise.
         sql = f"(CAST({total} AS DOUBLE) / NULLIF(COUNT({{x}}){{over}}, 0) * {size})"
+        if steps.plain is not None:
+            least, greatest = "MIN({plain}){over}", "MAX({plain}){over}"
+            sql = f"(CASE WHEN {least} = {greatest} THEN {least} ELSE {sql} END)"
         return sql, Type.FLOAT, Span(lo, hi, True)
     low = Fraction(0) if lo is not None and lo >= 0 else None
     high = Fraction(0) if hi is not None and hi <= 0 else None
@@ -152,7 +180,10 @@ def sum_sql(mean: bool, argument: Expression, step: Fraction) -> tuple[str, Type
     most = LARGEST // step
     if most < MOST_TOTAL:
         total = f"CASE WHEN COUNT({{x}}){{over}} > 0 THEN {saturated(total, most)} END"
-    return f"(CAST(({total}) AS DOUBLE) * {size})", Type.FLOAT, Span(low, high, True)
+    sql = f"(CAST(({total}) AS DOUBLE) * {size})"
+    if steps.plain is not None:
+        sql = f"(CASE WHEN COUNT({{x}}){{over}} = 1 THEN MIN({{plain}}){{over}} ELSE {sql} END)"
+    return sql, Type.FLOAT, Span(low, high, True)
 
 
 def capped(total: str, count: str) -> str:

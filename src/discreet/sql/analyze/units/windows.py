@@ -152,9 +152,9 @@ def _aggregated(
     aggregate, kind, span = read_unit_aggregate(function, binder, frame.rows.max_rows)
     args: tuple[Expression, ...]
     if isinstance(function, exp.Sum | exp.Avg):
-        argument, step = summable(function, binder.bind(function.this), binder)
-        sql, kind, span = sum_sql(isinstance(function, exp.Avg), argument, step)
-        spelling, args = summed(sql, " {over}"), (argument,)
+        total = summable(function, binder.bind(function.this), binder)
+        sql, kind, span = sum_sql(isinstance(function, exp.Avg), total)
+        spelling, args = summed(sql, " {over}"), total.args
     else:
         counted = isinstance(function, exp.CountIf)
         spelling = summed(TRUE_ONES, " {over}") if counted else f"{aggregate.spelling} {{over}}"

@@ -1,0 +1,25 @@
+"""Connections that wait too long before they ask."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from discreet.server import patience
+from tests.server.conftest import Running
+
+ASKED = b"GET /api/v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", ASKED, ASKED + b"\r\n" + ASKED])
+def test_a_request_that_is_never_whole_is_not_waited_for(
+    running: Running, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(patience, "HEAD_PATIENCE", 0.2)
+    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as one:
+        one.sendall(sent)
+        said = b""
+        while piece := one.recv(4096):  # until it is closed; the time-out of the socket fails the test
+            said += piece
+    assert said.count(b"200 OK") == sent.count(b"\r\n\r\n")
