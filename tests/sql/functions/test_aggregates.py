@@ -14,6 +14,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import QueryRefused
+from discreet.mechanisms.selection.quantiles_with_ends import MARGIN
 from discreet.session import Session
 from discreet.sql.functions import aggregates
 from discreet.sql.functions.aggregates import AggregateFunction
@@ -67,9 +68,11 @@ USAGES = [(line, usage) for line in aggregates.TABLE for usage in line.usages]
 
 def honest(session: Session, line: AggregateFunction, usage: str) -> bool:
     """Whether the interval of 95 % of an answer is as long as the deviation that its line states."""
-    if line.family == "tree":  # the ends of its interval have a sixth of the epsilon of the number
+    if (
+        line.family == "tree"
+    ):  # the ends have a sixth of the epsilon of the number, whose deviation is stated doubled
         error = session.preview(f"SELECT {usage} AS v FROM t", EPSILON, group_rows=ROWS).errors["v"]
-        return 0 < error / line.deviation(ROWS, EPSILON, w=W) < 7.5
+        return 0 < error / line.deviation(ROWS, EPSILON, w=W) < 3.05 * MARGIN
     release = session.sql(f"SELECT {usage} AS v FROM t", EPSILON)
     low, high = (ends["v"][0].as_py() for ends in (release.low, release.high))
     found = float(high - low) / 2 / line.deviation(ROWS, EPSILON, w=W, v=V, m=W, r=0.5)
