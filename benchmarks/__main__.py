@@ -17,7 +17,18 @@ from rich.table import Table
 
 from benchmarks.line import Line
 
-MODULES = ("noise", "query", "keys", "planning", "cells", "coverage", "selection", "accounting", "load")
+MODULES = (
+    "noise",
+    "query",
+    "keys",
+    "planning",
+    "cells",
+    "coverage",
+    "selection",
+    "quantiles",
+    "accounting",
+    "load",
+)
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -18,12 +18,15 @@ import pyarrow as pa
 import discreet as dp
 from benchmarks.chosen import QUESTIONS, WIDER, Question
 from benchmarks.line import Line
+from discreet.engines.engine import Engine
+from discreet.mechanisms.selection.quantiles_with_ends import EACH
 from discreet.noise import add_laplace
 from discreet.release.draw import Draw
 from discreet.sql.finish.postprocess import finish
-from discreet.sql.lower.run import NoisyIntegers, exact_integers, run_release
+from discreet.sql.lower.run import NoisyIntegers, exact_counts, exact_integers, run_release
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.measures.measure import columns
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
 from discreet.sql.plan.planner import plan
 
@@ -138,7 +141,7 @@ def coverage(sql: str) -> float:
                          bounds={"x": (0, 100), "y": (0, 100), "g": (0, GROUPS - 1)})  # fmt: skip
     planned = plan(sql, session._catalog, EPSILON)
     truth = _values(
-        planned, [NoisyIntegers(one, exact_integers(one, session._engine, 1)) for one in planned.releases]
+        planned, [NoisyIntegers(one, without_noise(one, session._engine)) for one in planned.releases]
     )
     held = 0
     for _ in range(RUNS):
@@ -146,6 +149,24 @@ def coverage(sql: str) -> float:
         low, high = finish(planned, noisy, {}, CLAIMED).intervals["v"]
         held += int(np.sum((low <= truth) & (truth <= high)))
     return held / (RUNS * GROUPS)
+
+
+def without_noise(release: ScopePlan, engine: Engine) -> Integers:
+    """The integers of a release before any noise; of ranks, the leaf of the exact quantile."""
+    exact = exact_integers(release, engine, 1)
+    for measure, part in zip(release.measures, columns(release.measures), strict=True):
+        if isinstance(measure, Ranks):
+            counts = exact_counts(release, measure, engine, 1)
+            for cell in range(counts.groups):
+                one = counts[cell : cell + 1]
+                below = np.cumsum(one.count)
+                at = [
+                    np.searchsorted(below, float(q) * below[-1])
+                    for q in measure.quantiles
+                    for _ in range(EACH)
+                ]
+                exact[cell, part] = one.leaf[np.minimum(at, len(below) - 1)]
+    return exact
 
 
 def _values(

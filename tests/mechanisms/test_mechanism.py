@@ -22,16 +22,21 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import Mechanism
 
 TENTH = Fraction(1, 10)
+ONES = np.ones(3, np.int64)
+COUNTS = mechanisms.SparseCounts.of(1, 9, 0 * ONES, np.array([2, 3, 3]), ONES)
+LEAVES = mechanisms.LeafMeasure.over(9)
 MADE: dict[str, tuple[Mechanism, Any]] = {
     "AboveThreshold": (mechanisms.AboveThreshold(TENTH, c=2), [3, 5000]),
     "DiscreteGaussian": (mechanisms.DiscreteGaussian(TENTH), 7),
     "Exponential": (mechanisms.Exponential(TENTH), [3, 5]),
+    "ExponentialQuantile": (mechanisms.ExponentialQuantile(TENTH, 0.5, LEAVES), COUNTS),
     "HadamardResponse": (mechanisms.HadamardResponse(TENTH, 5), [3, 4]),
     "Laplace": (mechanisms.Laplace(TENTH, 2), 7),
     "LaplaceVector": (mechanisms.LaplaceVector(20, 2), np.zeros(3, np.int64)),
     "LocalLaplace": (mechanisms.LocalLaplace(TENTH, 0, 100), [31, 47]),
     "NoisyMax": (mechanisms.NoisyMax(TENTH, k=2), [3, 5, 8]),
     "PermuteAndFlip": (mechanisms.PermuteAndFlip(TENTH), [3, 5]),
+    "QuantilesWithEnds": (mechanisms.QuantilesWithEnds(TENTH, [0.5, 0.9], LEAVES), COUNTS),
     "RandomizedResponse": (mechanisms.RandomizedResponse(TENTH, 3), [0, 2]),
     "Staircase": (mechanisms.Staircase(TENTH), 7),
     "ThresholdedCounts": (mechanisms.ThresholdedCounts(TENTH, Fraction(1, 10**6)), [3, 5]),
@@ -39,8 +44,8 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
     "UnaryEncoding": (mechanisms.UnaryEncoding(TENTH, 5), [3, 4]),
     "UnboundedLaplace": (mechanisms.UnboundedLaplace(TENTH, 2, 2**-20), np.array([0.5])),
 }
-RESULTS = {"Frequencies", "LaplaceError", "LocalMean", "Watch"}
-"""What a mechanism gives back, or a run of one."""
+RESULTS = {"Frequencies", "LaplaceError", "LeafMeasure", "LocalMean", "SparseCounts", "Watch"}
+"""What a mechanism reads or gives back, or a run of one."""
 
 
 def promised(mechanism: Mechanism) -> Loss | ZCDP:

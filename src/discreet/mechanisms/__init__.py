@@ -30,23 +30,31 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numeric.unbounded_laplace import UnboundedLaplace
     from discreet.mechanisms.selection.above_threshold import AboveThreshold, Watch
     from discreet.mechanisms.selection.exponential import Exponential
+    from discreet.mechanisms.selection.leaf_measure import LeafMeasure
     from discreet.mechanisms.selection.noisy_max import NoisyMax
     from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
+    from discreet.mechanisms.selection.quantile import ExponentialQuantile
+    from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
+    from discreet.mechanisms.selection.sparse_counts import SparseCounts
 
 __all__ = [
     "AboveThreshold",
     "DiscreteGaussian",
     "Exponential",
+    "ExponentialQuantile",
     "Frequencies",
     "HadamardResponse",
     "Laplace",
     "LaplaceError",
     "LaplaceVector",
+    "LeafMeasure",
     "LocalLaplace",
     "LocalMean",
     "NoisyMax",
     "PermuteAndFlip",
+    "QuantilesWithEnds",
     "RandomizedResponse",
+    "SparseCounts",
     "Staircase",
     "ThresholdedCounts",
     "TwoCoins",
@@ -68,9 +76,13 @@ _NAMES = {
     "numeric.laplace_error": "LaplaceError",
     "numeric.laplace_vector": "LaplaceVector",
     "local.local_laplace": "LocalLaplace LocalMean",
+    "selection.leaf_measure": "LeafMeasure",
     "selection.noisy_max": "NoisyMax",
     "selection.permute_and_flip": "PermuteAndFlip",
+    "selection.quantile": "ExponentialQuantile",
+    "selection.quantiles_with_ends": "QuantilesWithEnds",
     "local.randomized_response": "RandomizedResponse",
+    "selection.sparse_counts": "SparseCounts",
     "numeric.staircase": "Staircase",
     "numeric.threshold": "ThresholdedCounts",
     "local.two_coins": "TwoCoins",

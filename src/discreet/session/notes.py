@@ -8,6 +8,7 @@ from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import Rows, scans
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.lower.sequence import in_sequence
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
@@ -43,6 +44,11 @@ def notes_of(
         notes.append("values outside their bounds, which are clamped before adding up")
     if any(a.what in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
+    if any(isinstance(m, Ranks) for release in plan.releases for m in release.measures):
+        notes.append(
+            "long gaps without any value beside a quantile: its interval holds as often as it says where values lie "
+            "densely, and less often at the end of a thin tail"
+        )
     keys = [key for release in plan.releases for key in release.keys]
     if any(key.public and None in key.values for key in keys):
         notes.append("rows whose group is not among the public keys, which are dropped")

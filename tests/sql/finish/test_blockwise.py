@@ -15,6 +15,7 @@ import discreet as dp
 from discreet.engines.engine import in_batches
 from discreet.errors import EngineError
 from discreet.mechanisms.numeric import laplace_vector
+from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from discreet.noise import add_laplace
 from discreet.release.draw import Draw
 from discreet.sql.finish import blockwise as streamed
@@ -24,6 +25,7 @@ from discreet.sql.intervals.closed_form import draws_for
 from discreet.sql.intervals.simulation.repeated import FEWEST
 from discreet.sql.lower import run
 from discreet.sql.lower.uses import uses_of
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import ScopePlan
 
 RNG = np.random.default_rng(0)
@@ -52,6 +54,15 @@ def release_of(session: dp.Session, query: str, epsilon: Fraction = Fraction(1))
     return release
 
 
+def measured(release: ScopePlan, part: int, block: Any) -> Any:
+    """A block as integers, also one of counts by leaf."""
+    if not isinstance(block, SparseCounts):
+        return block
+    (ranks,) = (one for one in release.measures if one.part == part)
+    assert isinstance(ranks, Ranks)
+    return ranks.from_leaves(block.groups, block.group, block.leaf, block.count)
+
+
 @pytest.mark.parametrize("query", QUESTIONS)
 @pytest.mark.parametrize("numbers", [200, 7000, 10**6])
 def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +71,10 @@ def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch:
     release = release_of(session, query)
     whole = run.exact_integers(release, inside.engine_of(session), 7)
     for part, places in enumerate(places_of(release)):
-        blocks = list(streamed._exact(release, part, inside.engine_of(session), 7))
+        blocks = [
+            measured(release, part, block)
+            for block in streamed._exact(release, part, inside.engine_of(session), 7)
+        ]
         assert (np.concatenate(blocks) == whole[:, places]).all()
 
 
@@ -122,7 +136,7 @@ def test_every_group_of_every_block_has_noise_of_its_own(monkeypatch: pytest.Mon
     monkeypatch.setattr(laplace_vector, "add_laplace", lambda values, scale: values + once[: len(values)])
     assert faults(blocks(), release) == "the same noise twice"
     monkeypatch.setattr(laplace_vector, "add_laplace", add)
-    exact = streamed._exact
+    exact: Any = streamed._exact
     monkeypatch.setattr(streamed, "_exact", lambda *args: (block[block[:, 0] > 0] for block in exact(*args)))
     assert faults(blocks(), release) == "groups are missing"
 

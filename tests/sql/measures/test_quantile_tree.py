@@ -27,6 +27,7 @@ from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.measures import count_tree as ct
 from discreet.sql.measures.measure import Grid
 from discreet.sql.measures.quantile_tree import MOST_ENTRIES, MOST_LEAVES, QuantileTree, quantile_of, tree_for
+from discreet.sql.measures.ranks import Ranks
 
 Array = np.ndarray[Any, Any]
 BOUNDS = [(-2.5, 4.0), (0.0, 1.0), (3.0, 3.0), (-(2.0**53), 2.0**53), (1e-9, 1e-8), (-1e300, 1e300), (0.0, 5e-324),
@@ -149,10 +150,11 @@ def test_filters_have_trees_of_their_own_and_other_columns_other_parts() -> None
     with dp.protect(table, privacy_unit="row", bounds={"x": (0, 9), "y": (0, 2)}, budget=1) as session:
         sql = "SELECT MEDIAN(x), MAX(x), MEDIAN(x) FILTER (WHERE y > 1), AVG(y), SUM(y), COUNT(*), MIN(y) FROM data"
         (release,) = inside.plan_of(session, sql, Fraction(1)).releases
-    trees = [m for m in release.measures if isinstance(m, QuantileTree)]
+    kinds = (QuantileTree, Ranks)
+    trees = [m for m in release.measures if isinstance(m, kinds)]
     assert len(release.measures) == 4
     assert len({m.part for m in trees}) == 3
-    assert not {m.part for m in trees} & {m.part for m in release.measures if not isinstance(m, QuantileTree)}
+    assert not {m.part for m in trees} & {m.part for m in release.measures if not isinstance(m, kinds)}
 
 
 @pytest.mark.parametrize("sql", [

@@ -21,6 +21,7 @@ from discreet import arrow
 from discreet.engines.engine import Engine, in_batches
 from discreet.engines.spilling import Spilling
 from discreet.errors import EngineError
+from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number
 from discreet.sql.algebra import keys as ks
@@ -39,6 +40,7 @@ from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import QuantileTree
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 if TYPE_CHECKING:
@@ -90,6 +92,10 @@ def noisy_blocks(release: ScopePlan, part: int, engine: Engine, salt: int, draw:
     """
     measures = [(at, m) for at, m in enumerate(release.measures) if m.part == part]
     for block in _exact(release, part, engine, salt):
+        if isinstance(block, SparseCounts):
+            ((at, _),) = measures
+            yield draw(use_of(release, at), block)
+            continue
         start = 0
         for at, measure in measures:
             own = slice(start, start + measure.entries)
@@ -98,21 +104,24 @@ def noisy_blocks(release: ScopePlan, part: int, engine: Engine, salt: int, draw:
         yield block
 
 
-def _exact(release: ScopePlan, part: int, engine: Engine, salt: int) -> Iterator[Integers]:
-    """The integers before any noise. Never shown, logged or raised."""
+def _exact(release: ScopePlan, part: int, engine: Engine, salt: int) -> Iterator[Integers | SparseCounts]:
+    """The integers before any noise, or the counts by leaf before the choice. Never shown, logged or raised."""
     compiled = compile_part(release, part, engine.dialect, salt)
     measures = [m for m in release.measures if m.part == part]
     width = sum(m.entries for m in measures)
     size = max(1, NUMBERS // sum(m.entries for m in release.measures))
-    (tree,) = measures if isinstance(measures[0], QuantileTree) else (None,)
+    quantiles = measures[0] if isinstance(measures[0], QuantileTree | Ranks) else None  # alone in its part
     pieces = in_batches(engine, compiled.sql, "cell", compiled.tables)
-    rows = _Sorted(pieces, 3 if isinstance(tree, QuantileTree) else 1 + width)
+    rows = _Sorted(pieces, 1 + width if quantiles is None else 3)
     for start in range(0, release.cells, size):
         stop = min(start + size, release.cells)
         found = rows.below(stop)
         cell = found[:, 0] - start
-        if isinstance(tree, QuantileTree):
-            yield tree.from_leaves(stop - start, cell, found[:, 1], found[:, 2])
+        if isinstance(quantiles, Ranks):
+            yield SparseCounts.of(stop - start, quantiles.grid.levels, cell, found[:, 1], found[:, 2])
+            continue
+        if quantiles is not None:
+            yield quantiles.from_leaves(stop - start, cell, found[:, 1], found[:, 2])
             continue
         block = np.zeros((stop - start, width), np.int64, order="F")
         block[cell] = found[:, 1:]

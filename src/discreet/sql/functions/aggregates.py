@@ -58,7 +58,7 @@ class AggregateFunction:
         degrees: the least degrees of the moments that it is estimated from, in x and in y.
         estimated: how it is estimated from the noisy integers.
         relative: the variance of the noise for one row, at a sensitivity over epsilon of one, relative to the square
-            of the size; of a quantile, of its rank on the largest tree.
+            of the size; of a quantile, of its rank where it is asked for alone, twice that.
         size: of the quantity.
         whole: whether it is an integer for every argument.
         mirrored: the name of this quantity of (x, y) as one of (y, x), for a pair.
@@ -112,7 +112,7 @@ class AggregateFunction:
             "distinct": "a count, each value once",
             "distinct_sum": "a sum, each value once",
             "pairs": f"{x * y} moments of the pair",
-            "tree": "counts on a tree over the bounds",
+            "tree": "none: leaves chosen by rank; of many quantiles, counts on a tree",
         }[self.family]
 
     def beside(self, other: AggregateFunction) -> bool:
@@ -209,19 +209,19 @@ TABLE: tuple[AggregateFunction, ...] = (
     _pair("pairs", "REGR_COUNT", exp.RegrCount, (1, 1), "the noisy count of pairs", 4.0, Size.COUNT, whole=True),
     AggregateFunction(
         "quantile 1/2", ("MEDIAN(x)",), (exp.Median,), "x", "tree", (0, 0),
-        "where the noisy counts cross half of the rows", 619.0, Size.HALF_OF_X,
+        "the value chosen by rank, or where noisy counts cross half of the rows", 14.2, Size.HALF_OF_X,
     ),
     AggregateFunction(
         "quantile 9/10", _QUANTILES, _QUANTILE_NODES, "x", "tree", (0, 0),
-        "where the noisy counts cross that share of the rows", 792.0, Size.HALF_OF_X,
+        "the value chosen by rank, or where noisy counts cross that share of the rows", 46.1, Size.HALF_OF_X,
     ),
     AggregateFunction(
         "min", ("MIN(x)",), (exp.Min,), "x", "tree", (0, 0),
-        "the 1 % quantile, as a single row decides the true one", 879.0, Size.HALF_OF_X,
+        "the 1 % quantile, as a single row decides the true one", 55.8, Size.HALF_OF_X,
     ),
     AggregateFunction(
         "max", ("MAX(x)",), (exp.Max,), "x", "tree", (0, 0),
-        "the 99 % quantile, as a single row decides the true one", 879.0, Size.HALF_OF_X,
+        "the 99 % quantile, as a single row decides the true one", 55.8, Size.HALF_OF_X,
     ),
 )  # fmt: skip
 """Every aggregate, in the order of the reference page."""

@@ -21,11 +21,14 @@ from discreet.sql.dialects import named
 from discreet.sql.expressions.expression import Column
 from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.diagram import Fact, Json, Node, draw, svg
+from discreet.sql.inspect.explain_ranks import noise_of
 from discreet.sql.inspect.explain_rows import part_node, public_table
 from discreet.sql.inspect.wording import ends, values, words
 from discreet.sql.lower.compile import compile_discovery, compile_part
+from discreet.sql.lower.uses import ranks
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, QueryPlan, ScopePlan
 from discreet.sql.syntax.nodes import shown_as
 
@@ -228,9 +231,7 @@ def _measure(release: ScopePlan, at: int) -> Fact:
     )
     one_unit = f"{' · '.join(factors)} = {total:,}" if len(factors) > 1 else f"{total:,}"
     size, unit = _natural(measure, scale)
-    natural = "" if unit == "rows" and measure.row_sensitivity == 1 else f" = {_figure(size)} {unit}"
-    lines.append(f"   one row moves them by {row}, one unit by {one_unit}, in L1")
-    lines.append(f"   epsilon {show(share)}: noise of scale {_figure(float(scale))}{natural} on each integer")
+    lines += _noise(release, at, row, one_unit)
     beside = [one + 1 for one in release.beside(at)]
     if len(beside) > 1:
         named = f"{', '.join(map(str, beside[:-1]))} and {beside[-1]}"
@@ -245,6 +246,19 @@ def _measure(release: ScopePlan, at: int) -> Fact:
         "natural_unit": unit,
     }
     return Fact("measure", "\n".join(lines), data, many=True)
+
+
+def _noise(release: ScopePlan, at: int, row: str, one_unit: str) -> list[str]:
+    """By how much a row and a unit move the integers of a measure, and the noise that hides it."""
+    measure, scale, share = release.measures[at], release.scale(at), release.shares[at]
+    if isinstance(measure, Ranks):
+        return noise_of(ranks(release, at, measure), one_unit)
+    size, unit = _natural(measure, scale)
+    natural = "" if unit == "rows" and measure.row_sensitivity == 1 else f" = {_figure(size)} {unit}"
+    return [
+        f"   one row moves them by {row}, one unit by {one_unit}, in L1",
+        f"   epsilon {show(share)}: noise of scale {_figure(float(scale))}{natural} on each integer",
+    ]
 
 
 def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:

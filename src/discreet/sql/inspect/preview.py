@@ -20,6 +20,7 @@ from discreet.sql.inspect.warnings import warnings_of
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.measures.measure import columns
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
 from discreet.sql.plan.unknown_groups import imagined
 
@@ -197,8 +198,11 @@ def _errors(
 
 def _invented(release: ScopePlan, group_rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     entries = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64)
-    for part, measure in zip(columns(release.measures), release.measures, strict=True):
-        entries[:, part] = measure.invented(group_rows)
+    for at, (part, measure) in enumerate(zip(columns(release.measures), release.measures, strict=True)):
+        if isinstance(measure, Ranks):
+            entries[:, part] = measure.invented(group_rows, float(release.scale(at)))
+        else:
+            entries[:, part] = measure.invented(group_rows)
     return entries
 
 

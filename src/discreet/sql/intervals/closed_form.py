@@ -24,6 +24,7 @@ from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import Aggregate, ScopePlan
 
 if TYPE_CHECKING:
@@ -145,7 +146,9 @@ def draws_for(releases: Sequence[ScopePlan], least: int = 0, cells: int | None =
     """
     numbers = 0
     for release in releases:
-        drawn = sum(measure.entries for measure in release.measures if not isinstance(measure, QuantileTree))
+        drawn = sum(
+            measure.entries for measure in release.measures if not isinstance(measure, QuantileTree | Ranks)
+        )
         numbers += (release.cells if cells is None else cells) * (drawn + len(release.aggregates))
     return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
 
@@ -185,6 +188,8 @@ def drawn_again(
         For each quantity a float64 array (draws, n).
     """
     what = release.measures[measure]
+    if isinstance(what, Ranks):
+        return [what.again(quantity, entries, draws) for quantity in quantities]
     if isinstance(what, QuantileTree):
         return quantiles_again(what, quantities, entries, float(release.scale(measure)), draws)
     out = [np.empty((draws, len(entries))) for _ in quantities]
@@ -213,6 +218,8 @@ def direct(
     if width is not None:
         return values - width, values + width
     measure = release.measures[aggregate.measure]
+    if isinstance(measure, Ranks):
+        return measure.interval(aggregate.what, entries, confidence)
     scale = float(release.scale(aggregate.measure))
     if isinstance(measure, QuantileTree):
         return measure.interval(aggregate.what, entries, scale, confidence)

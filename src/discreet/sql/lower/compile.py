@@ -26,6 +26,7 @@ from discreet.sql.lower.group_numbers import Axes, filters, numbered_axes, numbe
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.quantile_tree import QuantileTree
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import AnyMeasure, MeasuredRows, ScopePlan
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Compiled:
     """A query and the public key tables that it reads.
 
     Attributes:
-        sql: in the dialect of the engine; columns `cell`, then the entries of all measures `m0`, `m1`, …; for a tree
-            `cell`, `leaf` and the count `m0`.
+        sql: in the dialect of the engine; columns `cell`, then the entries of all measures `m0`, `m1`, …; for
+            quantiles `cell`, `leaf` and the count `m0`.
         tables: key lists, with columns `key0` and so on for key 0 and so on, and `at`.
     """
 
@@ -114,7 +115,7 @@ def _compile_part(
     outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
     by, counted = keys, ""
     if isinstance(
-        measures[0], QuantileTree
+        measures[0], QuantileTree | Ranks
     ):  # alone in its part: one count for every group and leaf that has rows
         by, counted = [*keys, "t0"], " WHERE t0 IS NOT NULL"
         outputs = f"CAST(g.t0 AS BIGINT) AS leaf, {outputs}"
@@ -217,7 +218,7 @@ def _spans(release: ScopePlan, measures: list[AnyMeasure], numbered: Axes) -> di
     spans = {
         f"t{at}": span
         for at, one in enumerate(measures)
-        if isinstance(one, Measure | QuantileTree) and (span := one.span)
+        if isinstance(one, Measure | QuantileTree | Ranks) and (span := one.span)
     }
     for axis in axes(release.keys):
         run = release.keys[axis[0]].range()

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.engine import NO_TABLES, Engine
+from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_number
 from discreet.sql.algebra import keys as ks
@@ -18,9 +19,11 @@ from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
+from discreet.sql.lower.uses import drawn
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import QuantileTree
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import Aggregate, ScopePlan
 
 if TYPE_CHECKING:
@@ -150,7 +153,7 @@ def exact_integers(
     release: ScopePlan,
     engine: Engine,
     salt: int,
-    known: int | None = None,
+    known: Collection[int] = (),
     portable: bool = False,
     given: Mapping[str, pa.Table] = NO_TABLES,
 ) -> Integers:
@@ -164,12 +167,13 @@ def exact_integers(
         release: the plan; its keys are public or found.
         engine: runs it.
         salt: decides which rows of a unit are kept.
-        known: the number of a measure that is left at zero, because its noisy integers are there already.
+        known: the numbers of measures that are left at zero, because their integers are found elsewhere.
         portable: decide it in the same way on every engine.
         given: the tables of numbers that were released before, by name.
 
     Returns:
-        int64 array (cells, entries of all measures), zero for a public group without rows.
+        int64 array (cells, entries of all measures), zero for a public group without rows. Of ranks, which are drawn
+        from `exact_counts`, they are the rows by the remainder of their leaf, to be compared.
 
     Raises:
         EngineError: the engine failed.
@@ -177,17 +181,56 @@ def exact_integers(
     # Column by column, the order in which they are filled, made noisy and read.
     out = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64, order="F")
     places = columns(release.measures)
-    for number, part in enumerate(release.parts):
-        if not release.cells or all(at == known for at, m in enumerate(release.measures) if m.part == number):
+    for number in range(len(release.parts)):
+        if not release.cells or all(at in known for at, m in enumerate(release.measures) if m.part == number):
             continue
-        slices = getattr(engine, "slices", 1) if adds_up(release, number) else 1
-        for at in range(slices):
-            compiled = compile_part(release, number, engine.dialect, salt, portable, Units(at, slices))
-            tables = filled(compiled.tables, part.rows.relation, given)
-            _put(out, release, number, engine.integers(compiled.sql, tables), more=at > 0)
-    if known is not None:
-        out[:, places[known]] = 0
+        for at, result in enumerate(_results(release, number, engine, salt, portable, given)):
+            _put(out, release, number, result, more=at > 0)
+    for one in known:
+        out[:, places[one]] = 0
     return out
+
+
+def exact_counts(
+    release: ScopePlan,
+    measure: Ranks,
+    engine: Engine,
+    salt: int,
+    given: Mapping[str, pa.Table] = NO_TABLES,
+) -> SparseCounts:
+    """The rows of each group and leaf, from which leaves are chosen by rank. Never shown, logged or raised.
+
+    Privacy: as for `exact_integers`; one row counts in one leaf.
+    """
+    found = (
+        [_by_leaf(result) for result in _results(release, measure.part, engine, salt, given=given)]
+        if release.cells
+        else []
+    )
+    columns_ = [np.concatenate(parts) for parts in zip(*found, strict=True)] or [np.zeros(0, np.int64)] * 3
+    return SparseCounts.of(release.cells, measure.grid.levels, *columns_)
+
+
+def _results(
+    release: ScopePlan,
+    number: int,
+    engine: Engine,
+    salt: int,
+    portable: bool = False,
+    given: Mapping[str, pa.Table] = NO_TABLES,
+) -> Iterator[pa.Table]:
+    """The integers of a part from the engine, for one slice of the units after the other."""
+    slices = getattr(engine, "slices", 1) if adds_up(release, number) else 1
+    for at in range(slices):
+        compiled = compile_part(release, number, engine.dialect, salt, portable, Units(at, slices))
+        tables = filled(compiled.tables, release.parts[number].rows.relation, given)
+        yield engine.integers(compiled.sql, tables)
+
+
+def _by_leaf(result: pa.Table) -> tuple[Integers, Integers, Integers]:
+    """Groups, leaves and counts."""
+    cell, leaf, count = (arrow.numbers(result.column(name)) for name in ("cell", "leaf", "m0"))
+    return cell, leaf, count
 
 
 def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more: bool) -> None:
@@ -198,16 +241,10 @@ def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more:
     """
     places = columns(release.measures)
     cell = arrow.numbers(result.column("cell"))
-    at_tree = next(
-        (at for at, m in enumerate(release.measures) if m.part == number and isinstance(m, QuantileTree)),
-        None,
-    )
-    if at_tree is not None:
-        tree = release.measures[at_tree]
-        assert isinstance(tree, QuantileTree)
-        leaf, count = arrow.numbers(result.column("leaf")), arrow.numbers(result.column("m0"))
-        out[:, places[at_tree]] += tree.from_leaves(release.cells, cell, leaf, count)
-        return
+    for measure, place in zip(release.measures, places, strict=True):
+        if measure.part == number and isinstance(measure, QuantileTree | Ranks):  # alone in its part
+            out[:, place] += measure.from_leaves(release.cells, *_by_leaf(result))
+            return
     own = [
         at
         for measure, place in zip(release.measures, places, strict=True)
@@ -229,7 +266,8 @@ def run_release(
     """Compute the integers of a release, and have noise drawn on them.
 
     Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale
-    sensitivity_i / epsilon_i, which is epsilon_i-DP, and the measures compose by addition. Where groups must be found,
+    sensitivity_i / epsilon_i, which is epsilon_i-DP, or chosen by rank (`mechanisms.selection.quantiles_with_ends`) at
+    epsilon_i, and the measures compose by addition. Where groups must be found,
     that is a release before it, with a delta; after it the found groups are public.
 
     Args:
@@ -246,14 +284,17 @@ def run_release(
     if release.discovery is not None:
         known = release.discovery.measure
         release, units = discover(release, engine, salt, draw, given)
-        for at, one in enumerate(release.measures):
+        for at in range(len(release.measures)):
             if at != known:
-                draw.settle_size(use_of(release, at), release.cells * one.entries)
-    entries = exact_integers(release, engine, salt, known, given=given)
-    for at, part in enumerate(columns(release.measures)):
+                draw.settle_size(use_of(release, at), drawn(release, at))
+    elsewhere = [at for at, one in enumerate(release.measures) if at == known or isinstance(one, Ranks)]
+    entries = exact_integers(release, engine, salt, elsewhere, given=given)
+    for at, (measure, part) in enumerate(zip(release.measures, columns(release.measures), strict=True)):
         if at == known:
             entries[:, part] = units[:, np.newaxis]
             continue
-        for _, here in blocks(EVERY, release.cells):
-            entries[here, part] = draw(use_of(release, at), entries[here, part])
+        counts = exact_counts(release, measure, engine, salt, given) if isinstance(measure, Ranks) else None
+        for here, _ in blocks(EVERY, release.cells):
+            exact = entries[here, part] if counts is None else counts[here]
+            entries[here, part] = draw(use_of(release, at), exact)
     return NoisyIntegers(release, entries)

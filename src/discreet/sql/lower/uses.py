@@ -1,7 +1,8 @@
 """Which mechanisms the releases of a question use: the same draw the noise and price the question.
 
-A measure is one vector over all groups, with the scale of its share of epsilon. Where groups must be found, their
-counts of units are a use of their own; a measure that is answered by those counts is not drawn again.
+A measure is one vector over all groups, with the scale of its share of epsilon; where leaves are chosen by rank, it is
+a choice in each group. Where groups must be found, their counts of units are a use of their own; a measure that is
+answered by those counts is not drawn again.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING
 
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import ScopePlan
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
+    from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
 
 
 def groups(release: ScopePlan) -> str:
@@ -40,10 +43,31 @@ def uses_of(releases: Iterable[ScopePlan]) -> dict[str, Use]:
         for index, one in enumerate(release.measures):
             if found is not None and index == found.measure:
                 continue
-            noise = LaplaceVector(release.scale(index), release.sensitivity(one))
-            values = release.cells * one.entries if found is None else None
+            noise: LaplaceVector | QuantilesWithEnds
+            if isinstance(one, Ranks):
+                noise = ranks(release, index, one)
+            else:
+                noise = LaplaceVector(release.scale(index), release.sensitivity(one))
+            values = drawn(release, index) if found is None else None
             out[measure(release, index)] = Use(noise, neighbours, values, _set(release, index))
     return out
+
+
+def ranks(release: ScopePlan, at: int, one: Ranks) -> QuantilesWithEnds:
+    """The mechanism that chooses leaves by rank.
+
+    Of groups with keys there may be any number; and one row that is replaced by another may go from one of several
+    alternatives to another, as between groups.
+    """
+    alone = not release.keys and len(release.beside(at)) == 1
+    neighbours: Neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
+    return one.mechanism(release.shares[at], release.parts[one.part].cap, neighbours, 1 if alone else 2)
+
+
+def drawn(release: ScopePlan, at: int) -> int:
+    """How many values of a measure get noise: its integers, or, where leaves are chosen by rank, the groups."""
+    one = release.measures[at]
+    return release.cells * (1 if isinstance(one, Ranks) else one.entries)
 
 
 def _set(release: ScopePlan, at: int | None) -> str:

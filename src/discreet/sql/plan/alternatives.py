@@ -7,6 +7,9 @@ most factor * cap, the privacy loss of the set is at most
 
     sum of n_i L_i / s_i  =  sum of n_i epsilon_i / (factor * cap)  <=  the largest epsilon_i of the set.
 
+So it is where leaves are chosen by rank: each row costs epsilon_i / (factor * cap) there, as
+`mechanisms.selection.quantile` shows.
+
 So each measure of a set gets the whole epsilon of the set: conditions that exclude each other are asked together for
 the price of one.
 
@@ -20,7 +23,7 @@ from collections.abc import Sequence
 
 from discreet.sql.algebra.disjoint import ALWAYS, Alternatives, argument_present, exclude, present
 from discreet.sql.expressions.expression import Column, Expression
-from discreet.sql.plan.measure_choice import MeasureChoice
+from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 
 MOST = 256
 """The most measures that are compared with each other; those beyond cost epsilon each, which is right, too."""
@@ -33,7 +36,7 @@ def moved_where(choice: MeasureChoice) -> Alternatives:
         return ALWAYS
     if choice.counts == "rows" and choice.degree != 0 and isinstance(choice.argument, Column):
         return ALWAYS  # the stored value is read, before NaN is NULL and values out of bounds are clamped
-    if choice.counts == "tree" and isinstance(choice.argument, Column):
+    if choice.counts in BY_LEAF and isinstance(choice.argument, Column):
         return ALWAYS
     if choice.other is not None:
         if isinstance(choice.argument, Column) and isinstance(choice.other, Column):
@@ -55,7 +58,7 @@ def sets_of(choices: Sequence[MeasureChoice], per_unit: bool) -> tuple[int, ...]
         choices: of one release.
         per_unit: whether the rows of a unit are chosen.
     """
-    kinds = SAME_PART if per_unit else SAME_PART | {"tree"}
+    kinds = SAME_PART if per_unit else SAME_PART | BY_LEAF
     sets: list[list[Alternatives]] = []
     out: list[int] = []
     for index, choice in enumerate(choices):

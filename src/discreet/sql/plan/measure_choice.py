@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from discreet.sql.expressions.expression import Expression
+
+BY_LEAF = frozenset({"tree", "ranks"})
+"""Choices whose rows are counted by leaf of a grid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +20,11 @@ class MeasureChoice:
         argument: of the measure.
         with_null: whether all rows are counted too.
         counts: `rows`; `units` when units are counted, each once in a group; `distinct` and `distinct_sum` when equal
-            values of the argument count once; `tree` for quantiles; `pairs` for quantities of two arguments.
+            values of the argument count once; `tree` for quantiles, and `ranks` for a few of them;
+            `pairs` for quantities of two arguments.
         other: the second argument of a pair.
         degree_other: of the measure, in the second argument.
+        quantiles: which are chosen by rank.
     """
 
     degree: int
@@ -27,3 +33,4 @@ class MeasureChoice:
     counts: str = "rows"
     other: Expression | None = None
     degree_other: int = 0
+    quantiles: tuple[Fraction, ...] = ()

@@ -15,11 +15,12 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
+from discreet.sql.measures.ranks import Ranks
 
 if TYPE_CHECKING:
     from discreet.mechanisms import ThresholdedCounts
 
-AnyMeasure: TypeAlias = Measure | QuantileTree | JointMoments
+AnyMeasure: TypeAlias = Measure | QuantileTree | Ranks | JointMoments
 """Integers per group, by how much one row can move them, and their estimates."""
 
 
@@ -140,7 +141,7 @@ class ScopePlan:
         return self.unit_factor * self.parts[measure.part].cap * measure.row_sensitivity
 
     def scale(self, measure: int) -> Fraction:
-        """The scale of the Laplace noise on each integer of a measure."""
+        """The scale of the Laplace noise on each integer of a measure; of ranks, the rows of a unit over epsilon."""
         return Fraction(self.sensitivity(self.measures[measure])) / self.shares[measure]
 
 

@@ -23,7 +23,7 @@ from discreet.sql.analyze.release_scope import Draft
 from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
-from discreet.sql.plan.measure_choice import MeasureChoice
+from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
@@ -188,16 +188,16 @@ def _release(
     parts: list[MeasuredRows] = []
     shared: dict[
         int, MeasuredRows
-    ] = {}  # a tree is alone in its part: its query counts by leaf, not only by group
+    ] = {}  # quantiles are alone in their part: its query counts by leaf, not only by group
     measures: list[AnyMeasure] = []
     shares = tuple(of_sets[at] for at in chosen.sets)  # the counts that find groups may come behind
     for choice, share in zip(chosen.choices, shares, strict=True):
         part = _part(draft, choice, limits)
         at = next((at for at, one in shared.items() if one == part), len(parts))
-        if choice.counts == "tree" or at == len(parts):
+        if choice.counts in BY_LEAF or at == len(parts):
             at = len(parts)
             parts.append(part)
-            if choice.counts != "tree":
+            if choice.counts not in BY_LEAF:
                 shared[at] = part
         contribution = Fraction(unit_factor * part.cap) / share
         measures.append(measure(choice, contribution, at, planned_cells(draft.keys)))

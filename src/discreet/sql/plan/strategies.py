@@ -13,10 +13,12 @@ from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_
 from discreet.sql.measures.measure import Measure, grid_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import tree_for
+from discreet.sql.measures.ranks import ranks_for
 from discreet.sql.plan.alternatives import sets_of
 from discreet.sql.plan.measure_choice import MeasureChoice
 from discreet.sql.plan.one_request import unified
 from discreet.sql.plan.plan import Aggregate, AnyMeasure
+from discreet.sql.plan.quantile_choice import quantile_choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,9 @@ def _choice(family: Family, wanted: set[str]) -> MeasureChoice:
     if counts == "pairs":
         p, q = (max(PAIR_DEGREES[what][axis] for what in wanted) for axis in (0, 1))
         return MeasureChoice(p, argument, False, counts, other, q)
+    if counts == "tree":
+        assert argument is not None
+        return quantile_choice(argument, wanted)
     if counts != "rows":
         return MeasureChoice(-1 if counts == "distinct_sum" else 0, argument, False, counts)
     return MeasureChoice(
@@ -124,6 +129,9 @@ def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int
     Raises:
         QueryRefused: there are too many groups for quantiles.
     """
+    if choice.counts == "ranks":
+        assert choice.argument is not None
+        return ranks_for(choice.argument, choice.quantiles, part)
     if choice.counts == "tree":
         assert choice.argument is not None
         return tree_for(choice.argument, cells, part)

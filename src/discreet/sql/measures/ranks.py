@@ -1,0 +1,257 @@
+"""A few quantiles of a bounded expression, chosen by rank among the leaves of a fine grid, each with its interval.
+
+The range is cut into up to 2^30 leaves, as wide as a power of two; an integer with a smaller range has a leaf for each
+value. The engine counts the rows of each leaf that holds one, and `mechanisms.selection.quantiles_with_ends` draws
+three leaves for each quantile: the number, and the ends of its interval. These are the integers of the measure.
+
+MIN and MAX are the 1 % and the 99 % quantile, as in `quantile_tree`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.engines.schema import Type
+from discreet.mechanisms.selection.leaf_measure import MOST_LEAVES, LeafMeasure
+from discreet.mechanisms.selection.quantile import row_moves, share
+from discreet.mechanisms.selection.quantiles_with_ends import (
+    EACH,
+    LEVEL,
+    MARGIN,
+    NUMBER,
+    QuantilesWithEnds,
+    stretch,
+)
+from discreet.sql.expressions.dialect import Dialect
+from discreet.sql.expressions.expression import Expression
+from discreet.sql.measures.measure import Grid
+from discreet.sql.measures.quantile_tree import quantile_of
+from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.accounting.events import Neighbours
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Leaves chosen by rank.
+
+    Attributes:
+        argument: the expression.
+        quantiles: which are chosen.
+        grid: the leaves: `levels` of them, as wide as `step`, the first one beginning at `lo`.
+        part: the number of the part of the release whose rows are counted.
+    """
+
+    argument: Expression
+    quantiles: tuple[Fraction, ...]
+    grid: Grid
+    part: int = 0
+
+    degree = 0
+    with_null = False
+    row_sensitivity = 1
+    """By how much one row moves the counts of its group: it counts in one leaf."""
+
+    @property
+    def entries(self) -> int:
+        """The number of integers per group."""
+        return EACH * len(self.quantiles)
+
+    @property
+    def name(self) -> str:
+        """The name of the measure, for people."""
+        many = len(self.quantiles)
+        return (f"{many} quantile{'s' * (many > 1)} chosen by rank among {self.grid.levels:,} leaves, "
+                f"with the ends of {'its' if many == 1 else 'their'} interval{'s' * (many > 1)}")  # fmt: skip
+
+    @property
+    def arguments(self) -> tuple[Expression, ...]:
+        """Columns that a row must carry."""
+        return (self.argument,)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the argument is an integer."""
+        return self.argument.type is Type.INTEGER
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The least and the greatest integer that a row carries: its leaf."""
+        return 0, self.grid.levels - 1
+
+    def plain(self, what: str) -> bool:
+        """No quantile is exactly one of the integers."""
+        return False
+
+    def over(self, rename: Callable[[Expression], Expression]) -> Ranks:
+        """The same measure, reading its argument elsewhere."""
+        return dataclasses.replace(self, argument=rename(self.argument))
+
+    def reading(self, rename: Callable[[Expression], Expression]) -> Ranks:
+        """The same measure, reading its argument where it was computed already."""
+        return self.over(rename)
+
+    def weights(self, what: str) -> Floats | None:
+        """No quantile is linear in the entries."""
+        return None
+
+    def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
+        """Name and SQL of the column that a row must carry: its leaf."""
+        return [(name, leaf_sql(self.argument, self.grid, dialect))]
+
+    def group_items(self, name: str, dialect: Dialect) -> list[str]:
+        """The exact integers of one group and leaf in SQL."""
+        return ["COUNT(*)"]
+
+    def mechanism(
+        self, epsilon: Fraction, rows: int, neighbours: Neighbours, groups: int
+    ) -> QuantilesWithEnds:
+        """The mechanism that chooses the leaves."""
+        measure = LeafMeasure.over(self.grid.levels, Fraction(self.grid.lo), self.grid.step)
+        return QuantilesWithEnds(epsilon, self.quantiles, measure, rows, neighbours, groups)
+
+    def from_leaves(self, cells: int, cell: Integers, leaf: Integers, count: Integers) -> Integers:
+        """The rows of each group by the remainder of their leaf: a sketch of the counts, to compare them by.
+
+        A row adds 1 to one integer of its group.
+
+        Args:
+            cells: how many groups there are.
+            cell: int64 array (n,), the group of each count.
+            leaf: int64 array (n,), its leaf.
+            count: int64 array (n,).
+
+        Returns:
+            int64 array (cells, entries).
+        """
+        out = np.zeros((cells, self.entries), np.int64)
+        np.add.at(out, (cell, leaf % self.entries), count)
+        return out
+
+    def invented(self, rows: int, scale: float) -> Integers:
+        """The entries of a group whose values are spread evenly over the range: int64 array (entries,).
+
+        Args:
+            rows: of the group.
+            scale: rows of a unit over epsilon.
+        """
+        out = []
+        for q in self.quantiles:
+            margin = self._end_scale(q, scale) * float(MARGIN) / max(1, rows)
+            places = (float(q), float(q) - margin, float(q) + margin)
+            leaves = [math.floor(place * self.grid.levels) for place in places]
+            out += [
+                min(leaves[0], self.grid.levels - 1),
+                max(leaves[1], -1),
+                min(leaves[2], self.grid.levels),
+            ]
+        return np.array(out, np.int64)
+
+    def _end_scale(self, q: Fraction, scale: float) -> float:
+        return 4 * float(row_moves(q)) * scale * len(self.quantiles) / float(1 - NUMBER)
+
+    def relative_variance(self, what: str) -> float:
+        """The variance of the rank at sensitivity over epsilon 1, in rows squared, four times as for a tree."""
+        return 4 * rank_variance(share(quantile_of(what)), len(self.quantiles))
+
+    def estimate(self, what: str, noisy: Floats) -> Floats:
+        """The value of a quantile: the roundest of its leaf.
+
+        Args:
+            what: `min`, `max` or `quantile q`.
+            noisy: float64 array (..., entries).
+
+        Returns:
+            float64 array (...).
+        """
+        return self._value(np.clip(noisy[..., self._place(what)], 0, self.grid.levels - 1))
+
+    def interval(self, what: str, noisy: Floats, confidence: float) -> tuple[Floats, Floats]:
+        """The interval of a quantile: from the leaf of its lower end to that of its upper one.
+
+        At another confidence than `LEVEL` it is as much wider or narrower as errors with exponential tails are. A bound
+        of the range stays.
+
+        Args:
+            what: as above.
+            noisy: float64 array (n, entries).
+            confidence: strictly between 0 and 1.
+        """
+        value, low, high = self._ends(what, noisy)
+        times = stretch(confidence)
+        return self._stretched(value, low, times, 0), self._stretched(value, high, times, 1)
+
+    def again(self, what: str, noisy: Floats, draws: int) -> Floats:
+        """Draw where a quantile may lie, from the distribution whose central parts are its intervals.
+
+        This simulates; it protects nothing, so NumPy's generator will do.
+
+        Returns:
+            float64 array (draws, n).
+        """
+        rng = np.random.default_rng()
+        value, low, high = self._ends(what, noisy)
+        sure = np.minimum(rng.random((draws, len(value))), 1 - 1e-9)
+        far = np.log(1 / (1 - sure)) / math.log(1 / (1 - LEVEL))
+        upper = rng.random((draws, len(value))) < 0.5
+        place = np.where(upper, value + far * (high - value), value - far * (value - low))
+        return np.asarray(np.clip(place, self.grid.lo, self.grid.hi))
+
+    def _place(self, what: str) -> int:
+        return EACH * self.quantiles.index(share(quantile_of(what)))
+
+    def _ends(self, what: str, noisy: Floats) -> tuple[Floats, Floats, Floats]:
+        """The value and both ends; the range ends where a bound was drawn."""
+        at, step = self._place(what), float(self.grid.step)
+        value = self.estimate(what, noisy)
+        low = self.grid.lo + step * noisy[:, at + 1]
+        high = self.grid.lo + step * noisy[:, at + 2] + (step - 1 if self.whole else step)
+        low = np.where(noisy[:, at + 1] < 0, self.grid.lo, low)
+        high = np.where(noisy[:, at + 2] >= self.grid.levels, self.grid.hi, high)
+        # Drawn ends lie beside the number; invented leaves may not.
+        leaf = self.grid.lo + step * noisy[:, at]
+        low = np.clip(np.minimum(low, leaf), self.grid.lo, self.grid.hi)
+        high = np.clip(
+            np.maximum(high, leaf + (step - 1 if self.whole else step)), self.grid.lo, self.grid.hi
+        )
+        return value, np.minimum(low, value), np.maximum(high, value)
+
+    def _stretched(self, value: Floats, end: Floats, times: float, upper: int) -> Floats:
+        bound = self.grid.hi if upper else self.grid.lo
+        moved = np.clip(value + times * (end - value), self.grid.lo, self.grid.hi)
+        return np.where(end == bound, end, np.floor(moved + upper * (1 - 2**-20)) if self.whole else moved)
+
+    def _value(self, leaf: Floats) -> Floats:
+        start, step = self.grid.lo + float(self.grid.step) * leaf, float(self.grid.step)
+        if self.whole:
+            return np.clip(start + (step - 1) / 2, self.grid.lo, self.grid.hi)
+        value = start + step / 2
+        digits = -math.floor(math.log10(step))
+        for shown in (digits, digits - 1):
+            round_ = np.round(value, shown)
+            value = np.where((round_ >= start) & (round_ < start + step), round_, value)
+        return np.clip(value, self.grid.lo, self.grid.hi)
+
+
+def rank_variance(q: Fraction, quantiles: int) -> float:
+    """The variance of the rank of one of some quantiles where values lie densely, at sensitivity over epsilon 1."""
+    scale = 2 * row_moves(q) * quantiles / NUMBER
+    return 2 * float(scale) ** 2
+
+
+def ranks_for(argument: Expression, quantiles: Sequence[Fraction], part: int = 0) -> Ranks:
+    """The measure of some quantiles of a bounded numeric expression."""
+    return Ranks(argument, tuple(quantiles), leaf_grid(argument, MOST_LEAVES), part)

@@ -1,0 +1,19 @@
+"""The explanation of a quantile that is chosen by rank names the mechanism and where its epsilon goes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+import discreet as dp
+
+
+def test_the_mechanism_and_its_shares_are_said() -> None:
+    table = pa.table({"x": [1.0, 2.0], "who": [1, 2]})
+    with dp.protect(table, privacy_unit="who", max_rows=3, bounds={"x": (0, 99)}, budget=1) as session:
+        text = " ".join(
+            str(session.explain("SELECT MEDIAN(x) AS m FROM data", epsilon=1)).replace("│", "").split()
+        )
+    assert "exponential mechanism on ranks" in text
+    assert "so do the rows of one unit: 3" in text
+    assert "0.75 of it for the number, at a scale of 4 rows" in text
+    assert "62.4 rows below and above it, at 24" in text
