@@ -131,13 +131,13 @@ def _compared(condition: Call, wanted: bool) -> Alternatives | None:
     """A comparison with literals; None where it is none."""
     name, args = condition.name, condition.args
     if name == "in":
-        what, *literals = args
-        listed = [_constant(one, what.type) for one in literals if not is_null_literal(one)]
+        operand, *literals = args
+        listed = [_constant(one, operand.type) for one in literals if not is_null_literal(one)]
         if any(value is None for value in listed):
             return None
         if wanted:
-            return (((what, Fact("in", tuple(listed))),),)
-        return (tuple((what, Fact("ne", (value,))) for value in listed) or ((what, Fact("some")),),)
+            return (((operand, Fact("in", tuple(listed))),),)
+        return (tuple((operand, Fact("ne", (value,))) for value in listed) or ((operand, Fact("some")),),)
     if name not in OPPOSITE:
         return None
     left, right = args

@@ -85,9 +85,9 @@ def _narrowed(condition: Expression, columns: Mapping[str, Column]) -> tuple[str
         column = columns.get(argument.name) if isinstance(argument, Column) else None
         return ("", None) if column is None else (column.name, _with(column, column.span.null(False)))
     if condition.name == "in":
-        what, *literals = condition.args
+        operand, *literals = condition.args
         values = [one.value for one in literals if isinstance(one, Literal) and one.value is not None]
-        return _compared(what, columns, "in", values)
+        return _compared(operand, columns, "in", values)
     if condition.name in MIRRORED:
         left, right = condition.args
         if isinstance(right, Literal) and right.value is not None:

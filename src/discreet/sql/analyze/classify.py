@@ -269,8 +269,8 @@ class Classifier:
             return left_in_place(node, [*scopes, *self.inside(node, env, {"from_", "with_"})], named)
         where = node.args.get("where")
         conditions = conjunct_nodes(where.this if where is not None else None)
-        frame = Sources(self, holders, scopes, conditions, env).frame()
-        return PrivateSelect(self, node, env, frame, conditions, named).scope()
+        from_clause = Sources(self, holders, scopes, conditions, env).from_clause()
+        return PrivateSelect(self, node, env, from_clause, conditions, named).scope()
 
     def given(self, scope: Scope, env: Env, asked: exp.Expr) -> Given | None:
         """The table of released numbers that a public scope will be; None where it waits for no release."""

@@ -156,8 +156,8 @@ class Pivoting:
         scope = self._scope()
         found: Sequence[Value | None] | None
         if isinstance(scope, PrivateScope):
-            frame = single(self._around.text, SOURCE, scope.rows)
-            block = next(iter(public_groups(scope.rows.relation, [frame.binder().bind(on)])), None)
+            from_clause = single(self._around.text, SOURCE, scope.rows)
+            block = next(iter(public_groups(scope.rows.relation, [from_clause.binder().bind(on)])), None)
             found = None if block is None else [group[0] for group in block.groups]
         else:
             found = _of_key(scope, on) or self._listed(on)
@@ -338,8 +338,8 @@ def _of_key(scope: Scope, on: exp.Expr) -> Sequence[Value | None] | None:
     item = next((one for one in scope.select.selects if one.alias_or_name.lower() == on.name.lower()), None)
     if item is None or item.unalias() not in scope.groups:
         return None
-    number, binder = scope.groups.index(item.unalias()), scope.frame.binder()
-    for block in public_groups(scope.frame.rows.relation, [binder.bind(one) for one in scope.groups]):
+    number, binder = scope.groups.index(item.unalias()), scope.from_clause.binder()
+    for block in public_groups(scope.from_clause.rows.relation, [binder.bind(one) for one in scope.groups]):
         if number in block.at:
             at = block.at.index(number)
             return list(dict.fromkeys(group[at] for group in block.groups))

@@ -143,32 +143,32 @@ def case(branches: list[tuple[Expression, Expression]], otherwise: Expression) -
     return Call("case", {"": f"({text})"}, (*parts, otherwise), kind, span)
 
 
-def clamp(what: Expression, lo: Fraction, hi: Fraction) -> Call:
+def clamp(operand: Expression, lo: Fraction, hi: Fraction) -> Call:
     """Clamp a number to literal bounds: the nearest value within them, and NULL for NaN."""
-    if what.type is I:
+    if operand.type is I:
         # Bounds beyond 64 bits clamp nothing, and a cast of them would fail as soon as there is a row.
         least, most = (max(min(end, INT64), -INT64 - 1) for end in (math.ceil(lo), math.floor(hi)))
         ends = [f"CAST({least} AS BIGINT)", f"CAST({most} AS BIGINT)"]
-        span = sp.clamp(what.span, Fraction(least), Fraction(most))
+        span = sp.clamp(operand.span, Fraction(least), Fraction(most))
     else:
         ends = [f"CAST('{float(end)!r}' AS DOUBLE)" for end in (lo, hi)]
-        span = sp.clamp(what.span, Fraction(float(lo)), Fraction(float(hi))).null()
-    text = f"({clamped('{0}', *ends, exact=what.type is I)})"
-    return Call("clamp", {"": text}, (what,), what.type, span)
+        span = sp.clamp(operand.span, Fraction(float(lo)), Fraction(float(hi))).null()
+    text = f"({clamped('{0}', *ends, exact=operand.type is I)})"
+    return Call("clamp", {"": text}, (operand,), operand.type, span)
 
 
-def clamp_moment(what: Expression, lo: Literal, hi: Literal) -> Call:
+def clamp_moment(operand: Expression, lo: Literal, hi: Literal) -> Call:
     """Clamp a date or a time stamp to literals of its type: the nearest moment within them."""
-    below, above = _apply("lt", what, lo), _apply("gt", what, hi)
-    plain = case([(below, lo), (above, hi)], what)
-    span = sp.clamp(what.span, lo.span.lo, hi.span.lo)
-    return Call(plain.name, plain.spelling, plain.args, what.type, span)
+    below, above = _apply("lt", operand, lo), _apply("gt", operand, hi)
+    plain = case([(below, lo), (above, hi)], operand)
+    span = sp.clamp(operand.span, lo.span.lo, hi.span.lo)
+    return Call(plain.name, plain.spelling, plain.args, operand.type, span)
 
 
-def among(what: Expression, values: list[Expression]) -> Call:
+def among(operand: Expression, values: list[Expression]) -> Call:
     """`a IN (b, c, …)` with literals."""
     text = "({0} IN (" + ", ".join(f"{{{at + 1}}}" for at in range(len(values))) + "))"
-    return Call("in", {"": text}, (what, *values), B, truth(what.span, *(v.span for v in values)))
+    return Call("in", {"": text}, (operand, *values), B, truth(operand.span, *(v.span for v in values)))
 
 
 def widen(arg: Expression, wanted: Type) -> Expression | None:

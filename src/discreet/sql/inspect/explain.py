@@ -149,9 +149,9 @@ def _release(release: ScopePlan, plan: QueryPlan, policy: Policy) -> Node:
 
 def _neighbours(release: ScopePlan) -> Fact:
     several = any(part.rows.per_unit for part in release.parts)
-    what = "all rows of one unit" if several else "one row"
+    subject = "all rows of one unit" if several else "one row"
     step = "added or removed" if release.unit_factor == 1 else "replaced, which counts twice"
-    return Fact("hides", f"{what}, {step}", {"what": what, "unit_factor": release.unit_factor})
+    return Fact("hides", f"{subject}, {step}", {"what": subject, "unit_factor": release.unit_factor})
 
 
 def _found(release: ScopePlan, discovery: Discovery) -> Fact:
@@ -201,15 +201,17 @@ def _key(key: Key, release: ScopePlan, at: int, policy: Policy) -> Fact:
 def _measure(release: ScopePlan, at: int) -> Fact:
     measure = release.measures[at]
     total, scale, share = release.sensitivity(measure), release.scale(at), release.shares[at]
-    what = measure.name + (f" of {' and '.join(map(words, measure.arguments))}" if measure.arguments else "")
+    subject = measure.name + (
+        f" of {' and '.join(map(words, measure.arguments))}" if measure.arguments else ""
+    )
     if measure.with_null:
-        what += ", and of all rows"
+        subject += ", and of all rows"
     plural = "s" * (measure.entries != 1)
     over = f" over part {measure.part + 1}" if len(release.parts) > 1 else ""
-    lines = [f"{at + 1}  {what}: {measure.entries} integer{plural} per group{over}"]
+    lines = [f"{at + 1}  {subject}: {measure.entries} integer{plural} per group{over}"]
     data: dict[str, Json] = {
         "number": at + 1,
-        "what": what,
+        "what": subject,
         "entries": measure.entries,
         "part": measure.part + 1,
     }
@@ -283,7 +285,7 @@ def _output(release: ScopePlan, at: int, post: exp.Query) -> Fact:
 
 def _deviation(release: ScopePlan, aggregate: Aggregate) -> float | None:
     """The standard deviation of the noise of a linear quantity; None where it depends on the data."""
-    weights = release.measures[aggregate.measure].weights(aggregate.what)
+    weights = release.measures[aggregate.measure].weights(aggregate.quantity)
     if weights is None:
         return None
     return math.sqrt(2 * float(weights @ weights)) * float(release.scale(aggregate.measure))

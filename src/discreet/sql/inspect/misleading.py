@@ -29,9 +29,9 @@ def meanings_of(plan: QueryPlan) -> dict[str, str]:
     direct = {item.alias_or_name for item in plan.post.selects if isinstance(item.unalias(), exp.Column)}
     shown = {item.alias_or_name for item in plan.post.selects}
     for name, (release, at) in noisy_names(plan).items():
-        what = plan.releases[release].aggregates[at].what
-        if what in EXTREME and name in shown:
-            words = f"{int(100 * EXTREME[what])} % quantile"
+        quantity = plan.releases[release].aggregates[at].quantity
+        if quantity in EXTREME and name in shown:
+            words = f"{int(100 * EXTREME[quantity])} % quantile"
             out[name] = words if name in direct else f"from the {words}"
     return out
 
@@ -78,7 +78,7 @@ def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:
         aggregate = plan.releases[0].aggregates[at]
         width = linear_half_width(plan.releases[0], aggregate, each(level.confidence, groups))
         if (
-            aggregate.what in COUNTED
+            aggregate.quantity in COUNTED
             and width is not None
             and width >= group_rows
             and _orders(plan, name, at)

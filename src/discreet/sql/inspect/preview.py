@@ -171,7 +171,7 @@ def expected_errors(
     """
     errors = _errors(plan, public, level, group_rows)
     plan = imagined(plan)
-    linear = all(a.what in ("rows", "count", "sum", "pairs") for r in plan.releases for a in r.aggregates)
+    linear = all(a.quantity in ("rows", "count", "sum", "pairs") for r in plan.releases for a in r.aggregates)
     return errors, not linear or not _plain(plan)
 
 

@@ -100,12 +100,14 @@ def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> I
             if error is None:
                 continue
             arguments = release.measures[aggregate.measure].arguments
-            if aggregate.what in COUNTED and error >= group_rows:
+            if aggregate.quantity in COUNTED and error >= group_rows:
                 yield f"the noise of {name} is as large as a group of {group_rows:,} rows{HINT}"
             elif (
-                aggregate.what in AVERAGED and arguments and arguments[aggregate.what == "avgy"].span.bounded
+                aggregate.quantity in AVERAGED
+                and arguments
+                and arguments[aggregate.quantity == "avgy"].span.bounded
             ):
-                width = arguments[aggregate.what == "avgy"].span.width
+                width = arguments[aggregate.quantity == "avgy"].span.width
                 if width and (not math.isfinite(error) or 2 * error >= width):
                     yield f"the noise of {name} is as wide as its bounds, in groups of {group_rows:,} rows{HINT}"
 

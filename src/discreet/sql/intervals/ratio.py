@@ -124,7 +124,7 @@ def weights(release: ScopePlan, sum_: Linear) -> Floats | None:
     out = np.zeros(sum(measure.entries for measure in release.measures))
     for at, factor in sum_.terms:
         aggregate = release.aggregates[at]
-        own = release.measures[aggregate.measure].weights(aggregate.what)
+        own = release.measures[aggregate.measure].weights(aggregate.quantity)
         if own is None:
             return None
         out[columns(release.measures)[aggregate.measure]] += factor * own

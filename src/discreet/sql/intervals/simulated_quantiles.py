@@ -49,7 +49,7 @@ def quantiles_again(
     """
     rng = np.random.default_rng()
     out = [np.empty((draws, len(noisy))) for _ in quantities]
-    shares = [float(quantile_of(what)) for what in quantities]
+    shares = [float(quantile_of(quantity)) for quantity in quantities]
     size = max(1, BLOCK // (tree.entries * len(quantities)))
     for start in range(0, len(noisy), size):
         part = slice(start, start + size)

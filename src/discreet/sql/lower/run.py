@@ -84,7 +84,7 @@ class NoisyIntegers:
 
     def counted(self, aggregate: Aggregate) -> bool:
         """Whether an aggregate is exactly its one noisy integer."""
-        return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.what)
+        return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.quantity)
 
     def values(self, aggregate: Aggregate, at: GroupSelection = EVERY) -> Floats:
         """The estimate of an aggregate in some groups: float64 array (groups,)."""
@@ -96,7 +96,7 @@ class NoisyIntegers:
     def _estimate(self, aggregate: Aggregate, at: GroupSelection) -> Floats:
         if self.counted(aggregate):
             return self.of(aggregate, at)[:, 0]
-        exact = self.plan.measures[aggregate.measure].estimate(aggregate.what, self.of(aggregate, at))
+        exact = self.plan.measures[aggregate.measure].estimate(aggregate.quantity, self.of(aggregate, at))
         return np.rint(exact) if aggregate.whole else exact
 
     def table(self, names: Collection[str] | None = None) -> pa.Table:

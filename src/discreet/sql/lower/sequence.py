@@ -34,7 +34,7 @@ def compared(release: ScopePlan, aggregate: Aggregate) -> bool:
     """Whether a released number decides which rows an aggregate is of, or the numbers in it."""
     measure = release.measures[aggregate.measure]
     part = release.parts[measure.part]
-    arguments = () if aggregate.what == "rows" else measure.arguments  # every row counts
+    arguments = () if aggregate.quantity == "rows" else measure.arguments  # every row counts
     return reads_released(part.rows.relation, read([*part.keys, *arguments]))
 
 

@@ -30,13 +30,13 @@ class Aggregate:
 
     Attributes:
         measure: the number of the measure that it is estimated from.
-        ``what``: the quantity, as `measures.estimate` names it.
+        quantity: as `measures.estimate` names it.
         whole: whether the answer is an integer.
         sql: as the analyst wrote it.
     """
 
     measure: int
-    what: str
+    quantity: str
     whole: bool
     sql: str
 

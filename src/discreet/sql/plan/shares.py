@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from discreet.sql.analyze.aggregates.aggregate import Request
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.plan.plan import AnyMeasure
 
 
 def weights_of(
     measures: Sequence[AnyMeasure],
-    requests: Sequence[Request],
+    requests: Sequence[RequestedAggregate],
     answered_by: Sequence[int],
     sets: Sequence[int],
 ) -> list[Fraction]:
@@ -36,8 +36,10 @@ def weights_of(
     """
     losses = [0.0] * len(set(sets))
     for request, at in zip(requests, answered_by, strict=True):
-        what = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(request.what, request.what)
-        losses[sets[at]] += measures[at].relative_variance(what)
+        quantity = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(
+            request.quantity, request.quantity
+        )
+        losses[sets[at]] += measures[at].relative_variance(quantity)
     return [Fraction(f"{loss ** (1 / 3):.3g}") for loss in losses]
 
 

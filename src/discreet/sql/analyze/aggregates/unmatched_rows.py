@@ -18,7 +18,7 @@ from discreet.errors import QueryRefused
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, NotTracedError, branches
 from discreet.sql.algebra.relation import PublicJoin, Relation, parts
-from discreet.sql.analyze.aggregates.aggregate import Request
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Expression, Literal, leaves, spell
 from discreet.sql.expressions.span import Value
@@ -46,7 +46,11 @@ class UnmatchedRows:
                 self.lost = True
 
     def answered(
-        self, request: Request, column: exp.Expr, counted: str, refuse: Callable[[str, str], QueryRefused]
+        self,
+        request: RequestedAggregate,
+        column: exp.Expr,
+        counted: str,
+        refuse: Callable[[str, str], QueryRefused],
     ) -> exp.Expr:
         """An aggregate as SQL has it, with these rows.
 
@@ -70,26 +74,26 @@ class UnmatchedRows:
         found = {one for branch in self._branches for one in self._of(branch, request)}
         if self.lost:
             found = {UNKNOWN}
-        if request.what == "rows" and found == {1}:
+        if request.quantity == "rows" and found == {1}:
             return exp.Greatest(this=column, expressions=[exp.Literal.number(1)], ignore_nulls=True)
-        harmless: set[Value | None] = {None, 0} if request.what in ("rows", "sum") else {None}
+        harmless: set[Value | None] = {None, 0} if request.quantity in ("rows", "sum") else {None}
         if found <= harmless:
             return column
-        what = "COUNT(*)" if request.what == "rows" else request.sql
+        subject = "COUNT(*)" if request.quantity == "rows" else request.sql
         raise refuse(
-            f"{what} would count rows of the public table without a partner, too.",
+            f"{subject} would count rows of the public table without a partner, too.",
             f"Write COUNT({counted}), of a column that is NULL there; or JOIN instead of LEFT JOIN, which "
             "leaves those rows out."
-            if request.what == "rows"
+            if request.quantity == "rows"
             else f"Write {counted} IS NOT NULL into a FILTER: "
             f"{rewrites.filtered(request.sql, f'{counted} IS NOT NULL')}.",
         )
 
-    def _of(self, branch: Branch, request: Request) -> set[Value | None]:
+    def _of(self, branch: Branch, request: RequestedAggregate) -> set[Value | None]:
         """For COUNT(*) how many such rows a group has, at least and at most; else the values of the argument."""
-        if request.what == "units":
+        if request.quantity == "units":
             return set()
-        if request.what == "rows":
+        if request.quantity == "rows":
             keys = [branch.over_leaves(key) for key in self._keys]
             listed = ", ".join(str(at + 1) for at in range(len(keys)))
             items = ", ".join(f"{spell(key, DUCKDB)} AS {key_name(at)}" for at, key in enumerate(keys))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 from discreet.sql.algebra.narrowing import conjuncts
-from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.from_clause import FromClause
 
 EXACT = 2**53
 """Up to here all whole numbers are doubles."""
@@ -30,7 +30,7 @@ def _own_columns(node: exp.Expr) -> list[exp.Column]:
     return [one for one in found if isinstance(one, exp.Column)]
 
 
-def reads_new(node: exp.Expr, both: Frame, right: Mapping[str, Column]) -> bool:
+def reads_new(node: exp.Expr, both: FromClause, right: Mapping[str, Column]) -> bool:
     """Whether a condition reads a column of the right side, and nothing that is not there yet."""
     internal = {c.name for c in right.values()}
     try:
@@ -42,7 +42,7 @@ def reads_new(node: exp.Expr, both: Frame, right: Mapping[str, Column]) -> bool:
 
 
 def _read_of(
-    elsewhere: Iterable[exp.Expr], both: Frame, right: Mapping[str, Column]
+    elsewhere: Iterable[exp.Expr], both: FromClause, right: Mapping[str, Column]
 ) -> list[Expression | None]:
     """The conditions of WHERE that read a column of the right side; None for one that cannot be read by itself."""
     out: list[Expression | None] = []
@@ -58,7 +58,7 @@ def _read_of(
 def partners_of(
     data: pa.Table,
     conditions: list[Expression],
-    both: Frame,
+    both: FromClause,
     right: Mapping[str, Column],
     elsewhere: Iterable[exp.Expr],
 ) -> tuple[int, bool]:
@@ -77,7 +77,12 @@ def partners_of(
 
 
 def pairs_of(
-    left: Frame, right: Frame, both: Frame, on: list[Expression], outer: bool, elsewhere: list[exp.Expr]
+    left: FromClause,
+    right: FromClause,
+    both: FromClause,
+    on: list[Expression],
+    outer: bool,
+    elsewhere: list[exp.Expr],
 ) -> tuple[int, bool, int]:
     """How many pairs of private rows of a unit are kept, whether it cannot have more, and how many times more it may.
 

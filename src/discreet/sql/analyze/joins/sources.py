@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
-from discreet.sql.analyze.from_clause import Frame, prefixed, single
+from discreet.sql.analyze.from_clause import FromClause, prefixed, single
 from discreet.sql.analyze.joins.asof import join_asof
 from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.joins.outer_joins import keeping
@@ -47,7 +47,7 @@ class Sources:
         self.env = env
         self.names = [holder.this.alias_or_name.lower() or f"from{at}" for at, holder in enumerate(holders)]
 
-    def frame(self) -> Frame:
+    def from_clause(self) -> FromClause:
         """All sources, joined."""
         text, names = self.around.text, self.names
         start = self.scopes[0]
@@ -75,12 +75,12 @@ class Sources:
             order.insert(0, order.pop(first))
         return self._joined(self._prefixed(order[0]), order[1:], clauses)
 
-    def _prefixed(self, at: int) -> Frame:
+    def _prefixed(self, at: int) -> FromClause:
         scope = self.scopes[at]
         assert isinstance(scope, PrivateScope)
         return prefixed(self.around.text, self.names[at], scope.rows)
 
-    def _public_first(self, first: int, clause: Clause) -> Frame:
+    def _public_first(self, first: int, clause: Clause) -> FromClause:
         """Public tables, then a LEFT, RIGHT, FULL or NATURAL JOIN, or USING, with the first private rows."""
         if clause.asof:
             raise self.around.refuse(
@@ -126,14 +126,14 @@ class Sources:
             for name in data
         }
 
-    def _joined(self, frame: Frame, order: list[int], clauses: Sequence[Clause]) -> Frame:
-        """Join further sources to a frame."""
+    def _joined(self, from_clause: FromClause, order: list[int], clauses: Sequence[Clause]) -> FromClause:
+        """Join further sources to a FROM clause."""
         waiting, stuck = list(order), {-1}
         while waiting:
             at = waiting.pop(0)
             scope, clause = self.scopes[at], clauses[at]
             if not isinstance(scope, PrivateScope):
-                frame = self._with_public(frame, at, clause)
+                from_clause = self._with_public(from_clause, at, clause)
                 continue
             if clause.asof:
                 raise self.around.refuse(
@@ -145,7 +145,7 @@ class Sources:
             tried = list(self.conditions)
             join = keeping if clause.keeps else join_private
             try:
-                frame = join(frame, self.names[at], scope.rows, clause, tried)
+                from_clause = join(from_clause, self.names[at], scope.rows, clause, tried)
             except QueryRefused:
                 # FROM customer, lineitem, orders: a table that is on the path between them may come later.
                 stuck.add(at)
@@ -156,16 +156,16 @@ class Sources:
                 waiting = [first, at, *(w for w in waiting if w != first)]
                 continue
             self.conditions[:], stuck = tried, {-1}
-        return frame
+        return from_clause
 
-    def _with_public(self, frame: Frame, at: int, clause: Clause) -> Frame:
+    def _with_public(self, from_clause: FromClause, at: int, clause: Clause) -> FromClause:
         """Join a public source, or one of released numbers."""
         scope, name = self.scopes[at], self.names[at]
         released = self.around.given(scope, self.env, exp.to_table(name))
         if released is not None:
-            return join_released(frame, name, released, clause, self.conditions)
+            return join_released(from_clause, name, released, clause, self.conditions)
         data = self.around.evaluate(scope, self.env)
         number = next(self.around.public_numbers)
         if clause.asof:
-            return join_asof(frame, name, data, number, clause, self.around.refuse)
-        return join_public(frame, name, data, number, clause, self.conditions)
+            return join_asof(from_clause, name, data, number, clause, self.around.refuse)
+        return join_public(from_clause, name, data, number, clause, self.conditions)

@@ -21,7 +21,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.joins.joins import Clause, join_private
 from discreet.sql.analyze.joins.multiplicity import compared_columns
 from discreet.sql.analyze.scope_tree import (
@@ -49,12 +49,12 @@ class InnerQueries:
     Attributes:
         around: the statement around it.
         env: the tables of WITH.
-        frame: the rows, with a column beside them for each sub-query that was read.
+        from_clause: the rows, with a column beside them for each sub-query that was read.
     """
 
     around: Scopes
     env: Env
-    frame: Frame
+    from_clause: FromClause
 
     def __post_init__(self) -> None:
         self._known: dict[str, exp.Expr] = {}
@@ -173,7 +173,7 @@ class InnerQueries:
 
     def _in_some(self, met: exp.Expr, asked: Compared, inner: exp.Expr, outer: exp.Expr) -> exp.Expr:
         """Whether a value is in a list: of no rows FALSE, and unknown where it, or one of the list, is NULL."""
-        if self.frame.is_unit(outer):
+        if self.from_clause.is_unit(outer):
             return met  # of no row that counts is it NULL
         missing = exp.Is(this=exp.paren(inner.copy()), expression=exp.Null())
         scope = self.around.once(asked.grouped({VALUE: exp.LogicalOr(this=missing)}), self.env)
@@ -229,7 +229,10 @@ class InnerQueries:
         given = self.around.given(left_in_place(once, [scope]), self.env, node.args["query"])
         assert given is not None, "public values were put in before"
         outer = node.this
-        if given.columns[VALUE].type is Type.INTEGER and self.frame.binder().bind(outer).type is Type.FLOAT:
+        if (
+            given.columns[VALUE].type is Type.INTEGER
+            and self.from_clause.binder().bind(outer).type is Type.FLOAT
+        ):
             # Of whole numbers beyond 2^53 several are one fraction, which would be found once for each of them.
             once.set("expressions", [exp.alias_(exp.cast(column, "DOUBLE"), VALUE)])
             given = self.around.given(left_in_place(once, [scope]), self.env, node.args["query"])
@@ -248,9 +251,9 @@ class InnerQueries:
 
     def _given(self, given: Given, on: list[tuple[str, exp.Expr]]) -> str:
         """A table of released numbers beside the rows, each of which finds one row of it at most."""
-        rows, name = self.frame.rows, given.table.name
+        rows, name = self.from_clause.rows, given.table.name
         columns = {key: Column(c.name, c.type, c.span.null()) for key, c in given.columns.items()}
-        both = self.frame.beside(rows, name, columns)
+        both = self.from_clause.beside(rows, name, columns)
         tests = [exp.EQ(this=exp.column(key, table=name), expression=other.copy()) for key, other in on]
         test = both.binder().condition(exp.and_(*tests)) if tests else None
         matched = compared_columns([] if test is None else [test], {one.name for one in columns.values()})
@@ -258,12 +261,12 @@ class InnerQueries:
             raise self.around.refuse(on[0][1], "Whole numbers that differ would be equal to one and the same fraction.",
                                      "Compare columns of one type, with CAST where they are of two.")  # fmt: skip
         relation = rel.PublicJoin(rows.relation, given.table, test, bool(given.table.keys))
-        self.frame = both.over(rel.replaced(rows, relation))
+        self.from_clause = both.over(rel.replaced(rows, relation))
         return name
 
     def _joined(self, rows: Rows, on: list[tuple[str, exp.Expr]]) -> str:
         """Other rows of the same unit beside the rows, each of which finds one of them at most."""
-        before = self.frame
+        before = self.from_clause
         name = f"{NAME}{next(self.around.inner_numbers)}"
         tests = [
             exp.EQ(this=exp.column(exp.to_identifier(key, quoted=True), table=name), expression=other.copy())
@@ -274,7 +277,7 @@ class InnerQueries:
         seen = replace(
             both.rows, columns=before.rows.columns, names=before.rows.names, units=before.rows.units
         )
-        self.frame = Frame(both.text, seen, both.tables, before.ambiguous, before.held)
+        self.from_clause = FromClause(both.text, seen, both.tables, before.ambiguous, before.held)
         return name
 
 

@@ -221,7 +221,7 @@ def _draws_table(noisy: NoisyIntegers, draws: int, only: Integers | None = None)
         by_measure.setdefault(aggregate.measure, []).append(at)
     values: dict[int, Floats] = {}
     for measure, asked in by_measure.items():
-        quantities = [noisy.plan.aggregates[at].what for at in asked]
+        quantities = [noisy.plan.aggregates[at].quantity for at in asked]
         entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
         values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
     for at, aggregate in enumerate(noisy.plan.aggregates):
