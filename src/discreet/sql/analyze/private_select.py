@@ -138,7 +138,7 @@ class PrivateSelect:
                 self.from_clause = found
                 continue
             with_public_values(node, self.around, self.env)
-            if any(isinstance(one, exp.Query) for one in with_queries(node)):
+            if any(isinstance(inner, exp.Query) for inner in with_queries(node)):
                 self.waiting.append(node)
             else:
                 plain.append(self.from_clause.binder().condition(node))

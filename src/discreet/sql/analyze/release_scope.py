@@ -142,15 +142,15 @@ class ReleaseReader:
                 out.set(part, value)
         on = None if out.args.get("distinct") is None else out.args["distinct"].args.get("on")
         if on is not None:
-            keys = [self.lift(shown(self.node, one)) for one in on_of(on)]
+            keys = [self.lift(shown(self.node, expression)) for expression in on_of(on)]
             out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=keys)))
         out.set("with_", self.scope.node.args.get("with_"))
         return out
 
     def _of_groups(self) -> list[exp.Expr]:
         """The conditions of WHERE on keys and released numbers alone: these take groups away, once they are drawn."""
-        found = [over_groups(one, self._key_column) for one in self.scope.conditions]
-        return [one for one in found if one is not None]
+        found = [over_groups(condition, self._key_column) for condition in self.scope.conditions]
+        return [condition for condition in found if condition is not None]
 
     def _key_column(self, node: exp.Expr) -> exp.Expr | None:
         key = self._as_key(node)
@@ -163,20 +163,20 @@ class ReleaseReader:
         if len(found) < len(nodes):
             # A count of the rows of a unit is within the bounds that follow from its cap, as where it is added up.
             within = [self.within.bind(node) for node in nodes]
-            other = [one if at not in found and public_values(one) is not None else bound[at]
-                     for at, one in enumerate(within)]  # fmt: skip
+            other = [key if index not in found and public_values(key) is not None else bound[index]
+                     for index, key in enumerate(within)]  # fmt: skip
             if other != bound:
                 bound, found = other, self._public_keys(other)
-        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+        return tuple(self._key(index, node, bound[index], found) for index, node in enumerate(nodes))
 
     def _public_keys(self, bound: Sequence[Expression]) -> dict[int, Key]:
         found: dict[int, Key] = {}
-        for number, one in enumerate(public_groups(self.from_clause.rows.relation, bound)):
-            values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
-            for at, column in zip(one.at, values, strict=True):
-                alone = len(one.at) == 1
-                listed = distinct(column, bound[at].type) if alone else tuple(column)
-                found[at] = Key(bound[at], listed, block=None if alone else number)
+        for number, block in enumerate(public_groups(self.from_clause.rows.relation, bound)):
+            values = zip(*block.groups, strict=True) if block.groups else ((),) * len(block.at)
+            for index, column in zip(block.at, values, strict=True):
+                alone = len(block.at) == 1
+                listed = distinct(column, bound[index].type) if alone else tuple(column)
+                found[index] = Key(bound[index], listed, block=None if alone else number)
         return found
 
     def _bound_key(self, node: exp.Expr) -> Expression:
@@ -187,8 +187,8 @@ class ReleaseReader:
             raise self.refuse(node, "This key is the same for every row.", "Remove it from GROUP BY.")
         return bound
 
-    def _key(self, at: int, node: exp.Expr, bound: Expression, found: dict[int, Key]) -> Key:
-        key = found.get(at)
+    def _key(self, index: int, node: exp.Expr, bound: Expression, found: dict[int, Key]) -> Key:
+        key = found.get(index)
         if key is not None and 0 < len(key.values) <= MAX_CELLS:
             return key
         subject = node.sql("duckdb")
@@ -278,7 +278,7 @@ class ReleaseReader:
             bound = self.binder.bind(node)
         except QueryRefused:
             return None
-        return next((at for at, key in enumerate(self.read_keys) if key == bound), None)
+        return next((index for index, key in enumerate(self.read_keys) if key == bound), None)
 
 
 def _marked(node: exp.Expr) -> bool:

@@ -73,8 +73,8 @@ class Scope:
         def below(scope: Scope) -> Iterator[Scope]:
             if id(scope) not in seen:
                 seen.add(id(scope))
-                for one in (*scope.tables, *scope.sources.values(), *scope.inside):
-                    yield from below(one)
+                for inner in (*scope.tables, *scope.sources.values(), *scope.inside):
+                    yield from below(inner)
                 yield scope
 
         return below(self)

@@ -105,9 +105,9 @@ class Splitter:
         """
         if not scope.released:
             return None
-        for one in env.values():
-            if isinstance(one, PublicScope):
-                self.rest(one)
+        for inner in env.values():
+            if isinstance(inner, PublicScope):
+                self.rest(inner)
         rest = self.rest(scope)
         alone = standing_alone(rest, env)
         text = alone.sql("duckdb", comments=False)
@@ -166,7 +166,7 @@ def _read_by(post: exp.Expr, releases: list[UnplannedRelease]) -> list[Unplanned
         names = {table.name for table in open_.pop().find_all(exp.Table)} & by_name.keys() - read
         read |= names
         for name in names:
-            open_ += [one.query for one in released_tables([by_name[name].rows.relation]).values()]
+            open_ += [table.query for table in released_tables([by_name[name].rows.relation]).values()]
     return [release for release in releases if release.name in read]
 
 

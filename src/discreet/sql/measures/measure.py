@@ -164,7 +164,7 @@ class Measure:
             return [total(name, dialect)]
         if self.degree == 1:
             return [f"{r} * {n} - {total(name, dialect)}", total(name, dialect), *null]
-        sums = [total(one, dialect) for one in bernstein.integers(name, r, self.degree, dialect)]
+        sums = [total(integer, dialect) for integer in bernstein.integers(name, r, self.degree, dialect)]
         return [f"{r} * {n} - {' - '.join(sums)}", *sums, *null]
 
     def estimate(self, quantity: str, noisy: Floats) -> Floats:

@@ -149,8 +149,8 @@ def _chosen(argument: Expression, zero: bool = True) -> tuple[Expression, Expres
     return (condition, result) if nothing else None
 
 
-def _is_zero(one: Literal) -> bool:
-    return one.type in (Type.INTEGER, Type.FLOAT) and one.value == 0
+def _is_zero(literal: Literal) -> bool:
+    return literal.type in (Type.INTEGER, Type.FLOAT) and literal.value == 0
 
 
 def _without_zero(argument: Expression | None) -> Expression | None:
@@ -166,12 +166,12 @@ def _atoms(condition: Expression) -> Conditions:
     return frozenset(_turned(one) for one in conjuncts([condition]))
 
 
-def _turned(one: Expression) -> Expression:
-    if isinstance(one, Call) and one.name in TURNED:
-        left, right = one.args
+def _turned(condition: Expression) -> Expression:
+    if isinstance(condition, Call) and condition.name in TURNED:
+        left, right = condition.args
         if isinstance(left, Literal) and not isinstance(right, Literal):
-            return fn.call(TURNED[one.name], right, left) or one
-    return one
+            return fn.call(TURNED[condition.name], right, left) or condition
+    return condition
 
 
 def _one_where(argument: Expression) -> Expression:

@@ -69,7 +69,9 @@ def choose(asked: Sequence[RequestedAggregate], per_unit: bool = True) -> Chosen
     free = None
     if counting:
         alone = (
-            at for at, c in enumerate(choices) if c.counts in ("rows", "pairs") and sets.count(sets[at]) == 1
+            index
+            for index, c in enumerate(choices)
+            if c.counts in ("rows", "pairs") and sets.count(sets[index]) == 1
         )
         free = next(alone, None)
         if free is None:
@@ -80,7 +82,7 @@ def choose(asked: Sequence[RequestedAggregate], per_unit: bool = True) -> Chosen
             first = choices[free]
             with_null = _nullable(first.argument) or _nullable(first.other)
             choices[free] = replace(first, degree=abs(first.degree), with_null=with_null)
-    places = {family: at for at, family in enumerate(order)}
+    places = {family: index for index, family in enumerate(order)}
     answered_by = [
         free if r.quantity == "rows" and free is not None else places[_family(r)] for r in requests
     ]
@@ -156,11 +158,11 @@ def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int
     )
 
 
-def aggregate(request: RequestedAggregate, at: int) -> Aggregate:
+def aggregate(request: RequestedAggregate, index: int) -> Aggregate:
     """The column of the noisy table that answers a request."""
     quantity = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(
         request.quantity, request.quantity
     )
     return Aggregate(
-        at, quantity, request.always_whole if request.whole is None else request.whole, request.sql
+        index, quantity, request.always_whole if request.whole is None else request.whole, request.sql
     )

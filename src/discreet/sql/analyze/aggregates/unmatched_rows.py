@@ -41,7 +41,7 @@ class UnmatchedRows:
         self.lost = False
         if _keeps(relation):
             try:
-                self._branches = [one for one in branches(relation) if one.unmatched]
+                self._branches = [branch for branch in branches(relation) if branch.unmatched]
             except NotTracedError:
                 self.lost = True
 
@@ -64,14 +64,15 @@ class UnmatchedRows:
             QueryRefused: by `refuse`, such rows would count.
         """
         if any(
-            one.judged and self._run(one, [], "SELECT COUNT(*) AS v FROM {}") != [0] for one in self._branches
+            branch.judged and self._run(branch, [], "SELECT COUNT(*) AS v FROM {}") != [0]
+            for branch in self._branches
         ):
             raise refuse(
                 "WHERE looks for rows of the public table without a partner, so that who is there would decide which "
                 "groups are shown.",
                 f"Leave that condition out, and look at the groups with HAVING COUNT({counted}) < 1.",
             )
-        found = {one for branch in self._branches for one in self._of(branch, request)}
+        found = {value for branch in self._branches for value in self._of(branch, request)}
         if self.lost:
             found = {UNKNOWN}
         if request.quantity == "rows" and found == {1}:
@@ -95,17 +96,21 @@ class UnmatchedRows:
             return set()
         if request.quantity == "rows":
             keys = [branch.over_leaves(key) for key in self._keys]
-            listed = ", ".join(str(at + 1) for at in range(len(keys)))
-            items = ", ".join(f"{spell(key, DUCKDB)} AS {key_name(at)}" for at, key in enumerate(keys))
+            listed = ", ".join(str(index + 1) for index in range(len(keys)))
+            items = ", ".join(f"{spell(key, DUCKDB)} AS {key_name(index)}" for index, key in enumerate(keys))
             inner = f"SELECT {items}{', ' if keys else ''}COUNT(*) AS n FROM {{}}" + (
                 f" GROUP BY {listed}" if keys else ""
             )
             sql = f"SELECT unnest([MIN(n), MAX(n)]) AS v FROM ({inner}) AS g"
             return set(self._run(branch, keys, sql))
-        arguments = [branch.over_leaves(one) for one in (request.argument, request.other) if one is not None]
-        if any(isinstance(one, Literal) and one.value is None for one in arguments):
+        arguments = [
+            branch.over_leaves(argument)
+            for argument in (request.argument, request.other)
+            if argument is not None
+        ]
+        if any(isinstance(argument, Literal) and argument.value is None for argument in arguments):
             return set()
-        first, *rest = [spell(one, DUCKDB) for one in arguments]
+        first, *rest = [spell(argument, DUCKDB) for argument in arguments]
         value = f"CASE WHEN {rest[0]} IS NOT NULL THEN {first} END" if rest else first
         return set(self._run(branch, arguments, f"SELECT DISTINCT {value} AS v FROM {{}}"))
 
@@ -113,17 +118,17 @@ class UnmatchedRows:
         """Run a query over the public rows of a branch."""
         from discreet.engines.sandbox import Sandbox
 
-        prefixes = tuple(one.prefix for one in branch.joined)
-        used = [leaf.name for one in (*read, *branch.conditions) for leaf in leaves(one)]
+        prefixes = tuple(joined.prefix for joined in branch.joined)
+        used = [leaf.name for expression in (*read, *branch.conditions) for leaf in leaves(expression)]
         if not all(name.startswith(prefixes) for name in used):
             return [UNKNOWN]
         tables = {
-            f"p{at}": one.table.data.rename_columns(
-                [f"{one.prefix}{name}" for name in one.table.data.column_names]
+            f"p{index}": joined.table.data.rename_columns(
+                [f"{joined.prefix}{name}" for name in joined.table.data.column_names]
             )
-            for at, one in enumerate(branch.joined)
+            for index, joined in enumerate(branch.joined)
         }
-        where = " AND ".join(spell(one, DUCKDB) for one in branch.conditions) or "TRUE"
+        where = " AND ".join(spell(condition, DUCKDB) for condition in branch.conditions) or "TRUE"
         source = f"{', '.join(tables)} WHERE {where}"
         with Sandbox(tables) as sandbox:
             found: list[Value | None] = sandbox.run(sql.replace("{}", source)).column("v").to_pylist()

@@ -152,7 +152,7 @@ def _subtract(binder: Binder, node: exp.Expr) -> Expression:
     if bound[0].type is D and bound[1].type is I:
         return binder.apply(node, "sub_days", bound, nodes)
     bound = binder.aligned(bound, nodes)
-    kinds = {one.type for one in bound}
+    kinds = {operand.type for operand in bound}
     if S in kinds and kinds <= {D, S}:
         raise binder.refuse(node, "The difference of time stamps is an interval, which has no single unit.",
                             "Write date_diff('day', b, a), or epoch(a) - epoch(b).")  # fmt: skip

@@ -193,7 +193,7 @@ def _integer_divide(binder: Binder, node: exp.Expr) -> Expression:
     nodes = binder.arguments(node, "this", "expression")
     result = binder.call(node, "integer_divide", nodes)
     if result.type is F and result.span.within(-(2**52), 2**52):
-        quotient = fn.call("divide", *(binder.bind(one) for one in nodes))
+        quotient = fn.call("divide", *(binder.bind(argument) for argument in nodes))
         return (None if quotient is None else fn.call("trunc_whole", quotient)) or result
     return result
 
@@ -246,7 +246,7 @@ def _as_text(binder: Binder, node: exp.Expr) -> Expression:
 
 def _beside(binder: Binder, node: exp.Expr) -> Expression:
     nodes = binder.arguments(node, "this", "expression")
-    return binder.apply(node, "concat", [_as_text(binder, one) for one in nodes], nodes)
+    return binder.apply(node, "concat", [_as_text(binder, argument) for argument in nodes], nodes)
 
 
 def _concat(binder: Binder, node: exp.Expr) -> Expression:
@@ -262,7 +262,7 @@ def _concat(binder: Binder, node: exp.Expr) -> Expression:
         raise binder.refuse(
             node, f"It takes 1 to {fn.MOST_PIECES} texts.", "Join parts of them in a sub-query."
         )
-    return fn.join([_as_text(binder, one) for one in pieces], separator)
+    return fn.join([_as_text(binder, piece) for piece in pieces], separator)
 
 
 # Casts -----------------------------------------------------------------------------------------------------

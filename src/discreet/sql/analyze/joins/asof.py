@@ -63,8 +63,8 @@ def join_asof(
         own = isinstance(node, exp.Column) and node.table.lower() in ("", name)
         return columns.get(node.name.lower()) if own else None
 
-    unequal = [one for one in clause.on if type(one) in MIRRORED]
-    equal = [one for one in clause.on if isinstance(one, exp.EQ)]
+    unequal = [condition for condition in clause.on if type(condition) in MIRRORED]
+    equal = [condition for condition in clause.on if isinstance(condition, exp.EQ)]
     if clause.using or len(unequal) != 1 or len(unequal) + len(equal) < len(clause.on):
         raise refuse(clause.node, "An ASOF JOIN has one inequality.", FIX)
     (one,) = unequal
@@ -115,7 +115,7 @@ def _without_next(from_clause: FromClause, name: str) -> FromClause:
     rows = replace(
         from_clause.rows,
         columns={key: column for key, column in from_clause.rows.columns.items() if key != NEXT},
-        names=tuple(one for one in from_clause.rows.names if one != NEXT),
+        names=tuple(name for name in from_clause.rows.names if name != NEXT),
     )
     return FromClause(from_clause.text, rows, tables, from_clause.ambiguous - {NEXT}, from_clause.held)
 

@@ -236,7 +236,7 @@ def join_public_tables(
         QueryRefused: two partners may differ in a column of `one_of`, for it is not compared as it stands there.
     """
     tables, named = _read(data, lambda cause, fix: refuse(clause.node.this, left.text, cause, fix))
-    readable = {field: column for one in reversed(tables.values()) for field, column in one.items()}
+    readable = {field: column for table in reversed(tables.values()) for field, column in table.items()}
     if clause.natural:
         clause = replace(clause, using=tuple(c for c in left.rows.columns if c in readable))
     right_rows = Rows(left.rows.relation, readable, tuple(readable), True, 1)
@@ -254,7 +254,7 @@ def join_public_tables(
     import pyarrow as pa
 
     rows = pa.table(named)
-    columns = {column.name: column for one in tables.values() for column in one.values()}
+    columns = {column.name: column for table in tables.values() for column in table.values()}
     partners, exact = partners_of(rows, conditions, both, columns, () if clause.outer else elsewhere)
     if one_of is not None:
         internal = {inner(next(iter(data)), field.lower()) for field in one_of}
@@ -279,20 +279,20 @@ def _read(
     """The columns of public tables as expressions read them, by table and name, and all that the engine gets."""
     tables: dict[str, dict[str, Column]] = {}
     named: dict[str, pa.ChunkedArray] = {}
-    for name, one in data.items():
-        same = twins(one.column_names)
+    for name, table in data.items():
+        same = twins(table.column_names)
         if same:
             cause = f"{name} has two columns {same[0]} and {same[1]}, but case does not count in a query."
             raise refused(cause, "Rename one of them with AS.")
-        one = spelled(one)
+        table = spelled(table)
         tables[name] = {}
-        for field in one.column_names:
-            column = public_column(inner(name, field.lower()), one.column(field))
+        for field in table.column_names:
+            column = public_column(inner(name, field.lower()), table.column(field))
             if column is not None:
                 tables[name][field.lower()] = column
         # A column that no expression can read is not sent to the engine, which may not know its type.
-        for field in [f for f in one.column_names if f.lower() in tables[name]] or one.column_names:
-            named[inner(name, field.lower())] = one.column(field)
+        for field in [f for f in table.column_names if f.lower() in tables[name]] or table.column_names:
+            named[inner(name, field.lower())] = table.column(field)
     return tables, named
 
 

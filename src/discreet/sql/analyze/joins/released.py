@@ -43,7 +43,11 @@ def join_released(
     binder = both.binder()
     nodes = list(clause.on)
     if not clause.outer:
-        nodes += [one for one in elsewhere if isinstance(one, exp.EQ) and reads_new(one, both, columns)]
+        nodes += [
+            condition
+            for condition in elsewhere
+            if isinstance(condition, exp.EQ) and reads_new(condition, both, columns)
+        ]
     conditions = [binder.condition(node) for node in nodes]
     conditions += [same_columns(clause.node, left, a, b) for a, b in shared(left, columns, clause)]
     internal = {column.name for column in columns.values()}

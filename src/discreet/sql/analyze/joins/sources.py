@@ -45,7 +45,9 @@ class Sources:
         self.scopes = scopes
         self.conditions = conditions
         self.env = env
-        self.names = [holder.this.alias_or_name.lower() or f"from{at}" for at, holder in enumerate(holders)]
+        self.names = [
+            holder.this.alias_or_name.lower() or f"from{index}" for index, holder in enumerate(holders)
+        ]
 
     def from_clause(self) -> FromClause:
         """All sources, joined."""
@@ -58,7 +60,7 @@ class Sources:
             read_join(text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in self.holders
         ]
         order = list(range(len(self.holders)))
-        first = next(at for at in order if isinstance(self.scopes[at], PrivateScope))
+        first = next(index for index in order if isinstance(self.scopes[index], PrivateScope))
         met = clauses[first]
         if first > 0 and (met.outer or met.keeps or met.natural or met.using or met.asof):
             return self._joined(self._public_first(first, met), order[first + 1 :], clauses)
@@ -75,10 +77,10 @@ class Sources:
             order.insert(0, order.pop(first))
         return self._joined(self._prefixed(order[0]), order[1:], clauses)
 
-    def _prefixed(self, at: int) -> FromClause:
-        scope = self.scopes[at]
+    def _prefixed(self, index: int) -> FromClause:
+        scope = self.scopes[index]
         assert isinstance(scope, PrivateScope)
-        return prefixed(self.around.text, self.names[at], scope.rows)
+        return prefixed(self.around.text, self.names[index], scope.rows)
 
     def _public_first(self, first: int, clause: Clause) -> FromClause:
         """Public tables, then a LEFT, RIGHT, FULL or NATURAL JOIN, or USING, with the first private rows."""
@@ -111,9 +113,9 @@ class Sources:
         items = [
             exp.alias_(
                 exp.column(exp.to_identifier(field, quoted=True), table=exp.to_identifier(name, quoted=True)),
-                f"c{at}",
+                f"c{index}",
             )
-            for at, (name, field) in enumerate(listed)
+            for index, (name, field) in enumerate(listed)
         ]
         query = exp.Select(expressions=items)
         query.set("from_", exp.From(this=self.holders[0].this.copy()))
@@ -121,7 +123,7 @@ class Sources:
         joined = self.around.evaluate(left_in_place(query, self.scopes[:first]), self.env)
         return {
             name: joined.select(
-                [f"c{at}" for at, (own, _) in enumerate(listed) if own == name]
+                [f"c{index}" for index, (own, _) in enumerate(listed) if own == name]
             ).rename_columns([field for own, field in listed if own == name])
             for name in data
         }
@@ -158,9 +160,9 @@ class Sources:
             self.conditions[:], stuck = tried, {-1}
         return from_clause
 
-    def _with_public(self, from_clause: FromClause, at: int, clause: Clause) -> FromClause:
+    def _with_public(self, from_clause: FromClause, index: int, clause: Clause) -> FromClause:
         """Join a public source, or one of released numbers."""
-        scope, name = self.scopes[at], self.names[at]
+        scope, name = self.scopes[index], self.names[index]
         released = self.around.given(scope, self.env, exp.to_table(name))
         if released is not None:
             return join_released(from_clause, name, released, clause, self.conditions)

@@ -162,7 +162,7 @@ class Inside:
                          )  # fmt: skip
         if asked.every and tests:
             # Of several columns at once a match is a row that is equal, or may be; of one, a row that is not as asked.
-            tests = [_not_true(tests[0])] if len(asked.outer) == 1 else [_not_false(one) for one in tests]
+            tests = [_not_true(tests[0])] if len(asked.outer) == 1 else [_not_false(test) for test in tests]
         return all_of([*rest, *tests])
 
     def _column(self, node: exp.Column) -> Expression:

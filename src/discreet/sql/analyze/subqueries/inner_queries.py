@@ -69,20 +69,20 @@ class InnerQueries:
 
     def read(self, node: exp.Expr) -> exp.Expr:
         """Put columns in the place of the sub-queries of an expression, which is returned."""
-        for one in with_queries(node):
-            if isinstance(one, exp.In) and one.args.get("query") is not None:
-                found = self._once(one, self._listed)
-            elif isinstance(one, exp.Exists):
-                found = self._once(one, self._there)
-            elif isinstance(one, exp.Subquery) and not isinstance(one.parent, exp.In | exp.Any | exp.All):
-                found = self._once(one, self._number)
+        for inner in with_queries(node):
+            if isinstance(inner, exp.In) and inner.args.get("query") is not None:
+                found = self._once(inner, self._listed)
+            elif isinstance(inner, exp.Exists):
+                found = self._once(inner, self._there)
+            elif isinstance(inner, exp.Subquery) and not isinstance(inner.parent, exp.In | exp.Any | exp.All):
+                found = self._once(inner, self._number)
             else:
                 continue
-            if one is node:
+            if inner is node:
                 if node.parent is not None:
                     node.replace(found)
                 return found
-            one.replace(found)
+            inner.replace(found)
         return node
 
     def read_rows(self, node: exp.Expr, groups: set[str]) -> None:
@@ -133,11 +133,11 @@ class InnerQueries:
         scope = self.around.once(asked.grouped({VALUE: item}), self.env)
         others = [other for _, other in asked.pairs]
         if isinstance(scope, PrivateScope):
-            name = self._joined(scope.rows, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
+            name = self._joined(scope.rows, [(f"{KEY}{index}", other) for index, other in enumerate(others)])
         else:
             given = self.around.given(scope, self.env, node)
             assert given is not None
-            name = self._given(given, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
+            name = self._given(given, [(f"{KEY}{index}", other) for index, other in enumerate(others)])
         alone = exp.Is(this=exp.column(f"{KEY}0", table=name), expression=exp.Null())
         value = exp.column(VALUE, table=name)
         return exp.Case(ifs=[exp.If(this=alone, true=_of_nothing(item))], default=value)
@@ -179,7 +179,9 @@ class InnerQueries:
         scope = self.around.once(asked.grouped({VALUE: exp.LogicalOr(this=missing)}), self.env)
         if not isinstance(scope, PrivateScope):
             return met  # the value itself leads to the unit, and is NULL in no row that counts
-        name = self._joined(scope.rows, [(f"{KEY}{at}", other) for at, (_, other) in enumerate(asked.pairs)])
+        name = self._joined(
+            scope.rows, [(f"{KEY}{index}", other) for index, (_, other) in enumerate(asked.pairs)]
+        )
         none = exp.Is(this=exp.column(f"{KEY}0", table=name), expression=exp.Null())
         unknown = exp.or_(
             exp.Is(this=exp.paren(outer.copy()), expression=exp.Null()), exp.column(VALUE, table=name)
@@ -201,7 +203,9 @@ class InnerQueries:
         if not isinstance(scope, PrivateScope):
             raise self.around.refuse(node, "A sub-query over private rows must compare the privacy units.",
                                        "Add the equality of the units to its WHERE.")  # fmt: skip
-        return self._met(scope.rows, [(f"{KEY}{at}", other) for at, (_, other) in enumerate(asked.pairs)])
+        return self._met(
+            scope.rows, [(f"{KEY}{index}", other) for index, (_, other) in enumerate(asked.pairs)]
+        )
 
     def _of_units(self, node: exp.Expr, rows: Rows) -> Rows:
         if not rows.units or not rows.per_unit:
@@ -256,7 +260,9 @@ class InnerQueries:
         both = self.from_clause.beside(rows, name, columns)
         tests = [exp.EQ(this=exp.column(key, table=name), expression=other.copy()) for key, other in on]
         test = both.binder().condition(exp.and_(*tests)) if tests else None
-        matched = compared_columns([] if test is None else [test], {one.name for one in columns.values()})
+        matched = compared_columns(
+            [] if test is None else [test], {column.name for column in columns.values()}
+        )
         if not set(given.table.keys) <= set(matched):
             raise self.around.refuse(on[0][1], "Whole numbers that differ would be equal to one and the same fraction.",
                                      "Compare columns of one type, with CAST where they are of two.")  # fmt: skip

@@ -86,7 +86,7 @@ def _by_key(node: exp.Expr, from_clause: FromClause, around: Scopes, env: Env) -
         return None
     bound = from_clause.binder().bind(inner.this)
     if not isinstance(bound, Column) or not any(
-        bound.name in one.columns for one in links(from_clause.rows.relation)
+        bound.name in link.columns for link in links(from_clause.rows.relation)
     ):
         return None
     scope = around.alone(query, env)

@@ -95,7 +95,7 @@ def given(
         return None
     unique = tuple(columns[key.lower()].name for key in keys)
     if unique:  # by construction, for all noise: values may meet at the end of their span
-        on = [exp.column(exp.to_identifier(one, quoted=True)) for one in unique]
+        on = [exp.column(exp.to_identifier(name, quoted=True)) for name in unique]
         whole.set("distinct", exp.Distinct(on=exp.Tuple(expressions=on)))
     return ReleasedTable(name, pa.table(fields), whole, query, unique, asked), columns
 
@@ -144,7 +144,7 @@ def unlike(query: exp.Expr, releases: Sequence[UnplannedRelease]) -> tuple[str, 
         for item in query.selects
         if isinstance(item.unalias(), exp.Column)
     }
-    keys = [key_name(at) for at in range(len(release.keys))]
+    keys = [key_name(index) for index in range(len(release.keys))]
     return tuple(found[key] for key in keys) if all(key in found for key in keys) else None
 
 
@@ -157,7 +157,10 @@ def _shown_release(query: exp.Expr, releases: Sequence[UnplannedRelease]) -> Unp
     if any(isinstance(node, exp.UDTF) for item in query.selects for node in item.walk()):
         return None
     source = query.args["from_"].this
-    return next((one for one in releases if isinstance(source, exp.Table) and source.name == one.name), None)
+    return next(
+        (release for release in releases if isinstance(source, exp.Table) and source.name == release.name),
+        None,
+    )
 
 
 def span_of(query: exp.Expr, column: str, releases: Sequence[UnplannedRelease]) -> Span:
@@ -166,7 +169,7 @@ def span_of(query: exp.Expr, column: str, releases: Sequence[UnplannedRelease]) 
     release = _shown_release(query, releases)
     if release is None or not isinstance(query, exp.Select):
         return ANY
-    item = next((one.unalias() for one in query.selects if one.alias_or_name == column), None)
+    item = next((selected.unalias() for selected in query.selects if selected.alias_or_name == column), None)
     if not isinstance(item, exp.Column) or item.table != release.name:
         return ANY
     key, aggregate = key_number(item.name), aggregate_number(item.name)
@@ -189,10 +192,10 @@ def imagined_table(release: UnplannedRelease) -> pa.Table:
     import pyarrow as pa
 
     row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
-    for at, key in enumerate(release.keys):
-        row[key_name(at)] = arrow.listed(key.values[:1] or (None,), arrow_type(key.expression.type))
-    for at, request in enumerate(release.requests):
-        row[aggregate_name(at)] = arrow.listed([1], pa.int64() if _whole(request) else pa.float64())
+    for index, key in enumerate(release.keys):
+        row[key_name(index)] = arrow.listed(key.values[:1] or (None,), arrow_type(key.expression.type))
+    for index, request in enumerate(release.requests):
+        row[aggregate_name(index)] = arrow.listed([1], pa.int64() if _whole(request) else pa.float64())
     return pa.table(row)
 
 

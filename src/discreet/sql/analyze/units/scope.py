@@ -34,7 +34,8 @@ class UnitScope:
         self.binder = binder = from_clause.binder()
         self.keys = [binder.bind(n) for n in group_nodes]
         self.columns: dict[str, Column] = {
-            key_name(at): Column(key_name(at), key.type, key.span) for at, key in enumerate(self.keys)
+            key_name(index): Column(key_name(index), key.type, key.span)
+            for index, key in enumerate(self.keys)
         }
         self.aggregates: list[tuple[str, UnitAggregate]] = []
 
@@ -69,7 +70,7 @@ class UnitScope:
         )
         test = None if named is None else self._lift(named)
         rows, held = self.from_clause.rows, self.from_clause.held
-        keys = tuple((key_name(at), key) for at, key in enumerate(self.keys))
+        keys = tuple((key_name(index), key) for index, key in enumerate(self.keys))
         alone = all(isinstance(key, Column) and key.name in held for key in self.keys)
         grouped = Rows(
             rel.PerUnit(rows.relation, keys, tuple(self.aggregates)),
