@@ -297,7 +297,7 @@ def _spread(key: Key, index: NDArray[np.int64]) -> pa.Array:
         return arrow.column(arrow.numbers(key.arrow())[index])
     if len(index) > FEW:
         return key.arrow().take(arrow.column(index))
-    return arrow.listed([key.values[at] for at in index.tolist()], arrow_type(key.expression.type))
+    return arrow.listed([key.values[place] for place in index.tolist()], arrow_type(key.expression.type))
 
 
 def table(keys: tuple[Key, ...], wanted: Collection[int] | None = None) -> dict[str, pa.Array]:
@@ -312,19 +312,19 @@ def table(keys: tuple[Key, ...], wanted: Collection[int] | None = None) -> dict[
     for axis in axes(keys):
         length = len(keys[axis[0]].values)
         inner //= max(length, 1)
-        mine = [index for index in axis if wanted is None or index in wanted]
+        mine = [number for number in axis if wanted is None or number in wanted]
         times = total // max(length * inner, 1)
         index = (
             None
-            if all(keys[index].plain for index in mine)
+            if all(keys[number].plain for number in mine)
             else np.tile(np.repeat(np.arange(length), inner), times)
         )
-        for at in mine:
+        for number in mine:
             if index is None:
-                values = arrow.numbers(keys[at].arrow())
-                out[key_name(at)] = arrow.column(np.tile(np.repeat(values, inner), times))
+                values = arrow.numbers(keys[number].arrow())
+                out[key_name(number)] = arrow.column(np.tile(np.repeat(values, inner), times))
             else:
-                out[key_name(at)] = _spread(keys[at], index)
+                out[key_name(number)] = _spread(keys[number], index)
     return {name: out[name] for name in map(key_name, range(len(keys))) if name in out}
 
 

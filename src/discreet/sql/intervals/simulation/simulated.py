@@ -221,15 +221,15 @@ def _draws_table(noisy: NoisyIntegers, draws: int, only: Integers | None = None)
     index = arrow.column(np.tile(cells, draws))
     data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
     by_measure: dict[int, list[int]] = {}
-    for at, aggregate in enumerate(noisy.plan.aggregates):
-        by_measure.setdefault(aggregate.measure, []).append(at)
+    for number, aggregate in enumerate(noisy.plan.aggregates):
+        by_measure.setdefault(aggregate.measure, []).append(number)
     values: dict[int, Floats] = {}
     for measure, asked in by_measure.items():
         quantities = [noisy.plan.aggregates[index].quantity for index in asked]
         entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
         values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
-    for at, aggregate in enumerate(noisy.plan.aggregates):
-        data[aggregate_name(at)] = _as_answered(values[at].reshape(-1), aggregate.whole)
+    for number, aggregate in enumerate(noisy.plan.aggregates):
+        data[aggregate_name(number)] = _as_answered(values[number].reshape(-1), aggregate.whole)
     return pa.table(data)
 
 
