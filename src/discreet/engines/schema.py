@@ -42,6 +42,7 @@ class ColumnSchema:
         twin: whether another column of the source has this name but for case, and the engine does not tell them apart.
         physical: of an OTHER column, its type as the engine names it, for messages.
         instead: of an OTHER column, an expression that makes something readable of it, with {0} for the column.
+        required: whether the engine itself lets no NULL, and nothing that is read as NULL, into the column.
     """
 
     name: str
@@ -52,6 +53,7 @@ class ColumnSchema:
     twin: bool = field(default=False, compare=False)
     physical: str = field(default="", compare=False)
     instead: str = field(default="", compare=False)
+    required: bool = field(default=False, compare=False)
 
 
 TableSchema: TypeAlias = Mapping[str, ColumnSchema]

@@ -34,7 +34,8 @@ def make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin)
         shown = [_shown(name, kind) for name, kind in columns.items()]
         for name, kind in columns.items():
             identity, sql = identity_of(name, kind, columns, collated.get(name))
-            fields[name] = replace(_column(name, kind), identity=identity, twin=name.lower() in origin.twins)
+            own = _column(name, kind, name in origin.required)
+            fields[name] = replace(own, identity=identity, twin=name.lower() in origin.twins)
             shown += [sql] if sql else []
         made = f"SELECT {', '.join(shown)} FROM {relation}"
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote(table)} AS {made}")
@@ -72,5 +73,5 @@ def _shown(name: str, kind: DuckDBPyType) -> str:
     return f"{_physical(kind).read.format(quote(name))} AS {quote(name)}"
 
 
-def _column(name: str, kind: DuckDBPyType) -> ColumnSchema:
-    return CAPABILITIES.column(name, _listed_as(kind))
+def _column(name: str, kind: DuckDBPyType, not_null: bool) -> ColumnSchema:
+    return CAPABILITIES.column(name, _listed_as(kind), not_null)

@@ -24,7 +24,10 @@ _TABLES = """
 """
 _COLUMNS = """
     SELECT a.attname, CASE WHEN n.nspname = 'pg_catalog' OR b.typname = 'citext' THEN b.typname ELSE '' END, b.typtype,
-    b.typelem <> 0 AND b.typlen = -1, CASE WHEN NOT c.collisdeterministic THEN c.collname END
+    b.typelem <> 0 AND b.typlen = -1, CASE WHEN NOT c.collisdeterministic THEN c.collname END,
+    a.attnotnull AND EXISTS (SELECT 1 FROM pg_class o WHERE o.oid = a.attrelid AND o.relkind = 'r'
+    AND NOT o.relhassubclass) AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conrelid = a.attrelid
+    AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum] AND NOT k.convalidated)
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
     JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
     JOIN pg_namespace n ON n.oid = b.typnamespace LEFT JOIN pg_collation c ON c.oid = a.attcollation
@@ -140,8 +143,8 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
         columns = _ask(connection, _COLUMNS, {"oid": oid}) or []
         shown, fields = [], {}
         names = [row[0] for row in columns]
-        for column, kind, category, array, collation in columns:
-            sql, field = _column(column, kind, category, array)
+        for column, kind, category, array, collation, not_null in columns:
+            sql, field = _column(column, kind, category, array, not_null)
             shown.append(f"{sql} AS {quote(column)}")
             identity, own = identity_of(column, kind, names, collation)
             fields[column] = replace(field, identity=identity)
@@ -183,7 +186,11 @@ def _listed_as(kind: str, category: str, array: bool) -> str:
     return several.get(category, kind if category == "b" else f"{kind} ({category})")
 
 
-def _column(name: str, kind: str, category: str, array: bool) -> tuple[str, ColumnSchema]:
-    """The SQL of a column in its logical type, which cannot fail, and its schema."""
+def _column(name: str, kind: str, category: str, array: bool, not_null: bool) -> tuple[str, ColumnSchema]:
+    """The SQL of a column in its logical type, which cannot fail, and its schema.
+
+    NOT NULL holds where it is stored: in the rows of an ordinary table, all of which are its own. It does not in those
+    of a foreign table, nor in a child or a partition that leaves it out, nor where it was never checked.
+    """
     listed = _listed_as(kind, category, array)
-    return CAPABILITIES.physical(listed).read.format(quote(name)), CAPABILITIES.column(name, listed)
+    return CAPABILITIES.physical(listed).read.format(quote(name)), CAPABILITIES.column(name, listed, not_null)
