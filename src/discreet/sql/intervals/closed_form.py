@@ -22,6 +22,7 @@ from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.mechanisms.numeric.laplace import float_half_width
 from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
+from discreet.sql.measures.all_rows import AllRows, noise_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
@@ -53,6 +54,7 @@ def linear_half_width(release: ScopePlan, aggregate: Aggregate, confidence: floa
     weights = measure.weights(aggregate.quantity)
     if weights is None:
         return None
+    weights = noise_of(measure, weights)
     scale = float(release.scale(aggregate.measure))
     used = tuple(sorted(abs(float(w)) for w in weights if w != 0))
     if not used:
@@ -170,6 +172,9 @@ def redraw(release: ScopePlan, measure: int, entries: Floats, draws: int) -> Flo
         float64 array (draws, n, entries).
     """
     noise = np.random.default_rng().laplace(0.0, float(release.scale(measure)), (draws, *entries.shape))
+    measured = release.measures[measure]
+    if isinstance(measured, AllRows):
+        noise[..., : measured.noiseless] = 0
     noise += entries
     return noise
 
@@ -227,6 +232,8 @@ def direct(
         return measure.interval(aggregate.quantity, entries, scale, confidence)
     if aggregate.quantity == "avg" and measure.degree == 1:
         assert measure.grid is not None
+        if isinstance(measure, AllRows):
+            return measure.mean_interval(entries, float_half_width(scale, 1 - confidence))
         low, high = mean_interval(entries[:, 0], entries[:, 1], scale, confidence)
         reach = float(measure.grid.step) * measure.row_sensitivity
         return measure.grid.lo + reach * low, measure.grid.lo + reach * high

@@ -21,6 +21,7 @@ from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
 from discreet.sql.lower.uses import drawn
 from discreet.sql.lower.uses import measure as use_of
+from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
@@ -301,6 +302,8 @@ def run_release(
         if index == known:
             entries[:, part] = units[:, np.newaxis]
             continue
+        if isinstance(measure, AllRows):
+            part = slice(part.start + measure.noiseless, part.stop)
         counts = exact_counts(release, measure, engine, salt, given) if isinstance(measure, Ranks) else None
         for here, _ in blocks(EVERY, release.cells):
             exact = entries[here, part] if counts is None else counts[here]

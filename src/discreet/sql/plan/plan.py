@@ -137,8 +137,22 @@ class ScopePlan:
         return Fraction(0) if self.discovery is None else self.discovery.delta
 
     def sensitivity(self, measure: AnyMeasure) -> int:
-        """By how much one neighbour step moves the integers of a measure over all groups, in L1."""
-        return self.unit_factor * self.parts[measure.part].cap * measure.row_sensitivity
+        """By how much one neighbour step moves the integers of a measure over all groups, in L1.
+
+        A unit that is replaced takes its rows from one group, or one of several alternatives, to another; where there
+        is but one, its rows only take the places of others, as `measures.measure` says.
+        """
+        cap = self.parts[measure.part].cap
+        if self.unit_factor == 1:
+            return cap * measure.row_sensitivity
+        index = next(index for index, own in enumerate(self.measures) if own is measure)
+        alone = self.one_group and len(self.beside(index)) == 1
+        return cap * (measure.replacing_sensitivity if alone else 2 * measure.row_sensitivity)
+
+    @property
+    def one_group(self) -> bool:
+        """Whether the rows that count are all in one group, whatever the data are."""
+        return self.discovery is None and not self.keys
 
     def scale(self, measure: int) -> Fraction:
         """The scale of the Laplace noise on each integer of a measure; of ranks, the rows of a unit over epsilon."""

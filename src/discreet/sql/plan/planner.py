@@ -23,6 +23,7 @@ from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
+from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan
 from discreet.sql.plan.shares import shares_of, weights_of
@@ -203,6 +204,11 @@ def _release(
                 shared[at] = part
         contribution = Fraction(unit_factor * part.cap) / share
         measures.append(measure(choice, contribution, at, planned_cells(release.keys)))
+    if unit_factor > 1 and not release.keys and counts_every_row(release.rows):
+        measures = [
+            of_all_rows(own) if chosen.sets.count(number) == 1 else own
+            for own, number in zip(measures, chosen.sets, strict=True)
+        ]
     discovery = None
     if release.unknown:
         answers = answering(chosen.choices, release.keys, release.rows.per_unit)
