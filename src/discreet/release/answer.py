@@ -17,6 +17,7 @@ from discreet.escaping import table
 from discreet.imports import load
 from discreet.rational import show, small
 from discreet.release import shown
+from discreet.release.cut_share import CutShare
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +67,7 @@ class Release:
             MAX.
         warnings: the properties of the numbers that are likely to mislead.
         simultaneous: whether all intervals together have the confidence, instead of each by itself.
+        cut_off: the shares of rows and values that caps and bounds cut off, where a part of epsilon measured them.
 
     It iterates over its rows; `release[0]` is a row and `release["n"]` a column; and every reader of Arrow takes it
     directly, such as `polars.DataFrame(release)`.
@@ -85,6 +87,7 @@ class Release:
     meanings: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     simultaneous: bool = False
+    cut_off: tuple[CutShare, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -145,6 +148,7 @@ class Release:
             ("Privacy", f"{self.cost}, {self.notes[0]}" if self.notes else ""),
             ("Intervals", f"{percent}, of the noise{together}"),
             *(("Not covered", note) for note in self.notes[1:]),
+            *(("Cut off", str(share)) for share in self.cut_off),
             *(("Warning", warning) for warning in self.warnings),
             (
                 "Made",
@@ -234,6 +238,7 @@ class Release:
             "meanings": dict(self.meanings),
             "warnings": list(self.warnings),
             "simultaneous": self.simultaneous,
+            "cut_off": [share.to_dict() for share in self.cut_off],
         }
         return table_bytes(pa.table(columns).replace_schema_metadata({_META: json.dumps(meta).encode()}))
 
@@ -260,7 +265,8 @@ class Release:
         return cls(meta["question"], values, ends["l"], ends["h"], meta["confidence"], Fraction(meta["epsilon"]),
                    tuple(meta["notes"]), made, replayed=True, delta=Fraction(meta.get("delta", 0)),
                    without=tuple(meta.get("without", ())), meanings=meta.get("meanings", {}),
-                   warnings=tuple(meta.get("warnings", ())), simultaneous=meta.get("simultaneous", False))  # fmt: skip
+                   warnings=tuple(meta.get("warnings", ())), simultaneous=meta.get("simultaneous", False),
+                   cut_off=tuple(map(CutShare.from_dict, meta.get("cut_off", ()))))  # fmt: skip
 
     def _free(self, name: str) -> str:
         while name in self.columns:

@@ -28,7 +28,7 @@ def notes_of(
     if not plan.releases:
         return ("nothing private was read",)
     change = "adding or removing" if unit_factor == 1 else "replacing"
-    units, notes = [], []
+    units, notes, capped = [], [], False
     for part in (part for release in plan.releases for part in release.parts):
         if not part.rows.per_unit:
             units.append(f"hides {change} one row")
@@ -36,12 +36,16 @@ def notes_of(
         units.append(f"hides {change} all rows of one unit")
         notes.append("rows whose privacy unit is NULL, which are dropped")
         if not part.rows.fixed:
+            capped = True
             kept = f"{part.cap} row{'s' * (part.cap != 1)}"
             notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
     if any(_has_types(part.rows, texts) for release in plan.releases for part in release.parts):
         notes.append("values that do not fit the declared type of their column, which are NULL")
-    if any(m.grid is not None for release in plan.releases for m in release.measures):
+    clamped = any(m.grid is not None for release in plan.releases for m in release.measures)
+    if clamped:
         notes.append("values outside their bounds, which are clamped before adding up")
+    if (capped or clamped) and not plan.cut_off:
+        notes.append("how much that cut off, which only a part of epsilon can tell: ask with diagnose=0.05")
     if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
     if any(isinstance(m, Ranks) for release in plan.releases for m in release.measures):
@@ -49,6 +53,29 @@ def notes_of(
             "long gaps without any value beside a quantile: its interval holds as often as it says where values lie "
             "densely, and less often at the end of a thin tail"
         )
+    notes += _of_groups(plan)
+    if without and in_sequence(plan):
+        notes.append(
+            f"{', '.join(without)}: of rows that a released number decided, which no interval covers"
+        )
+    elif without:
+        notes.append(f"{', '.join(without)}: no interval could be derived")
+    return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
+
+
+def _has_types(rows: Rows, texts: Set[str]) -> bool:
+    """Whether the rows come from a table of texts that have been read in declared types."""
+    return any(
+        column.type is not Type.TEXT
+        for scan in scans(rows.relation)
+        if scan.table.name.lower() in texts
+        for column in scan.table.columns.values()
+    )
+
+
+def _of_groups(plan: QueryPlan) -> list[str]:
+    """The rows and groups that are left out because of their keys."""
+    notes = []
     keys = [key for release in plan.releases for key in release.keys]
     if any(key.public and None in key.values for key in keys):
         notes.append("rows whose group is not among the public keys, which are dropped")
@@ -68,20 +95,4 @@ def notes_of(
                 f"counts not far above {chance.threshold:,}, where groups begin to be shown: they are too high on "
                 "average, as lower ones are not shown"
             )
-    if without and in_sequence(plan):
-        notes.append(
-            f"{', '.join(without)}: of rows that a released number decided, which no interval covers"
-        )
-    elif without:
-        notes.append(f"{', '.join(without)}: no interval could be derived")
-    return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
-
-
-def _has_types(rows: Rows, texts: Set[str]) -> bool:
-    """Whether the rows come from a table of texts that have been read in declared types."""
-    return any(
-        column.type is not Type.TEXT
-        for scan in scans(rows.relation)
-        if scan.table.name.lower() in texts
-        for column in scan.table.columns.values()
-    )
+    return notes

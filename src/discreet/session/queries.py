@@ -20,6 +20,7 @@ from discreet.rational import Number
 from discreet.release import gate
 from discreet.release.account import DataAccount
 from discreet.release.answer import Release
+from discreet.release.cut_share import CutShare
 from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
@@ -106,7 +107,14 @@ class Queries:
 
     def planned(self, question: Question) -> QueryPlan:
         """Plan a question; see `plan`."""
-        return self.plan(question.text, question.epsilon, question.limits, question.delta, question.split)
+        return self.plan(
+            question.text,
+            question.epsilon,
+            question.limits,
+            question.delta,
+            question.split,
+            question.diagnose,
+        )
 
     def plan(
         self,
@@ -115,6 +123,7 @@ class Queries:
         limits: Limits = NO_LIMITS,
         delta: Fraction = Fraction(0),
         emphasis: Emphasis = (),
+        diagnose: Fraction = Fraction(0),
     ) -> QueryPlan:
         """Plan a question, and see that its noise can be drawn and that the engine can do all that it asks.
 
@@ -128,24 +137,44 @@ class Queries:
 
         see_text(query)
         try:
-            plan = make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known)
+            asked = epsilon * (1 - diagnose)
+            plan = make_plan(query, self.catalog, asked, limits, delta, emphasis, self._known)
+            if diagnose and plan.releases:
+                plan = self._diagnosed(plan, epsilon - asked)
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
         except QueryRefused as error:
             raise advised(error, self.policy, self.engine) from None
         lacks: frozenset[str] = getattr(self.engine, "lacks", frozenset())
-        missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
+        missing = next((name for release in plan.whole.releases if (name := lacking(release, lacks))), "")
         if missing:
             raise QueryRefused(
                 f"{missing} is not possible on this engine.",
                 "Write it without, or copy the data into DuckDB.",
             )
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
-        scales = [release.scale(at) for release in plan.releases for at in range(len(release.measures))]
+        scales = [release.scale(at) for release in plan.whole.releases for at in range(len(release.measures))]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
         return plan
+
+    def _diagnosed(self, plan: QueryPlan, epsilon: Fraction) -> QueryPlan:
+        """The plan with measurements of all that its caps and bounds may cut off.
+
+        Raises:
+            InvalidParameter: they can cut off nothing that can be measured.
+        """
+        from discreet.sql.plan.cut_off import cut_off
+
+        found = cut_off(plan.releases, epsilon)
+        if not found:
+            raise InvalidParameter(
+                "No cap drops rows of this question, and it reads no stored column with bounds: diagnose would "
+                "measure nothing.",
+                "Leave diagnose out.",
+            )
+        return replace(plan, cut_off=found)
 
     def answer(self, question: Question, plan: QueryPlan, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
@@ -158,7 +187,7 @@ class Queries:
 
         def compute(draw: Draw) -> list[NoisyIntegers]:
             say("reading the data")
-            return self.run(plan, draw)
+            return self.run(plan.whole, draw)
 
         def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
             say("finishing the answer")
@@ -190,19 +219,20 @@ class Queries:
             replay: builds it from the record that the ledger kept.
             file: takes the record that the ledger kept, if it is large.
         """
-        finds = any(release.discovery is not None for release in plan.releases)
-        parts = [part for release in plan.releases for part in release.parts]
+        whole = plan.whole
+        finds = any(release.discovery is not None for release in whole.releases)
+        parts = [part for release in whole.releases for part in release.parts]
         return ReleasePlan(
             question=self.identity(plan),
             words=plan.text,
             loss=question.loss(finds),
-            uses=uses_of(plan.releases),
+            uses=uses_of(whole.releases),
             compute=compute,
             answer=made,
             caps=tuple(part.cap for part in parts if part.rows.per_unit),
-            size=size_of(plan),
+            size=size_of(whole),
             rehearse=lambda: self.rehearse(plan),
-            probe=lambda: self.probe(plan),
+            probe=lambda: self.probe(whole),
             replay=replay,
             file=file,
         )
@@ -228,7 +258,7 @@ class Queries:
 
         tables = sorted(name for name, table in self.policy.tables.items() if not table.public)
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
-        parts = [identity(plan, self.engine.dialect), loss, self._policy_digest,
+        parts = [identity(plan.whole, self.engine.dialect), loss, self._policy_digest,
                  self._public_digest, *(f"{name} {self.engine.version(name)}" for name in tables)]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -260,13 +290,19 @@ class Queries:
         self, plan: QueryPlan, noisy: list[NoisyIntegers], confidence: float, together: bool = False
     ) -> Release:
         """The answer that noisy integers give."""
+        from discreet.sql.finish.cut_off import told
         from discreet.sql.finish.postprocess import finish
         from discreet.sql.inspect.compared import compared_with
 
+        cut = [
+            told(what, one, confidence)
+            for what, one in zip(plan.cut_off, noisy[len(plan.releases) :], strict=True)
+        ]
+        noisy = noisy[: len(plan.releases)]
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together)
         said = compared_with(plan, noisy, self.catalog.public, confidence)
-        return self.shown(plan, answered, confidence, together=together, said=said)
+        return self.shown(plan, answered, confidence, together=together, said=said, cut=tuple(cut))
 
     def shown(
         self,
@@ -277,6 +313,7 @@ class Queries:
         replayed: bool = False,
         together: bool = False,
         said: tuple[str, ...] = (),
+        cut: tuple[CutShare, ...] = (),
     ) -> Release:
         """The columns of an answer with all that belongs to them."""
         from discreet.sql.finish.blockwise import streams
@@ -299,13 +336,14 @@ class Queries:
             notes=INVENTED if self._invented and plan.releases else notes,
             made=made or dt.datetime.now(dt.UTC).replace(microsecond=0),
             replayed=replayed,
+            cut_off=cut,
         )
 
     def again(self, plan: QueryPlan, kept_bytes: bytes, level: Level) -> Release:
         """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
         from discreet.sql.finish.serialisation import unpack
 
-        kept = unpack(kept_bytes, plan)
+        kept = unpack(kept_bytes, plan.whole)
         release = kept.answer
         if (
             release is not None

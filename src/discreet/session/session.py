@@ -49,6 +49,7 @@ class Session(OpenSession):
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        diagnose: Number | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Answer a question.
@@ -73,6 +74,8 @@ class Session(OpenSession):
                 default the shares make the summed relative variance of all columns least.
             simultaneous: whether all intervals of the answer together have the confidence, instead of each by itself:
                 the way to look at many numbers, or for the largest of them. They are wider, the answer is the same.
+            diagnose: the share of epsilon that measures how much was cut off, such as 0.05; by default none. The answer
+                then says which share of the rows was dropped by max_rows, and of the values clamped to bounds.
             progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
@@ -90,8 +93,6 @@ class Session(OpenSession):
             PostProcessingError: the post-processing of the noisy tables failed; the charge stays.
             SessionError: this is another process than the one that opened the session. Nothing was charged.
 
-        Every error, of ours or not, has `charged`: the exact loss that stays charged, or None.
-
         Privacy: epsilon-differentially private for the privacy unit of the policy, by the Laplace mechanism
         (Dwork, McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query; with
         groups that must be found (epsilon, delta), by `mechanisms.ThresholdedCounts`.
@@ -104,8 +105,8 @@ class Session(OpenSession):
             ['n']
         """
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
-                                 max_rows=max_rows, max_groups=max_groups, split=split,
-                                 simultaneous=simultaneous)  # fmt: skip
+                                 max_rows=max_rows, max_groups=max_groups, split=split, simultaneous=simultaneous,
+                                 diagnose=diagnose)  # fmt: skip
         plan = self._queries.planned(question)
         see_cost(epsilon, plan)
         with shown_progress(progress) as say:
@@ -125,6 +126,7 @@ class Session(OpenSession):
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        diagnose: Number | None = None,
         replace: bool = False,
         formulas: bool = False,
         progress: Callable[[str], None] | None = None,
@@ -149,6 +151,7 @@ class Session(OpenSession):
             max_groups: as for `sql`.
             split: as for `sql`.
             simultaneous: as for `sql`; for more than 65,536 groups each row of the answer must be one group.
+            diagnose: as for `sql`, for answers of up to 65,536 groups.
             replace: whether a file of this name may be replaced; never one of the data or of the ledger, by whichever
                 name.
             formulas: whether text in a CSV file may begin as a formula does (=, +, -, @). By default such text gets an
@@ -191,7 +194,8 @@ class Session(OpenSession):
         target = Target(into, replace, formulas)
         self.see_free(into)
         question = Question.read(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
-                                 max_groups=max_groups, split=split, simultaneous=simultaneous)  # fmt: skip
+                                 max_groups=max_groups, split=split, simultaneous=simultaneous,
+                                 diagnose=diagnose)  # fmt: skip
         with shown_progress(progress) as say:
             return written(self._queries, question, target, say)
 
@@ -278,8 +282,7 @@ class Session(OpenSession):
             max_groups: as for `sql`.
             split: as for `sql`.
             simultaneous: as for `sql`.
-            group_rows: how many rows a group is assumed to have, where an error depends on it, as that of an
-                average does.
+            group_rows: how many rows a group is assumed to have, where an error depends on it.
 
         Raises:
             InvalidParameter: neither or both of epsilon and within are given, or one is out of range.
@@ -318,8 +321,7 @@ class Session(OpenSession):
             max_rows: as for `sql`.
             max_groups: as for `sql`.
             split: as for `sql`.
-            sql: whether to show the SQL that the engine would run, too. A large table may be asked slice by slice of
-                its units; how many slices there are depends on how many rows there are, so that is not shown.
+            sql: whether to show the SQL of the engine, too. How many slices it asks a large table in is not shown.
 
         Returns:
             A tree: its `repr` is text, `to_dict()` is for machines, `to_svg()` is a picture.
@@ -356,9 +358,8 @@ class Session(OpenSession):
         """
         from discreet.sql.inspect.explain import explain
 
-        question = Question.read(
-            query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups, split=split
-        )
+        question = Question.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups,
+                                 split=split)  # fmt: skip
         plan = self._queries.planned(question)
         self._queries.rehearse(plan)
         return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)
@@ -373,8 +374,7 @@ class Session(OpenSession):
         as it really is, and its answer has the columns and groups that it really has, but no number in it means
         anything. Errors of averages, which depend on the data, are those of values spread evenly.
 
-        No private data is read for it. It has a budget of its own, in memory, as large as that of the policy; another
-        mock has another one.
+        No private data is read for it. Each has a budget of its own, in memory, as large as that of the policy.
 
         Args:
             rows: how many rows each private table gets.

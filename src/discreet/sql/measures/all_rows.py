@@ -2,8 +2,8 @@
 
 Where neighbours replace one row, they have the same number of rows. A release without groups and filters counts all of
 them, and an argument that is never NULL has a value in each. So n says nothing, and needs no noise; of the Bernstein
-integers b_0, …, b_d of a measure only b_1, …, b_d are released, and b_0 is what they leave of R n. One row in the place
-of another moves them, in L1, by
+integers b_0, …, b_d of a measure only b_1, …, b_d are released, and b_0 is R n less their sum. One row in the place of
+another moves them, in L1, by
 
     a sum asked for alone   at most T - S, where T and S are the greatest and the least integer of a row;
     degree 1   b_1 = t      at most R, so that the mean has noise of scale (hi - lo)/(n epsilon);
@@ -75,7 +75,7 @@ class AllRows(Measure):
         return Measure.estimate(self, quantity, noisy)
 
     def _rest(self, entries: Floats) -> Floats:
-        """b_0: what the others leave of R n."""
+        """b_0: R n less the sum of the others."""
         return np.asarray(self.row_sensitivity * entries[..., 0] - entries[..., 1:].sum(axis=-1))
 
     def weights(self, quantity: str) -> Floats | None:
@@ -127,7 +127,7 @@ def counts_every_row(rows: Rows) -> bool:
 def of_all_rows(measure: Own) -> Own | AllRows:
     """A measure over all rows of a table whose number is public: where its argument is never NULL, in this form.
 
-    Quantiles, pairs, distinct values and moments beyond the second stay as they are.
+    Quantiles, pairs, distinct values and moments beyond the second are not changed.
     """
     if (
         not isinstance(measure, Measure)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -151,12 +151,29 @@ class ScopePlan:
 
     @property
     def one_group(self) -> bool:
-        """Whether the rows that count are all in one group, whatever the data are."""
+        """Whether all rows that count are in one group, for all data."""
         return self.discovery is None and not self.keys
 
     def scale(self, measure: int) -> Fraction:
         """The scale of the Laplace noise on each integer of a measure; of ranks, the rows of a unit over epsilon."""
         return Fraction(self.sensitivity(self.measures[measure])) / self.shares[measure]
+
+
+@dataclass(frozen=True)
+class CutOff:
+    """A measurement of how much a cap or the bounds of a column cut off, beside a question.
+
+    Attributes:
+        kind: `rows`, `groups` of units that are counted once in each, or `values`.
+        name: of the cap with its value, or of the column.
+        plan: the release that measures it.
+        counted: how many rows of a unit are looked at, at most.
+    """
+
+    kind: str
+    name: str
+    plan: ScopePlan
+    counted: int
 
 
 @dataclass(frozen=True)
@@ -168,17 +185,26 @@ class QueryPlan:
         statement: the same in one canonical spelling, so that the same question is recognised.
         releases: in the order in which they run.
         post: the SQL that runs over the noisy tables.
+        cut_off: the measurements of the rows and values that caps and bounds cut off.
     """
 
     text: str
     statement: str
     releases: tuple[ScopePlan, ...]
     post: exp.Query
+    cut_off: tuple[CutOff, ...] = ()
+
+    @cached_property
+    def whole(self) -> QueryPlan:
+        """The same with all releases that are charged: of the question, and of how much is cut off."""
+        if not self.cut_off:
+            return self
+        return replace(self, releases=(*self.releases, *(one.plan for one in self.cut_off)), cut_off=())
 
     @cached_property
     def epsilon(self) -> Fraction:
         """The privacy loss of the whole statement: a function of its text and the policy."""
-        return sum((release.epsilon for release in self.releases), Fraction(0))
+        return sum((release.epsilon for release in self.whole.releases), Fraction(0))
 
     @cached_property
     def delta(self) -> Fraction:
