@@ -26,8 +26,8 @@ from discreet.ledger.chain.entry import (
     text,
 )
 from discreet.ledger.chain.verify import check, verify
+from discreet.ledger.faults import DiskFullError
 from discreet.ledger.room import Room, Rooms
-from discreet.ledger.sqlite.faults import DiskFullError
 from discreet.ledger.store import PAGE, MemoryStore, Rows, Store, copied, pieces
 from discreet.ledger.turn import WAIT, turn
 

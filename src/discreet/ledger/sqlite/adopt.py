@@ -19,7 +19,8 @@ from discreet.errors import LedgerError
 from discreet.ledger.chain.book import Book, after
 from discreet.ledger.chain.entry import Head, Posting, genesis, make_entry
 from discreet.ledger.chain.verify import verify
-from discreet.ledger.sqlite.faults import busy, explain
+from discreet.ledger.faults import busy
+from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import connected, format_of
 from discreet.ledger.sqlite.rows import SqlRows
