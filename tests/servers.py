@@ -6,6 +6,7 @@ A test process has one of each, with the tables of the corpus.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import shutil
 import tempfile
@@ -66,6 +67,14 @@ def load(url: str, schema: str, tables: Mapping[str, pa.Table]) -> None:
             with connection.cursor() as cursor, cursor.copy(f"COPY {schema}.{name} FROM STDIN") as copy:
                 for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
                     copy.write_row(row)
+
+
+def new_schema() -> str:
+    """The address of a ledger in the server that is not there yet."""
+    return f"{postgres()}#test_{os.getpid()}_{next(_SCHEMAS)}"
+
+
+_SCHEMAS = itertools.count()
 
 
 def connect(url: str) -> Connection[Any]:

@@ -20,6 +20,7 @@ class QueuedWork:
     def __init__(self, work: Callable[[Any], Any], writes: bool) -> None:
         self.work = work
         self.writes = writes
+        self.tries = 0
         self.alone = False  # whether it shared a transaction that failed, and is tried again by itself
         self.result: Any = None
         self.error: BaseException | None = None

@@ -173,7 +173,7 @@ def _posting(rows: SqlRows, book: Book, account: str, tally: Tally) -> Posting:
 class _Once:
     """One transaction as a store, for a walk along the chain."""
 
-    durable, where = True, ""
+    durable, where, turns = True, "", None
 
     def __init__(self, rows: SqlRows) -> None:
         self._rows = rows

@@ -27,6 +27,7 @@ from discreet.ledger.sqlite.making import opened
 from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.sqlite.settled_questions import SettledQuestions
 from discreet.ledger.store import MemoryStore, Result, Rows, Store
+from discreet.ledger.turn import FileTurns
 
 TAIL = 4
 """How many entries before the head are checked again at each charge; the last charge of an account is among them."""
@@ -40,8 +41,8 @@ def open_sql(address: str, timeout: float) -> Store:
     if scheme != "sqlite" or "?" in path or (path and not path.startswith("/")):
         # No options: one such as nolock=1 would let two processes spend the same budget.
         raise InvalidParameter(
-            "The ledger's address is not a path or a SQLite URL without options.",
-            "Write a path, or sqlite:///path.",
+            "The ledger's address is not a path, a SQLite URL without options, or a PostgreSQL URL.",
+            "Write a path, sqlite:///path, or postgresql://server/database.",
         )
     file = path.removeprefix("/")
     return MemoryStore() if file in ("", ":memory:") else SqliteStore(file, timeout)
@@ -66,6 +67,7 @@ class SqliteStore:
         self._known: Book | None = None  # the last book that stood in the second place too
         self._seen: Book | None = None  # the last book that was read
         self._settled = SettledQuestions(head_of(self.where), key_of)
+        self.turns = FileTurns(f"{os.path.realpath(self.where)}-turns")
         forks.before_each(self)
         # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
         self._submit(SqlRows.probe, True)
