@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from typing import Any
 
 import psycopg
 import pytest
@@ -187,18 +188,16 @@ def test_a_commit_waits_for_the_disk_whatever_the_role_says(setting: str) -> Non
     address = new_schema()
     url, _, _ = address.partition("#")
     with open_ledger(f"{url}&options=-csynchronous_commit%3D{setting}#{address.partition('#')[2]}") as ledger:
-        shown = ledger._store.write(lambda rows: rows.execute("SHOW synchronous_commit").fetchone())  # type: ignore[attr-defined]
-        assert shown == ("on",)
-        assert ledger._store.read(lambda rows: rows.execute("SHOW synchronous_commit").fetchone()) == (
-            setting,
-        )  # type: ignore[attr-defined]
+        store: Any = ledger._store
+        assert store.write(lambda rows: rows.execute("SHOW synchronous_commit").fetchone()) == ("on",)
+        assert store.read(lambda rows: rows.execute("SHOW synchronous_commit").fetchone()) == (setting,)
 
 
 def test_a_server_that_does_not_sync_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    execute = psycopg.Connection.execute
+    execute: Any = psycopg.Connection.execute
 
-    def careless(self: psycopg.Connection, query: str, *more: object, **others: object) -> object:  # type: ignore[type-arg]
-        return execute(self, query.replace("current_setting('fsync')", "'off'"), *more, **others)  # type: ignore[arg-type]
+    def careless(self: Any, query: str, *more: Any) -> Any:
+        return execute(self, query.replace("current_setting('fsync')", "'off'"), *more)
 
     monkeypatch.setattr(psycopg.Connection, "execute", careless)
     with pytest.raises(LedgerError, match="fsync"):
