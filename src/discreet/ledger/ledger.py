@@ -368,6 +368,24 @@ class Ledger:
         self._rooms.close()
 
 
+def exists(url: str) -> bool:
+    """Whether there is a ledger at a path or a url; looking makes none.
+
+    Raises:
+        LedgerError: the server of a url cannot be reached.
+    """
+    if not is_address(url):
+        return os.path.isfile(url.removeprefix("sqlite:///"))
+    from discreet.ledger.postgres.migrations import is_made
+
+    return is_made(read_address(url))
+
+
+def named(url: str) -> str:
+    """The place of a ledger as it may be shown: without credentials."""
+    return read_address(url).where if is_address(url) else url
+
+
 def open_ledger(
     url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT, may_read: bool = False
 ) -> Ledger:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
 from discreet.ledger.postgres.address import Address
-from discreet.ledger.postgres.dialling import begin_writing
+from discreet.ledger.postgres.dialling import begin_writing, dial
 
 if TYPE_CHECKING:
     import psycopg
@@ -71,6 +71,16 @@ def _known(version: int, address: Address, migrations: Sequence[Sequence[str]]) 
 def _has(connection: psycopg.Connection[Any], address: Address) -> bool:
     found = connection.execute("SELECT to_regclass(%s)", (f"{address.quoted}.{VERSIONS}",)).fetchone()
     return found != (None,)
+
+
+def is_made(address: Address) -> bool:
+    """Whether there are tables of any version.
+
+    Raises:
+        LedgerError: the server cannot be reached.
+    """
+    with dial(address) as connection:
+        return _has(connection, address)
 
 
 def version(connection: psycopg.Connection[Any], address: Address) -> int:
