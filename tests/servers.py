@@ -87,6 +87,14 @@ def new_schema() -> str:
     return f"{postgres()}#test_{os.getpid()}_{next(_SCHEMAS)}"
 
 
+def new_database() -> str:
+    """The url of a new database in the server."""
+    name = f"test_{os.getpid()}_{next(_SCHEMAS)}"
+    with connect(postgres()) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return postgres().replace("/postgres?", f"/{name}?")
+
+
 _SCHEMAS = itertools.count()
 
 

@@ -171,6 +171,28 @@ def test_an_old_copy_that_is_put_back_while_a_process_looks_is_seen() -> None:
         assert ledger.verify() == 1, "a new process cannot know; SECURITY.md says so"
 
 
+def test_a_charge_that_comes_while_another_process_opens_the_ledger_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address, noted = new_schema(), PostgresStore._noted
+    with open_ledger(address) as ledger, ThreadPoolExecutor(1) as pool:
+        ledger.charge("q", Loss("1/4"), [VISITS])
+        opening = threading.current_thread()
+        charges = []
+
+        def noting(self: PostgresStore, *more: Any) -> Any:
+            book = noted(self, *more)
+            if threading.current_thread() is opening and not charges:
+                charges.append(pool.submit(ledger.charge, "q", Loss("1/4"), [VISITS]))
+                time.sleep(0.2)
+            return book
+
+        monkeypatch.setattr(PostgresStore, "_noted", noting)
+        with open_ledger(address) as other:
+            assert charges[0].result(10).number == 2
+            assert other.spent(VISITS) == Loss("1/2")
+
+
 def test_a_ledger_that_lost_its_head_is_refused() -> None:
     address = new_schema()
     url, _, schema = address.partition("#")

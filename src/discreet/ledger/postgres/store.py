@@ -254,9 +254,10 @@ class PostgresStore:
                 f"The ledger at {self.where} is read-only for this user or on this server.",
                 "Name the primary server, and a user that may write the ledger.",
             )
-        connection.execute(
-            begin_reading(self._address) if self._reads_only else begin_writing(self._address, self._timeout)
-        )
+        if self._reads_only:
+            connection.execute(begin_reading(self._address))
+        else:
+            connection.execute(f"{begin_writing(self._address, self._timeout)}; {_HEAD} FOR UPDATE")
         row = connection.execute("SELECT format, identity FROM discreet_ledger").fetchone()
         if row is None or row[0] != FORMAT:
             raise LedgerError(
