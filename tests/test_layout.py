@@ -15,6 +15,7 @@ TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "discreet"
 ROOMS = {
     "client": "",
+    "dbapi": "",
     "server": "",
     "server/api": "",
     "server/pages": "site",
