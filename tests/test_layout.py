@@ -16,6 +16,7 @@ SOURCE = TESTS.parent / "src" / "discreet"
 ROOMS = {
     "client": "",
     "dbapi": "",
+    "mcp": "",
     "server": "",
     "server/api": "",
     "server/pages": "site",

@@ -188,7 +188,7 @@ class Cursor:
 
         Raises:
             ProgrammingError: the question is refused, or a parameter is wrong. Nothing was charged.
-            OperationalError: the budget, the ledger, the engine or the server fails; `charged` says what stays charged.
+            OperationalError: the budget, the ledger, the engine or the server fails; `charged` is the loss that stays.
             DataError: the post-processing of the noisy tables failed; the charge stays.
         """
         session = self._open().session

@@ -168,7 +168,7 @@ Statement = Setting | Transaction | Ask
 
 
 def read(text: str) -> Statement:
-    """Tell what kind of statement a text is.
+    """Tell the kind of a statement.
 
     Raises:
         InvalidParameter: it sets something, but not in a way that can be read.
