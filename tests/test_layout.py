@@ -17,6 +17,7 @@ ROOMS = {
     "client": "",
     "dbapi": "",
     "mcp": "",
+    "pgwire": "",
     "server": "",
     "server/api": "",
     "server/pages": "site",
