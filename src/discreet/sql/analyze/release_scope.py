@@ -12,7 +12,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.release.noisy_schema import aggregate_name, key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
-from discreet.sql.algebra.public_groups import public_groups
+from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import Request, read_aggregate
 from discreet.sql.analyze.aggregates.expanded import Expansion
@@ -63,6 +63,7 @@ class Release:
         unknown_keys: whether groups may be found whose keys are not public.
         refuse: makes refusals.
         constants: the rows of a query of constants.
+        groups: the groups that private rows can have.
     """
 
     def __init__(
@@ -72,12 +73,14 @@ class Release:
         unknown_keys: bool,
         refuse: Refuse,
         constants: Callable[[exp.Query], pa.Table],
+        groups: Groups = public_groups,
     ) -> None:
         self.scope = scope
         self.unknown_keys = unknown_keys
         self.node = node = scope.select
         self.frame = frame = scope.frame
         self.refuse = refuse
+        self.groups = groups
         self.binder = frame.binder()
         self.within = frame.binder(clamped(frame.rows, frame.column))
         keys = self._keys(scope.groups)
@@ -169,7 +172,7 @@ class Release:
 
     def _public_keys(self, bound: Sequence[Expression]) -> dict[int, Key]:
         found: dict[int, Key] = {}
-        for number, one in enumerate(public_groups(self.frame.rows.relation, bound)):
+        for number, one in enumerate(self.groups(self.frame.rows.relation, bound)):
             values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
             for at, column in zip(one.at, values, strict=True):
                 alone = len(one.at) == 1

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.classify import Classifier
 from discreet.sql.analyze.distinct_on import number_rows
@@ -43,14 +44,18 @@ class Splitter:
         text: of the statement.
         catalog: the tables.
         unknown_keys: whether groups may be found whose keys are not public, which takes a delta.
+        groups: the groups that private rows can have.
 
     Attributes:
         drafts: the releases that were cut out, in the order in which they were found.
     """
 
-    def __init__(self, text: str, catalog: Catalog, unknown_keys: bool = False) -> None:
+    def __init__(
+        self, text: str, catalog: Catalog, unknown_keys: bool = False, groups: Groups = public_groups
+    ) -> None:
         self.text = text
         self.catalog = catalog
+        self.groups = groups
         self.unknown_keys = unknown_keys
         self.drafts: list[Draft] = []
         self._rests: dict[int, exp.Expr] = {}
@@ -126,7 +131,8 @@ class Splitter:
 
     def _cut(self, scope: Scope) -> exp.Expr:
         if isinstance(scope, ReleaseScope):
-            release = Release(scope, len(self.drafts) + 1, self.unknown_keys, self.refuse, self._constants)
+            release = Release(scope, len(self.drafts) + 1, self.unknown_keys, self.refuse, self._constants,
+                              self.groups)  # fmt: skip
             self.drafts.append(release.draft)
             return release.post(self.rest)
         for inner in scope.inside:

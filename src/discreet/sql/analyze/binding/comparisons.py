@@ -36,6 +36,12 @@ def by_type(bound: Sequence[Expression]) -> list[Expression]:
 
 
 def _meant(one: Literal, kind: Type) -> Literal:
+    as_number = kind in _NUMBERS and one.type is Type.TEXT
+    as_truth = kind is Type.BOOLEAN and one.type in (Type.TEXT, Type.INTEGER)
+    return one.then(_read_as, kind) if (as_number or as_truth) and not one.missing else one
+
+
+def _read_as(one: Literal, kind: Type) -> Literal:
     value = one.value
     if kind in _NUMBERS and isinstance(value, str) and _PLAIN.fullmatch(value.strip(" ")):
         number = Decimal(value.strip(" "))
