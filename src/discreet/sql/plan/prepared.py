@@ -144,8 +144,10 @@ class _Variant(Generic[Reading]):
             filling: its literals.
             first: the groups that it has where they are worked out for the first time.
         """
-        for at, (make, before) in enumerate(self.groups):
-            if not _same(first if at == 0 and first is not None else public_groups(*make(filling)), before):
+        for index, (make, before) in enumerate(self.groups):
+            if not _same(
+                first if index == 0 and first is not None else public_groups(*make(filling)), before
+            ):
                 return None
         return self.made(filling)
 
@@ -182,7 +184,7 @@ class Shape(Generic[Reading]):
         """
         if self._reads_literals:
             return None
-        filling = _Filling([literal_node(one) for one in literals])
+        filling = _Filling([literal_node(literal) for literal in literals])
         try:
             return self._known(filling) or self._new(filling, analyse)
         except QueryRefused:
@@ -218,7 +220,8 @@ class Shape(Generic[Reading]):
             return found
 
         reading = analyse(
-            self._template.with_nodes([blank(at, one) for at, one in enumerate(filling.literals)]), groups
+            self._template.with_nodes([blank(index, one) for index, one in enumerate(filling.literals)]),
+            groups,
         )
         variant = _Variant(tuple(noted), mould.of(reading), reading)
         self._variants = (variant, *self._variants[: MOST_VARIANTS - 1])

@@ -28,17 +28,17 @@ def by_type(bound: Sequence[Expression]) -> list[Expression]:
 
     Only literals of certain meaning are read so, and nothing is guessed; the others stay unchanged.
     """
-    kinds = {one.type for one in bound if not isinstance(one, Literal)}
+    kinds = {operand.type for operand in bound if not isinstance(operand, Literal)}
     if len(kinds) != 1:
         return list(bound)
     (kind,) = kinds
-    return [_meant(one, kind) if isinstance(one, Literal) else one for one in bound]
+    return [_meant(operand, kind) if isinstance(operand, Literal) else operand for operand in bound]
 
 
-def _meant(one: Literal, kind: Type) -> Literal:
-    as_number = kind in _NUMBERS and one.type is Type.TEXT
-    as_truth = kind is Type.BOOLEAN and one.type in (Type.TEXT, Type.INTEGER)
-    return one.then(_read_as, kind) if (as_number or as_truth) and not one.missing else one
+def _meant(literal: Literal, kind: Type) -> Literal:
+    as_number = kind in _NUMBERS and literal.type is Type.TEXT
+    as_truth = kind is Type.BOOLEAN and literal.type in (Type.TEXT, Type.INTEGER)
+    return literal.then(_read_as, kind) if (as_number or as_truth) and not literal.missing else literal
 
 
 def _read_as(one: Literal, kind: Type) -> Literal:
