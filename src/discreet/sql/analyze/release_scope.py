@@ -89,7 +89,7 @@ class ReleaseReader:
             raise refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
                          "answered.", "Group by fewer or coarser keys.")  # fmt: skip
         self.release = UnplannedRelease(
-            table_name(number), from_clause.rows, keys, node.args.get("group") or node
+            table_name(number), from_clause.rows, keys, node.args.get("group") or node.expressions[0]
         )
         self.unmatched = UnmatchedRows(from_clause.rows.relation, [key.expression for key in keys])
         self.expansion = Expansion(from_clause.rows.relation, self.binder, constants)

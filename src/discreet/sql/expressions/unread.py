@@ -26,9 +26,9 @@ class _Unknown(Span):
     def _read(self) -> NoReturn:
         raise ValueNeededError
 
-    lo = property(_read)  # type: ignore[assignment]
-    hi = property(_read)  # type: ignore[assignment]
-    domain = property(_read)  # type: ignore[assignment]
+    lo = property(_read)
+    hi = property(_read)
+    domain = property(_read)
     __eq__ = __hash__ = __repr__ = lambda self, *_: self._read()  # type: ignore[assignment]
 
 
@@ -57,7 +57,7 @@ class UnreadLiteral(Literal):
             object.__setattr__(self, name, part)
 
     @property
-    def value(self) -> Any:  # type: ignore[override]
+    def value(self) -> Any:
         """Not to be read."""
         raise ValueNeededError
 

@@ -31,6 +31,8 @@ from discreet.sql.syntax.templates import Template, literal_node
 Reading = TypeVar("Reading")
 MOST_VARIANTS: Final = 8
 """How many analyses of a shape are kept, each for other groups."""
+MOST_FAILURES: Final = 3
+"""After so many, a shape is not tried again: one may be the refusal of a literal, which the next one does not meet."""
 
 
 _ATOMS: Final = (str, int, float, Fraction, dt.date, Enum)
@@ -168,7 +170,7 @@ class Shape(Generic[Reading]):
     def __init__(self, template: Template) -> None:
         self._template = template
         self._variants: tuple[_Variant[Reading], ...] = ()
-        self._reads_literals = False
+        self._failed = 0
 
     def reading(
         self, literals: Sequence[str], analyse: Callable[[exp.Query, Groups], Reading]
@@ -182,7 +184,7 @@ class Shape(Generic[Reading]):
         Raises:
             QueryRefused: by `analyse`.
         """
-        if self._reads_literals:
+        if self._failed >= MOST_FAILURES:
             return None
         filling = _Filling([literal_node(literal) for literal in literals])
         try:
@@ -194,7 +196,7 @@ class Shape(Generic[Reading]):
             NotALiteralError,
             Exception,
         ):  # a blank where a text was expected may raise anything
-            self._reads_literals = self._variants == ()
+            self._failed += not self._variants
             return None
 
     def _known(self, filling: _Filling) -> Reading | None:

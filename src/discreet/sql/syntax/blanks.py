@@ -33,7 +33,7 @@ class Unread:
     def _read(self, *_: object) -> NoReturn:
         raise ValueNeededError
 
-    __str__ = __repr__ = __format__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = _read  # type: ignore[assignment]
+    __str__ = __repr__ = __format__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = _read
     __bool__ = __len__ = __iter__ = __contains__ = __getitem__ = __add__ = __radd__ = __int__ = __float__ = (
         _read
     )

@@ -171,6 +171,7 @@ class Binder:
             return Literal(None, I)
         if isinstance(node, exp.Boolean):
             return Literal(bool(node.this), B)
+        assert isinstance(node, exp.Literal)
         try:
             return literal_of(node)
         except NotALiteralError as error:
