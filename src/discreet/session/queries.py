@@ -34,7 +34,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading
+from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Known, Limits
 from discreet.sql.plan.planner import plan as make_plan
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Queries:
         self.account = account
         self._invented = invented
         self._rehearsed: set[str] = set()
-        self._known: dict[tuple[str, bool], Reading] = {}
+        self._known = Known()
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
+from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.analyze.classify import unknown_table
@@ -25,13 +26,14 @@ from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan
+from discreet.sql.plan.prepared import Shape
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.parse import spelled
-from discreet.sql.syntax.templates import alike
+from discreet.sql.syntax.templates import Template, alike
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,24 @@ class Limits:
     max_groups: int | None = None
 
 
-Reading: TypeAlias = tuple[str, list[UnplannedRelease], exp.Query, list[Chosen], list[list[Fraction]]]
-"""A statement read with a catalog, before epsilon is known; see `_read`."""
+Reading: TypeAlias = tuple[list[UnplannedRelease], exp.Query, list[Chosen], list[list[Fraction]]]
+"""A statement read with a catalog, before epsilon is known; see `_analyzed`."""
 MOST_KNOWN = 64
+
+
+@dataclass(frozen=True)
+class Known:
+    """What was read of earlier statements with the same catalog.
+
+    Attributes:
+        texts: the canonical spelling and the reading of a text, by whether groups may be found.
+        shapes: of statements that are alike but for literals, the same.
+    """
+
+    texts: dict[tuple[str, bool], tuple[str, Reading]] = field(default_factory=dict)
+    shapes: dict[tuple[Template, bool], Shape[Reading]] = field(default_factory=dict)
+
+
 LEAST_FINDING = Fraction(1, 4)
 """The least share of the epsilon of a release that goes into finding its groups."""
 Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
@@ -68,7 +85,7 @@ def plan(
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
     emphasis: Emphasis = (),
-    known: dict[tuple[str, bool], Reading] | None = None,
+    known: Known | None = None,
 ) -> QueryPlan:
     """Plan a question.
 
@@ -80,20 +97,20 @@ def plan(
         limits: how much of one unit counts.
         delta: for the whole statement, if it has groups that must be found; 0 refuses such.
         emphasis: which columns get more of epsilon, or less, than they would otherwise.
-        known: the parts read of earlier statements with the same catalog, to be looked up and added to.
+        known: of earlier statements with the same catalog, to be looked up and added to.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
-    known = {} if known is None else known
+    known = Known() if known is None else known
     asked = str(text), delta > 0
-    read = known.get(asked)
+    read = known.texts.get(asked)
     if read is None or not isinstance(text, str):
-        if len(known) >= MOST_KNOWN:
-            known.clear()
-        read = known[asked] = _read(text, catalog, delta > 0)
-    canonical, unplanned, post, chosen, even = read
+        if len(known.texts) >= MOST_KNOWN:
+            known.texts.clear()
+        read = known.texts[asked] = _read(text, catalog, delta > 0, known)
+    canonical, (unplanned, post, chosen, even) = read
     weights = [list(one) for one in even]
     sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
     _emphasise(weights, emphasis, unplanned, sets, post)
@@ -106,23 +123,33 @@ def plan(
     return QueryPlan(text, f"{canonical} {limits}{emphasis or ''}{layout}", releases, post)
 
 
-def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
+def _read(text: str, catalog: Catalog, unknown_keys: bool, known: Known) -> tuple[str, Reading]:
     """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
-        The canonical spelling, the releases, the post-processing, the measures that are chosen, and the weights of
-        their shares; none of which is changed afterwards.
+        The canonical spelling, and what was read: the releases, the post-processing, the measures that are chosen, and
+        the weights of their shares; none of which is changed afterwards.
     """
     found = alike(text)
     if found is not None:
+        template, literals = found
+        if len(known.shapes) >= MOST_KNOWN:
+            known.shapes.clear()
+        shape = known.shapes.setdefault((template, unknown_keys), Shape(template))
         with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
-            return _analyzed(text, found, catalog, unknown_keys)
-    return _analyzed(text, spelled(text), catalog, unknown_keys)
+            reading = shape.reading(literals, lambda statement, groups: _analyzed(
+                text, statement, catalog, unknown_keys, groups))  # fmt: skip
+            if reading is None:
+                reading = _analyzed(text, template.filled(literals)[0], catalog, unknown_keys)
+            return template.spelled(literals), reading
+    statement, canonical = spelled(text)
+    return canonical, _analyzed(text, statement, catalog, unknown_keys)
 
 
-def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown_keys: bool) -> Reading:
-    statement, canonical = found
-    splitter = Splitter(text, catalog, unknown_keys)
+def _analyzed(
+    text: str, statement: exp.Query, catalog: Catalog, unknown_keys: bool, groups: Groups = public_groups
+) -> Reading:
+    splitter = Splitter(text, catalog, unknown_keys, groups)
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
         raise unknown_table(text, catalog, table)
@@ -133,7 +160,7 @@ def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
     chosen = [choose(release.requests, release.rows.per_unit) for release in splitter.releases]
     weights = [_weights(release, one) for release, one in zip(splitter.releases, chosen, strict=True)]
-    return canonical, splitter.releases, post, chosen, weights
+    return splitter.releases, post, chosen, weights
 
 
 def _weights(release: UnplannedRelease, chosen: Chosen) -> list[Fraction]:
