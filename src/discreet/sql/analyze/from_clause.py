@@ -38,23 +38,35 @@ class Frame:
     held: frozenset[str]
 
     def column(self, node: exp.Column) -> Expression:
-        """The meaning of a column of the query."""
-        name = node.name.lower()
-        if node.table:
-            table = self.tables.get(node.table.lower())
-            if table is None:
-                raise refuse(node, self.text, f"There is no table {node.table} here.",
-                             f"The tables are {', '.join(self.tables)}.")  # fmt: skip
-            found = table.get(name)
-        else:
-            if name in self.ambiguous:
-                owner = next(t for t, columns in self.tables.items() if name in columns)
+        """The meaning of a column of the query, or of a field of a struct by its path."""
+        path = [part.name.lower() for part in node.parts]
+        whole = ".".join(path)
+        table = self.tables.get(path[0]) if len(path) > 1 else None
+        found = None if table is None else table.get(".".join(path[1:]))
+        if found is None:
+            if whole in self.ambiguous:
+                owner = next(t for t, columns in self.tables.items() if whole in columns)
                 raise refuse(node, self.text, f"More than one table has a column {node.name}.",
                              f"Write {owner}.{node.name}, say.")  # fmt: skip
-            found = self.rows.columns.get(name)
+            found = self.rows.columns.get(whole)
+        if found is None and len(path) > 1 and table is None and path[0] not in self.rows.columns:
+            raise refuse(node, self.text, f"There is no table {node.parts[0].name} here.",
+                         f"The tables are {', '.join(self.tables)}.")  # fmt: skip
         if found is None:
             raise refuse(node, self.text, f"There is no column {node.name}.", self._meant(node))
         return found
+
+    def fields(self, node: exp.Expr) -> Mapping[str, Column]:
+        """The fields of a struct that a column of the query names, by the rest of their paths."""
+        if not isinstance(node, exp.Column):
+            return {}
+        path = [part.name.lower() for part in node.parts]
+        for columns, begun in ((self.tables.get(path[0], {}), path[1:]), (self.rows.columns, path)):
+            start = ".".join(begun) + "."
+            found = {name[len(start) :]: column for name, column in columns.items() if name.startswith(start)}
+            if begun and found:
+                return found
+        return {}
 
     def is_unit(self, node: exp.Expr) -> bool:
         """Whether an expression is a column that holds the unit."""

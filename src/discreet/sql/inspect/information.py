@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 TYPES = {
     Type.INTEGER: "BIGINT", Type.FLOAT: "DOUBLE", Type.BOOLEAN: "BOOLEAN", Type.TEXT: "VARCHAR", Type.DATE: "DATE",
     Type.TIMESTAMP: "TIMESTAMP", Type.OTHER: "OTHER",
+    Type.INTEGERS: "BIGINT[]", Type.FLOATS: "DOUBLE[]", Type.BOOLEANS: "BOOLEAN[]", Type.TEXTS: "VARCHAR[]",
+    Type.DATES: "DATE[]", Type.TIMESTAMPS: "TIMESTAMP[]",
 }  # fmt: skip
 _SUMS = "SUM, AVG, MEDIAN"
 _ANY = "COUNT, WHERE"
@@ -110,6 +112,8 @@ def _answers(column: PrivateColumn, unit: bool) -> str:
         return f"COUNT(DISTINCT {column.name}), joins, GROUP BY in a sub-query"
     if kind is Type.OTHER:
         return "nothing"
+    if kind.item is not None:
+        return f"len, list_contains{', UNNEST' * (span.hi is not None)}"
     found = [_ANY]
     if span.domain is not None or (span.bounded and kind in (Type.INTEGER, Type.DATE, Type.BOOLEAN)):
         found.append("GROUP BY")

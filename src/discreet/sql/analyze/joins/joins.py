@@ -353,7 +353,7 @@ def _equates(node: exp.Expr, both: Frame, left: frozenset[str], right: frozenset
 
 def same_columns(node: exp.Expr, left: Frame, a: Column, b: Column) -> Expression:
     """The condition of USING, that two columns are equal."""
-    if a.type is Type.OTHER:
+    if not a.type.single:
         raise refuse(node, left.text, *about_column(left.rows.relation, a, a.name.rpartition(".")[2]))
     result = call("eq", a, b)
     if result is None:
