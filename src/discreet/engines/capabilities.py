@@ -1,9 +1,9 @@
 """The capabilities of an engine, decided once: one value for each engine, with a table of its types.
 
 A logical type but OTHER and lists can do everything: it is compared, ordered, hashed, grouped by and counted apart. Of
-OTHER, which is opaque, only presence is read: COUNT(x), x IS NULL; of a list its items, too. PostgreSQL has no hash of money, no order of json and no
-equality of xml; Spark has no equality of maps. A question that needs one of these would fail exactly when there is a
-row that it has to hash or compare, so it is refused when it is planned.
+OTHER, which is opaque, only presence is read: COUNT(x), x IS NULL; of a list its items, too. PostgreSQL has no hash of
+money, no order of json and no equality of xml; Spark has no equality of maps. A question that needs one of these would
+fail exactly when there is a row that it has to hash or compare, so it is refused when it is planned.
 
 A type that is not listed is opaque. To read a type, list it in the `types` of its engine, with the SQL that makes the
 logical type of it.

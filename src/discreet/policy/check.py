@@ -160,7 +160,9 @@ def _found(name: str, schema: Mapping[str, SchemaColumn]) -> SchemaColumn | None
 def _nameless(place: str, unit: SchemaColumn) -> list[Problem]:
     """Say why a column names no units."""
     if not getattr(unit.type, "single", _kind(unit) != "OTHER"):
-        said = f"The column is of the type {getattr(unit, 'physical', '') or _kind(unit)}, which names nobody."
+        said = (
+            f"The column is of the type {getattr(unit, 'physical', '') or _kind(unit)}, which names nobody."
+        )
         return [(place, said, "Name another column, or a view's that makes an integer or a text of it.")]
     reason = getattr(unit, "identity", None)
     cause, fix = getattr(reason, "cause", None), getattr(reason, "fix", None)

@@ -69,14 +69,18 @@ def _listed_as(kind: DuckDBPyType) -> str:
 
 def _physical(kind: DuckDBPyType) -> Physical:
     if kind.id in ("list", "array"):
-        item = CAPABILITIES.listed(_listed_as(dict(kind.children)["child"]))
+        item = CAPABILITIES.listed(_listed_as(_children(kind)["child"]))
         return CAPABILITIES.physical(str(kind.id)) if item.type is Type.OTHER else item
     return CAPABILITIES.physical(_listed_as(kind))
 
 
 def _read(kind: DuckDBPyType) -> str:
     """The SQL that makes the logical type of a stored column, {0}; a list with a value that has none is NULL."""
-    return f"TRY_CAST({{0}} AS {_LISTS[found]})" if (found := _physical(kind).type) in _LISTS else _physical(kind).read
+    return (
+        f"TRY_CAST({{0}} AS {_LISTS[found]})"
+        if (found := _physical(kind).type) in _LISTS
+        else _physical(kind).read
+    )
 
 
 def _field(struct: str, name: str) -> str:
@@ -84,7 +88,11 @@ def _field(struct: str, name: str) -> str:
 
 
 def _fields(kind: DuckDBPyType) -> list[tuple[str, DuckDBPyType]]:
-    return list(kind.children) if str(kind.id) == "struct" else []
+    return list(_children(kind).items()) if str(kind.id) == "struct" else []
+
+
+def _children(kind: DuckDBPyType) -> dict[str, DuckDBPyType]:
+    return dict(kind.children)  # type: ignore[arg-type]
 
 
 def _column(name: str, kind: DuckDBPyType) -> ColumnSchema:

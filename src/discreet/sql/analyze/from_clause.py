@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from sqlglot import exp
 
@@ -16,6 +15,7 @@ from discreet.sql.analyze.binding.opaque_columns import about_column
 from discreet.sql.analyze.binding.special_forms import expression_binder
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
+from discreet.sql.syntax.nodes import path_of
 from discreet.sql.syntax.refusal import refuse
 
 
@@ -39,7 +39,7 @@ class Frame:
 
     def column(self, node: exp.Column) -> Expression:
         """The meaning of a column of the query, or of a field of a struct by its path."""
-        path = [part.name.lower() for part in node.parts]
+        path = path_of(node)
         whole = ".".join(path)
         table = self.tables.get(path[0]) if len(path) > 1 else None
         found = None if table is None else table.get(".".join(path[1:]))
@@ -60,7 +60,7 @@ class Frame:
         """The fields of a struct that a column of the query names, by the rest of their paths."""
         if not isinstance(node, exp.Column):
             return {}
-        path = [part.name.lower() for part in node.parts]
+        path = path_of(node)
         for columns, begun in ((self.tables.get(path[0], {}), path[1:]), (self.rows.columns, path)):
             start = ".".join(begun) + "."
             found = {name[len(start) :]: column for name, column in columns.items() if name.startswith(start)}
@@ -94,7 +94,13 @@ class Frame:
 
     def binder(self, column: Callable[[exp.Column], Expression] | None = None) -> Binder:
         """Reads expressions over the rows; with `column`, by another meaning of their columns."""
-        return expression_binder(self.text, column or self.column, partial(about_column, self.rows.relation))
+        return expression_binder(self.text, column or self.column, self._about)
+
+    def _about(self, column: Expression, name: str) -> tuple[str, str]:
+        """Cause and fix of the refusal of a column that cannot be read as a whole."""
+        cause, fix = about_column(self.rows.relation, column, name)
+        fields = [_typed(one) for one in self.rows.names if one.lower().startswith(f"{name.lower()}.")]
+        return cause, f"Name one of its fields: {', '.join(fields)}." if fields else fix
 
     def filtered(self, where: Expression) -> Frame:
         """The rows that satisfy a condition."""
@@ -117,7 +123,11 @@ class Frame:
 
 def _typed(name: str) -> str:
     """A name in the spelling to type: in double quotes where it is no word."""
-    return name if name.isidentifier() else exp.to_identifier(name, quoted=True).sql("duckdb")
+    return (
+        name
+        if all(part.isidentifier() for part in name.split("."))
+        else exp.to_identifier(name, quoted=True).sql("duckdb")
+    )
 
 
 def _as_a_text(node: exp.Column, near: bool) -> bool:

@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel

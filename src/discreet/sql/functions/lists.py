@@ -61,7 +61,15 @@ for _l, _kind in LISTS.items():
     define("list_extract", "a[n]", _l + "i", LETTERS[_t], _item, "list_extract({0}, {1})",
            "the n-th item, counting from 1; NULL where there are fewer; a literal",
            literals={1: _NTH})  # fmt: skip
-    define("nth_item", "", _l + "i", LETTERS[_t], _item, "list_extract({0}, {1})", "the same for each row of UNNEST")
+    define(
+        "nth_item",
+        "",
+        _l + "i",
+        LETTERS[_t],
+        _item,
+        "list_extract({0}, {1})",
+        "the same for each row of UNNEST",
+    )
     define("list_slice", "a[m:n]", _l + "ii", _kind, _sliced, "list_slice({0}, {1}, {2})",
            "the items from the m-th to the n-th; literals", literals={1: _FROM, 2: _TO})  # fmt: skip
     define("list_distinct", "list_distinct(a)", _l, _kind, lambda a: a, "list_sort(list_distinct({0}))",
@@ -79,8 +87,10 @@ def _path(value: Value) -> bool:
     return isinstance(value, str) and re.fullmatch(rf"\$(?:{STEP.pattern}){{1,16}}", value) is not None
 
 
-PATH = Rule("a literal path of up to 16 fields", "Write x ->> 'a', or x ->> '$.a.b[0]'.", _path, ('$."a"', '$[0]."b"'))
+PATH = Rule(
+    "a literal path of up to 16 fields", "Write x ->> 'a', or x ->> '$.a.b[0]'.", _path, ('$."a"', '$[0]."b"')
+)
 define("json_text", "a ->> b", "tt", T, unknown, "CASE WHEN json_valid({0}) THEN json_extract_string({0}, {1}) END",
-       "the field or item at the literal path b of a JSON text: of a text without its quotes, of anything else as JSON; "
-       "NULL where there is none, where it is null, and where a is no JSON",
+       "the field or item at the literal path b of a JSON text: a text without its quotes, anything else as JSON; NULL "
+       "where there is none, where it is null, and where a is no JSON",
        literals={1: PATH})  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.policy import Policy
 from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
+from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 
 if TYPE_CHECKING:
@@ -142,8 +143,7 @@ def _lists(own: PrivateColumn, column: ColumnSchema, rows: int, rng: np.random.G
     assert own.type.item is not None
     most = 3 if own.scan.span.hi is None else int(own.scan.span.hi)
     ends = np.concatenate([[0], np.cumsum(rng.integers(0, most + 1, rows, endpoint=True))])
-    scan = replace(own.scan, type=own.type.item, span=own.scan.span.items or Span())
-    item = replace(own, type=own.type.item, scan=scan)
+    item = replace(own, type=own.type.item, scan=Column("", own.type.item, own.scan.span.items or Span()))
     values = _values(item, replace(column, type=own.type.item), int(ends[-1]), rng)
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
 

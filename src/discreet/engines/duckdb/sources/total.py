@@ -150,7 +150,11 @@ def _inside(array: Any, milliseconds: bool) -> pa.Array:
         fields = [pa.field(kind.field(at).name, part.type) for at, part in enumerate(parts)]
         return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
     if pa.types.is_fixed_size_list(kind):
-        return array if read(values := array.values) is values else _inside(array.cast(pa.list_(kind.value_type)), milliseconds)
+        return (
+            array
+            if read(values := array.values) is values
+            else _inside(array.cast(pa.list_(kind.value_type)), milliseconds)
+        )
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         if read(values := array.values) is values:
             return array

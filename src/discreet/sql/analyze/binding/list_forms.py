@@ -51,7 +51,9 @@ def _field(binder: Binder, node: exp.Expr) -> Expression:
 def _list(binder: Binder, node: exp.Expr, whole: exp.Expr) -> Expression:
     bound = binder.value(node)
     if bound.type.item is None:
-        raise binder.refuse(whole, f"This takes a list, not {TYPE_WORDS[bound.type]}.", "Name a column of lists.")
+        raise binder.refuse(
+            whole, f"This takes a list, not {TYPE_WORDS[bound.type]}.", "Name a column of lists."
+        )
     return bound
 
 
@@ -140,14 +142,20 @@ def _bracket(binder: Binder, node: exp.Expr) -> Expression:
     if not isinstance(at, exp.Literal):
         raise binder.refuse(node, "The place of an item must be a literal.", NTH)
     of, place = _list(binder, node.this, node), _whole(binder, at, NTH)
-    counted = 1 if node.args.get("offset") is None else 1 - int(node.args["offset"])  # the parser counts from 0
+    counted = (
+        1 if node.args.get("offset") is None else 1 - int(node.args["offset"])
+    )  # the parser counts from 0
     assert isinstance(place.value, int)
-    return binder.apply(node, "list_extract", [of, Literal(place.value + counted, Type.INTEGER)], [node.this, at])
+    return binder.apply(
+        node, "list_extract", [of, Literal(place.value + counted, Type.INTEGER)], [node.this, at]
+    )
 
 
 def _extract(binder: Binder, node: exp.Expr) -> Expression:
     of, place = _taking(binder, node, 2)
-    return binder.apply(node, "list_extract", [_list(binder, of, node), _whole(binder, place, NTH)], [of, place])
+    return binder.apply(
+        node, "list_extract", [_list(binder, of, node), _whole(binder, place, NTH)], [of, place]
+    )
 
 
 def _sliced(binder: Binder, node: exp.Expr) -> Expression:
@@ -180,7 +188,9 @@ def _has_all(binder: Binder, node: exp.Expr) -> Expression:
 def _json(binder: Binder, node: exp.Expr) -> Expression:
     """A field of a JSON text: -> and ->> one after the other are one path."""
     if not isinstance(node, exp.JSONExtractScalar):
-        raise binder.refuse(node, "A part of a JSON text is read as a text here.", "Write ->> in place of the last ->.")
+        raise binder.refuse(
+            node, "A part of a JSON text is read as a text here.", "Write ->> in place of the last ->."
+        )
     steps: list[str] = []
     inner: exp.Expr = node
     while isinstance(inner, exp.JSONExtract | exp.JSONExtractScalar):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.policy.naming import twins
 from discreet.sql.algebra import key_paths

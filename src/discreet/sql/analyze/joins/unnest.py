@@ -47,7 +47,9 @@ Refuse = Callable[[exp.Expr, str, str], QueryRefused]
 def as_unnest(source: exp.Expr) -> exp.Expr:
     """A source of FROM, where it is UNNEST in one of its other spellings, as the plain one."""
     alias = source.args.get("alias")
-    while isinstance(source, exp.Lateral | exp.Subquery) and isinstance(source.this, exp.Subquery | exp.Unnest):
+    while isinstance(source, exp.Lateral | exp.Subquery) and isinstance(
+        source.this, exp.Subquery | exp.Unnest
+    ):
         source = source.this
     if isinstance(source, exp.Unnest):
         out = source.copy()
@@ -63,7 +65,9 @@ def as_unnest(source: exp.Expr) -> exp.Expr:
     name = select.expressions[0].alias or NAME
     table = exp.to_identifier(NAME) if alias is None else alias.this
     columns = [] if alias is None else alias.columns
-    named = exp.TableAlias(this=table.copy(), columns=[c.copy() for c in columns] or [exp.to_identifier(name)])
+    named = exp.TableAlias(
+        this=table.copy(), columns=[c.copy() for c in columns] or [exp.to_identifier(name)]
+    )
     return exp.Unnest(expressions=[items[0].this.copy()], alias=named)
 
 
@@ -74,7 +78,12 @@ def of_rows(source: exp.Expr) -> bool:
 
 def in_from(select: exp.Select, number: int, refuse: Refuse) -> exp.Join | None:
     """The join that a SELECT UNNEST(x) of rows stands for, put into its list as a column; None where there is none."""
-    asked = [one for item in select.expressions for one in item.find_all(exp.Explode) if one.parent_select is select]
+    asked = [
+        one
+        for item in select.expressions
+        for one in item.find_all(exp.Explode)
+        if one.parent_select is select
+    ]
     if not asked:
         return None
     if any(one != asked[0] for one in asked):
@@ -85,7 +94,12 @@ def in_from(select: exp.Select, number: int, refuse: Refuse) -> exp.Join | None:
     for item in list(select.expressions):
         if not isinstance(item, exp.Alias) and any(one is item for one in asked):
             item.replace(exp.alias_(item.copy(), item.sql("duckdb").lower(), quoted=True))
-    asked = [one for item in select.expressions for one in item.find_all(exp.Explode) if one.parent_select is select]
+    asked = [
+        one
+        for item in select.expressions
+        for one in item.find_all(exp.Explode)
+        if one.parent_select is select
+    ]
     for one in asked:
         one.replace(exp.column(exp.to_identifier(NAME), table=exp.to_identifier(table)))
     alias = exp.TableAlias(this=exp.to_identifier(table), columns=[exp.to_identifier(NAME)])
@@ -107,12 +121,22 @@ def join_items(left: Frame, name: str, node: exp.Expr, number: int, clause: Clau
         QueryRefused: by `refuse`, nothing bounds the items of a row, or the join has a condition that keeps rows.
     """
     if clause.kind or clause.using or clause.keeps or clause.natural or clause.asof:
-        raise refuse(clause.node, "The items of a list are joined with their own row.", "Write FROM t, UNNEST(x) AS u(item).")
+        raise refuse(
+            clause.node,
+            "The items of a list are joined with their own row.",
+            "Write FROM t, UNNEST(x) AS u(item).",
+        )
     always = not clause.on or clause.on == (exp.true(),)
     if clause.outer and not always:
-        raise refuse(clause.node, "LEFT JOIN UNNEST has no other condition.", "Write ON TRUE, and the condition in CASE.")
+        raise refuse(
+            clause.node,
+            "LEFT JOIN UNNEST has no other condition.",
+            "Write ON TRUE, and the condition in CASE.",
+        )
     if len(node.expressions) != 1 or node.args.get("offset"):
-        raise refuse(clause.node, "UNNEST takes one list, and gives its items alone.", "Write UNNEST(x) AS u(item).")
+        raise refuse(
+            clause.node, "UNNEST takes one list, and gives its items alone.", "Write UNNEST(x) AS u(item)."
+        )
     (asked,) = node.expressions
     items = left.binder().value(asked)
     most = _most(items, asked, refuse)
@@ -124,7 +148,7 @@ def join_items(left: Frame, name: str, node: exp.Expr, number: int, clause: Clau
     loose = left.rows.per_unit and cap > MOST_ROWS
     around = rel.PublicJoin(
         rel.Select(left.rows.relation, (*own, (listed.name, _kept(left.rows, items, most, columns))), None),
-        _numbers(number, place.name, most),
+        _places(number, place.name, most, asked.sql("duckdb")),
         _called("le", place, _called("len", listed)),
         clause.outer,
         most,
@@ -149,8 +173,8 @@ def _most(items: Expression, asked: exp.Expr, refuse: Refuse) -> int:
     if items.type.item is None:
         raise refuse(asked, "UNNEST takes a list.", "Name a column of lists.")
     if items.span.hi is None:
-        raise refuse(asked, "Nothing says how many items of a row may count, and each of them is a row.",
-                     f"Write {first} for the first five, or ask the steward to declare max_items of the column.")  # fmt: skip
+        fix = f"Write {first} for the first five, or ask the steward to declare max_items of the column."
+        raise refuse(asked, "Nothing says how many items of a row may count, and each of them is a row.", fix)
     if items.span.hi > MAX_ITEMS:
         raise refuse(asked, f"At most {MAX_ITEMS:,} items of a row count.", f"Write {first}.")
     return max(1, int(items.span.hi))
@@ -162,16 +186,18 @@ def _called(name: str, *args: Expression) -> Expression:
     return result
 
 
-def _numbers(number: int, at: str, most: int) -> rel.PublicTable:
+def _places(number: int, at: str, most: int, items: str) -> rel.Places:
     import pyarrow as pa
 
-    return rel.PublicTable(f"__public_{number}", pa.table({at: pa.array(range(1, most + 1), pa.int64())}))
+    return rel.Places(f"__public_{number}", pa.table({at: pa.array(range(1, most + 1), pa.int64())}), items)
 
 
 def _kept(rows: Rows, items: Expression, most: int, columns: list[Column]) -> Expression:
     """The list, cut to its bound where it can be longer."""
     if isinstance(items, Call) and items.name == "list_slice":
-        return items
+        first, last = (place.span.lo for place in items.args[1:])
+        if first is not None and last is not None and last - first < most:
+            return items
     told = [Column(UNIT, Type.TEXT, Span()), items] if rows.per_unit else [*columns, items]
     keys = ", ".join(f"{{{2 + index}}}" for index in range(len(told)))
     args = (items, Literal(most, Type.INTEGER), *told)
