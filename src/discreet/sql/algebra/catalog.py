@@ -240,7 +240,7 @@ def _column(
     if column.lo is not None and column.hi is not None and column.hi - column.lo < NARROW:
         span = Span(Fraction(column.lo), Fraction(column.hi))
     bounds = None
-    if column.type is Type.BOOLEAN:
+    if Type.BOOLEAN in (column.type, column.type.item):
         span = BOOLEANS
     if rule is not None and rule.bounds is not None:
         ends = [end if isinstance(end, Fraction) else number(end) for end in rule.bounds]
