@@ -97,9 +97,9 @@ def _equal(binder: Binder, node: exp.Expr) -> Expression:
 def _several(binder: Binder, node: exp.Expr, of: exp.Expr, items: exp.Expr, every: bool) -> Expression:
     """Whether one item, or every one, of some literals is in a list."""
     literals = items.expressions if isinstance(items, exp.Array) else []
-    if not literals or not all(isinstance(one, exp.Literal) for one in literals):
+    if not literals or not all(isinstance(literal, exp.Literal) for literal in literals):
         raise binder.refuse(items, "This takes a list and some literals.", SOME)
-    found = [_among(binder, node, "list_contains", of, one) for one in literals]
+    found = [_among(binder, node, "list_contains", of, literal) for literal in literals]
     out = found[0]
     for one in found[1:]:
         both = fn.call("and" if every else "or", out, one)

@@ -27,7 +27,7 @@ from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import scan_of
 from discreet.sql.algebra.relation import UNIT, Rows
-from discreet.sql.analyze.from_clause import Frame, all_of, inner
+from discreet.sql.analyze.from_clause import FromClause, all_of, inner
 from discreet.sql.analyze.joins.joins import Clause, joined, side_by_side
 from discreet.sql.analyze.joins.multiplicity import MOST_ROWS
 from discreet.sql.expressions import expression as ex
@@ -106,7 +106,9 @@ def in_from(select: exp.Select, number: int, refuse: Refuse) -> exp.Join | None:
     return exp.Join(this=exp.Unnest(expressions=[asked[0].this], alias=alias), kind="CROSS")
 
 
-def join_items(left: Frame, name: str, node: exp.Expr, number: int, clause: Clause, refuse: Refuse) -> Frame:
+def join_items(
+    left: FromClause, name: str, node: exp.Expr, number: int, clause: Clause, refuse: Refuse
+) -> FromClause:
     """Join private rows with the items of one of their lists.
 
     Args:
@@ -160,11 +162,15 @@ def join_items(left: Frame, name: str, node: exp.Expr, number: int, clause: Clau
     item = Column(inner(name, shown), read.type, read.span)
     relation = rel.Select(around, (*own, (item.name, read)), None)
     right = Rows(relation, {shown: item}, (shown,), True, 1)
-    both = side_by_side(left, Frame(left.text, right, {name: {shown: item}}, frozenset(), frozenset()), ())
+    both = side_by_side(
+        left, FromClause(left.text, right, {name: {shown: item}}, frozenset(), frozenset()), ()
+    )
     fixed = left.rows.fixed and not loose
-    frame = joined(both, relation, left.rows.max_rows if loose else cap, fixed, left.held, nullable=set())
-    where = None if always else all_of(frame.binder().condition(one) for one in clause.on)
-    return frame if where is None else frame.filtered(where)
+    from_clause = joined(
+        both, relation, left.rows.max_rows if loose else cap, fixed, left.held, nullable=set()
+    )
+    where = None if always else all_of(from_clause.binder().condition(one) for one in clause.on)
+    return from_clause if where is None else from_clause.filtered(where)
 
 
 def _most(items: Expression, asked: exp.Expr, refuse: Refuse) -> int:
