@@ -70,6 +70,11 @@ class Physical:
 
 
 UNKNOWN = Physical(Type.OTHER)
+NESTED = frozenset({
+    "len", "list_contains", "equals_any", "list_extract", "nth_item", "list_slice", "list_distinct", "string_split",
+    "list_value", "kept_items", "json_text",
+})  # fmt: skip
+"""The functions that read lists and JSON texts."""
 
 
 def listed(kind: Type, names: str, read: str = "{0}", stored: bool = False) -> dict[str, Physical]:

@@ -33,6 +33,7 @@ from discreet.sql.functions.apply import (
     clamp_moment,
     common_type,
     join,
+    listed,
     variadic,
     widen,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "clamp_moment",
     "common_type",
     "join",
+    "listed",
     "variadic",
     "widen",
 ]

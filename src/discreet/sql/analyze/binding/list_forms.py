@@ -173,6 +173,14 @@ def _distinct(binder: Binder, node: exp.Expr) -> Expression:
     return binder.apply(node, "list_distinct", [_list(binder, node.this, node)], [node.this])
 
 
+def _array(binder: Binder, node: exp.Expr) -> Expression:
+    if not 1 <= len(node.expressions) <= fn.MOST_PIECES:
+        raise binder.refuse(
+            node, f"A list of 1 to {fn.MOST_PIECES} items can be written.", "Write [a, b, c]."
+        )
+    return fn.listed(binder.several(node, list(node.expressions)))
+
+
 def _split(binder: Binder, node: exp.Expr) -> Expression:
     return binder.call(node, "string_split", [node.this, node.expression])
 
@@ -222,7 +230,7 @@ def _steps(binder: Binder, node: exp.Expr) -> list[str]:
 
 FORMS: dict[type[exp.Expr], Form] = {
     exp.Dot: _field, exp.StructExtract: _field, exp.Bracket: _bracket, exp.Length: _length, exp.ArraySize: _size,
-    exp.ArrayContains: _contains, exp.EQ: _equal, exp.ArrayOverlaps: _any, exp.ArrayContainsAll: _all,
+    exp.Array: _array, exp.ArrayContains: _contains, exp.EQ: _equal, exp.ArrayOverlaps: _any, exp.ArrayContainsAll: _all,
     exp.ArrayDistinct: _distinct, exp.Split: _split, exp.JSONExtract: _json, exp.JSONExtractScalar: _json,
 }  # fmt: skip
 FORMS_BY_NAME: dict[str, Form] = {

@@ -78,12 +78,11 @@ def of_rows(source: exp.Expr) -> bool:
 
 def in_from(select: exp.Select, number: int, refuse: Refuse) -> exp.Join | None:
     """The join that a SELECT UNNEST(x) of rows stands for, put into its list as a column; None where there is none."""
-    asked = [
-        one
-        for item in select.expressions
-        for one in item.find_all(exp.Explode)
-        if one.parent_select is select
-    ]
+    for item in list(select.expressions):
+        if isinstance(item, exp.Explode):
+            item.replace(exp.alias_(item.copy(), item.sql("duckdb").lower(), quoted=True))
+    found = [node for item in select.expressions for node in item.find_all(exp.Explode)]
+    asked = [node for node in found if node.parent_select is select]
     if not asked:
         return None
     if any(one != asked[0] for one in asked):
@@ -91,15 +90,6 @@ def in_from(select: exp.Select, number: int, refuse: Refuse) -> exp.Join | None:
     if select.find(exp.Window):
         raise refuse(asked[0], "UNNEST beside a window function is not supported.", "Write UNNEST in FROM.")
     table = f"__{NAME}_{number}"
-    for item in list(select.expressions):
-        if not isinstance(item, exp.Alias) and any(one is item for one in asked):
-            item.replace(exp.alias_(item.copy(), item.sql("duckdb").lower(), quoted=True))
-    asked = [
-        one
-        for item in select.expressions
-        for one in item.find_all(exp.Explode)
-        if one.parent_select is select
-    ]
     for one in asked:
         one.replace(exp.column(exp.to_identifier(NAME), table=exp.to_identifier(table)))
     alias = exp.TableAlias(this=exp.to_identifier(table), columns=[exp.to_identifier(NAME)])
@@ -200,6 +190,8 @@ def _places(number: int, at: str, most: int, items: str) -> rel.Places:
 
 def _kept(rows: Rows, items: Expression, most: int, columns: list[Column]) -> Expression:
     """The list, cut to its bound where it can be longer."""
+    if isinstance(items, Call) and items.name == "list_value":
+        return items
     if isinstance(items, Call) and items.name == "list_slice":
         first, last = (place.span.lo for place in items.args[1:])
         if first is not None and last is not None and last - first < most:
