@@ -99,8 +99,13 @@ class FromClause:
     def _about(self, column: Expression, name: str) -> tuple[str, str]:
         """Cause and fix of the refusal of a column that cannot be read as a whole."""
         cause, fix = about_column(self.rows.relation, column, name)
-        fields = [_typed(one) for one in self.rows.names if one.lower().startswith(f"{name.lower()}.")]
-        return cause, f"Name one of its fields: {', '.join(fields)}." if fields else fix
+        columns, begun = self.rows.columns, f"{name.lower()}."
+        fields = [
+            _typed(n)
+            for n in self.rows.names
+            if n.lower().startswith(begun) and columns[n.lower()].type != column.type
+        ]
+        return cause, f"Name a field of it, such as {fields[0]}, or write COUNT({name})." if fields else fix
 
     def filtered(self, where: Expression) -> FromClause:
         """The rows that satisfy a condition."""
