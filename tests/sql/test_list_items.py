@@ -187,7 +187,8 @@ REFUSED = {
     "SELECT SUM(a) AS n FROM (SELECT UNNEST(l) AS a, UNNEST(m[1:2]) AS b FROM t) AS q":
         "SELECT SUM(a) AS n FROM t, UNNEST(l) AS q(a), UNNEST(m[1:2]) AS r(b)",
     "SELECT COUNT(*) AS n FROM t WHERE m[id] = 1": "SELECT COUNT(*) AS n FROM t WHERE m[1] = 1",
-    "SELECT COUNT(*) AS n FROM t, UNNEST(l) WITH ORDINALITY AS q(x, n)": "SELECT COUNT(*) AS n FROM t, UNNEST(l) AS q(x)",
+    "SELECT COUNT(*) AS n FROM t, UNNEST(l) WITH ORDINALITY AS q(x, n)":
+        "SELECT COUNT(*) AS n FROM t, UNNEST(l) AS q(x)",
 }  # fmt: skip
 
 

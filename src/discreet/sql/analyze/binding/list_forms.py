@@ -230,8 +230,9 @@ def _steps(binder: Binder, node: exp.Expr) -> list[str]:
 
 FORMS: dict[type[exp.Expr], Form] = {
     exp.Dot: _field, exp.StructExtract: _field, exp.Bracket: _bracket, exp.Length: _length, exp.ArraySize: _size,
-    exp.Array: _array, exp.ArrayContains: _contains, exp.EQ: _equal, exp.ArrayOverlaps: _any, exp.ArrayContainsAll: _all,
-    exp.ArrayDistinct: _distinct, exp.Split: _split, exp.JSONExtract: _json, exp.JSONExtractScalar: _json,
+    exp.Array: _array, exp.ArrayContains: _contains, exp.EQ: _equal, exp.ArrayOverlaps: _any,
+    exp.ArrayContainsAll: _all, exp.ArrayDistinct: _distinct, exp.Split: _split, exp.JSONExtract: _json,
+    exp.JSONExtractScalar: _json,
 }  # fmt: skip
 FORMS_BY_NAME: dict[str, Form] = {
     "list_extract": _extract, "list_element": _extract, "array_extract": _extract, "list_slice": _sliced,
