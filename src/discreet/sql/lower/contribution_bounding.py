@@ -77,9 +77,7 @@ def kept_sql(
     source = f"({rows}) AS q WHERE {keep}"
     numbered = alike and bool(names)  # rows that carry nothing are all alike, and any of them may be kept
     if dialect.least is not None and portable is None:
-        least = dialect.least(
-            RowSelection(source, unit, names, max_rows, salt, spans, numbered, unit_kind)
-        )
+        least = dialect.least(RowSelection(source, unit, names, max_rows, salt, spans, numbered, unit_kind))
         if least is not None:
             return least
     values = [f"{name} ASC NULLS LAST" for name in names]
