@@ -181,7 +181,11 @@ class QuantilesWithEnds(PureLoss):
         level = float(read_confidence(confidence))
         if not self.ends:
             return max(self.number(q).half_width(level) for q in self.quantiles)
-        return max(self.margin(q)[0] + float(self.end(q).scale) / 2 for q in self.quantiles) * stretch(level)
+        return max(self.half_widths().values()) * stretch(level)
+
+    def half_widths(self) -> dict[Fraction, float]:
+        """How many rows lie between each quantile and an end of its interval, in the mean, about."""
+        return {q: self.margin(q)[0] + float(self.end(q).scale) / 2 for q in self.quantiles}
 
     def release(self, counts: SparseCounts) -> Integers:
         """Choose the leaves: int64 array (groups, 3 quantiles), for each quantile number, lower and upper end.
