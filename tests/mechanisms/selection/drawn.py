@@ -30,11 +30,15 @@ def options(
     for start, stop, below, chance in zip(some.start, some.stop, some.below, law, strict=True):
         leaves = np.arange(start, max(stop, start + 1))
         each = mechanism.measure.of(leaves, leaves + 1) if stop > start else np.ones(1)
-        out += [(int(leaf), int(below), chance * w / each.sum()) for leaf, w in zip(leaves, each, strict=True)]
+        out += [
+            (int(leaf), int(below), chance * w / each.sum()) for leaf, w in zip(leaves, each, strict=True)
+        ]
     return [one for one in out if one[2] > 0]
 
 
-def law(mechanism: QuantilesWithEnds, counts: SparseCounts, known: dict[Any, Options]) -> Counter[tuple[int, ...]]:
+def law(
+    mechanism: QuantilesWithEnds, counts: SparseCounts, known: dict[Any, Options]
+) -> Counter[tuple[int, ...]]:
     """The law of `release` for one group, by running it along every way.
 
     Args:
@@ -48,7 +52,9 @@ def law(mechanism: QuantilesWithEnds, counts: SparseCounts, known: dict[Any, Opt
         while True:
             chance, ends = 1.0, []
 
-            def taken(mine: ExponentialQuantile, parts: Parts, margin: Any, bound: int, cut: bool) -> tuple[Any, Any]:
+            def taken(
+                mine: ExponentialQuantile, parts: Parts, margin: Any, bound: int, cut: bool
+            ) -> tuple[Any, Any]:
                 nonlocal chance
                 span = tuple(int(one[0]) for one in (parts.low, parts.high, parts.first, parts.last))
                 key = mine, tuple(counts.leaf), tuple(counts.count), span, int(margin[0]), bound, cut

@@ -77,5 +77,7 @@ def test_it_is_taken_where_leaves_are_few_and_nothing_is_split() -> None:
     several = QuantilesWithEnds(1, [0.25, 0.5, 0.75], EVEN)
     kinds = [type(several.number(q)) for q in several.quantiles]
     assert kinds == [FlippedQuantile, ExponentialQuantile, FlippedQuantile]
-    assert type(QuantilesWithEnds(1, [0.5], LeafMeasure.over(257)).number(Fraction(1, 2))) is ExponentialQuantile
+    assert (
+        type(QuantilesWithEnds(1, [0.5], LeafMeasure.over(257)).number(Fraction(1, 2))) is ExponentialQuantile
+    )
     assert type(several.end(Fraction(1, 4))) is ExponentialQuantile

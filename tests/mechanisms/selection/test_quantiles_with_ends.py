@@ -25,7 +25,6 @@ from tests.mechanisms.selection.drawn import by_outcome
 from tests.mechanisms.selection.test_quantile import LEAVES, MEASURE, added, counts, tables
 from tests.noise.fit import ALARM, alarm
 
-
 SEVEN = [Fraction(k, 8) for k in range(1, 8)]
 TWO = LeafMeasure(2, 3)
 THREE = [Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)]
@@ -157,7 +156,9 @@ def test_the_draws_of_a_level_add_up_to_its_share(
     assert mechanism.release(counts((1, 2, 0, 1), (0, 0, 0, 0))).shape == (2, 9)
     factor = rows if neighbours == "add_remove" else 2 * rows
     assert [one.q for one in spent[::3]] == [Fraction(1, 2), Fraction(1, 5), Fraction(4, 5)]
-    assert [one.moves for one in spent[::3]] == [factor * max(q, 1 - q) for q in (one.q for one in spent[::3])]
+    assert [one.moves for one in spent[::3]] == [
+        factor * max(q, 1 - q) for q in (one.q for one in spent[::3])
+    ]
     for at in range(0, 9, 3):
         assert sum(one.epsilon for one in spent[at : at + 3]) == mechanism.epsilon / 2 == mechanism.level
         assert spent[at].q == spent[at + 1].q == spent[at + 2].q
@@ -198,7 +199,10 @@ def test_the_law_is_that_of_the_draws(
     monkeypatch.setattr(quantile, "REACH", reach)
     data = (1, 2, 0, 3)
     drawn = Counter(
-        map(tuple, QuantilesWithEnds(3, quantiles, MEASURE, ends=ends).release(counts(*[data] * 50_000)).tolist())
+        map(
+            tuple,
+            QuantilesWithEnds(3, quantiles, MEASURE, ends=ends).release(counts(*[data] * 50_000)).tolist(),
+        )
     )
     for epsilon in (3, 2.5):
         law = by_outcome(QuantilesWithEnds(epsilon, quantiles, MEASURE, ends=ends), counts)(data)

@@ -210,7 +210,10 @@ class ExponentialQuantile(PureLoss):
         self, counts: SparseCounts, parts: Parts, leaf: Integers, margin: Integers, cut: bool
     ) -> tuple[Integers, Integers]:
         """The rows before a place of each of some leaves, drawn here, and its distance."""
-        entry, origin = counts.entry(parts.group, leaf), counts.rows_before[counts.starts[parts.group]] + parts.first
+        entry, origin = (
+            counts.entry(parts.group, leaf),
+            counts.rows_before[counts.starts[parts.group]] + parts.first,
+        )
         held = np.append(counts.leaf, -1)[entry] == leaf
         held &= entry < counts.starts[parts.group + 1]
         ends = (counts.rows_before[at] for at in (entry, np.where(held, entry + 1, entry)))

@@ -61,10 +61,12 @@ def steps(quantiles: tuple[Fraction, ...]) -> tuple[Step, ...]:
         room = (1 << (last - first).bit_length() - 1) - 1
         middle = min(
             range(max(first, last - 1 - room), min(last, first + room + 1)),
-            key=lambda at: abs((wanted[at] - start) / reach - Fraction(1, 2)),  # noqa: B023  used in this turn only
+            key=lambda at: abs((wanted[at] - start) / reach - Fraction(1, 2)),
         )
         part = ((wanted[middle] - start) / reach).limit_denominator(FINEST)
-        sides = [one for one in ((first, middle, level + 1), (middle + 1, last, level + 1)) if one[0] < one[1]]
+        sides = [
+            one for one in ((first, middle, level + 1), (middle + 1, last, level + 1)) if one[0] < one[1]
+        ]
         parts += sides
         out.append(Step(wanted[middle], part, low, high, level, bool(sides)))
     return tuple(out)

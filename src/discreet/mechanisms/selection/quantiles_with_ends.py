@@ -41,8 +41,8 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_count
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure
 from discreet.mechanisms.selection.flipped_quantile import FEW, FlippedQuantile
+from discreet.mechanisms.selection.leaf_measure import LeafMeasure
 from discreet.mechanisms.selection.quantile import ExponentialQuantile, row_moves, share
 from discreet.mechanisms.selection.quantile_order import Step, depth, deviations, steps
 from discreet.mechanisms.selection.rank_candidates import Parts

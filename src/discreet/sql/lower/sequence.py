@@ -34,7 +34,7 @@ def compared(release: ScopePlan, aggregate: Aggregate) -> bool:
     """Whether a released number decides which rows an aggregate is of, or the numbers in it."""
     measure = release.measures[aggregate.measure]
     part = release.parts[measure.part]
-    arguments = () if aggregate.what == "rows" else measure.arguments  # every row counts
+    arguments = () if aggregate.quantity == "rows" else measure.arguments  # every row counts
     return reads_released(part.rows.relation, read([*part.keys, *arguments]))
 
 
@@ -75,7 +75,7 @@ def content(table: ReleasedTable, noisy: Sequence[NoisyIntegers], public: Mappin
         EngineError: it would read a release that was not drawn yet.
         PostProcessingError: DuckDB refused its statement.
     """
-    drawn = {one.plan.name: one for one in noisy}
+    drawn = {integers.plan.name: integers for integers in noisy}
     names = _names(table.query)
     if any(is_table(name) and name not in drawn for name in names):
         raise EngineError("A released number is read before it is drawn.", REPORT)

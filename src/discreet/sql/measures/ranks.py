@@ -104,7 +104,7 @@ class Ranks:
         """The least and the greatest integer that a row carries: its leaf."""
         return 0, self.grid.levels - 1
 
-    def plain(self, what: str) -> bool:
+    def plain(self, quantity: str) -> bool:
         """No quantile is exactly one of the integers."""
         return False
 
@@ -116,7 +116,7 @@ class Ranks:
         """The same measure, reading its argument where it was computed already."""
         return self.over(rename)
 
-    def weights(self, what: str) -> Floats | None:
+    def weights(self, quantity: str) -> Floats | None:
         """No quantile is linear in the entries."""
         return None
 
@@ -161,7 +161,10 @@ class Ranks:
             scale: rows of a unit over epsilon.
         """
         made = QuantilesWithEnds(
-            Fraction(1) / max(Fraction(scale), TINY), self.quantiles, LeafMeasure.over(self.grid.levels), ends=self.ends
+            Fraction(1) / max(Fraction(scale), TINY),
+            self.quantiles,
+            LeafMeasure.over(self.grid.levels),
+            ends=self.ends,
         )
         out = []
         for q in self.quantiles:
@@ -175,38 +178,38 @@ class Ranks:
             ]
         return np.array(out, np.int64)
 
-    def relative_variance(self, what: str) -> float:
+    def relative_variance(self, quantity: str) -> float:
         """The variance of the rank at sensitivity over epsilon 1, in rows squared, four times as for a tree."""
-        return 4 * rank_variances(self.quantiles, self.ends)[share(quantile_of(what))]
+        return 4 * rank_variances(self.quantiles, self.ends)[share(quantile_of(quantity))]
 
-    def estimate(self, what: str, noisy: Floats) -> Floats:
+    def estimate(self, quantity: str, noisy: Floats) -> Floats:
         """The value of a quantile: the roundest of its leaf.
 
         Args:
-            what: `min`, `max` or `quantile q`.
+            quantity: `min`, `max` or `quantile q`.
             noisy: float64 array (..., entries).
 
         Returns:
             float64 array (...).
         """
-        return self._value(np.clip(noisy[..., self._place(what)], 0, self.grid.levels - 1))
+        return self._value(np.clip(noisy[..., self._place(quantity)], 0, self.grid.levels - 1))
 
-    def interval(self, what: str, noisy: Floats, confidence: float) -> tuple[Floats, Floats]:
+    def interval(self, quantity: str, noisy: Floats, confidence: float) -> tuple[Floats, Floats]:
         """The interval of a quantile: from the leaf of its lower end to that of its upper one.
 
         At another confidence than `LEVEL` it is as much wider or narrower as errors with exponential tails are. A bound
         of the range stays.
 
         Args:
-            what: as above.
+            quantity: as above.
             noisy: float64 array (n, entries).
             confidence: strictly between 0 and 1.
         """
-        value, low, high = self._ends(what, noisy)
+        value, low, high = self._ends(quantity, noisy)
         times = stretch(confidence) if self.ends else 1.0
         return self._stretched(value, low, times, 0), self._stretched(value, high, times, 1)
 
-    def again(self, what: str, noisy: Floats, draws: int) -> Floats:
+    def again(self, quantity: str, noisy: Floats, draws: int) -> Floats:
         """Draw where a quantile may lie, from the distribution whose central parts are its intervals.
 
         This simulates; it protects nothing, so NumPy's generator will do.
@@ -215,7 +218,7 @@ class Ranks:
             float64 array (draws, n).
         """
         rng = np.random.default_rng()
-        value, low, high = self._ends(what, noisy)
+        value, low, high = self._ends(quantity, noisy)
         if not self.ends:  # anywhere: as far as the bounds
             return np.where(rng.random((draws, len(value))) < 0.5, low, high)
         sure = np.minimum(rng.random((draws, len(value))), 1 - 1e-9)
@@ -224,13 +227,13 @@ class Ranks:
         place = np.where(upper, value + far * (high - value), value - far * (value - low))
         return np.asarray(np.clip(place, self.grid.lo, self.grid.hi))
 
-    def _place(self, what: str) -> int:
-        return self.each * self.quantiles.index(share(quantile_of(what)))
+    def _place(self, quantity: str) -> int:
+        return self.each * self.quantiles.index(share(quantile_of(quantity)))
 
-    def _ends(self, what: str, noisy: Floats) -> tuple[Floats, Floats, Floats]:
+    def _ends(self, quantity: str, noisy: Floats) -> tuple[Floats, Floats, Floats]:
         """The value and both ends; the range ends where a bound was drawn."""
-        at, step = self._place(what), float(self.grid.step)
-        value = self.estimate(what, noisy)
+        at, step = self._place(quantity), float(self.grid.step)
+        value = self.estimate(quantity, noisy)
         if not self.ends:
             return value, np.full(len(value), float(self.grid.lo)), np.full(len(value), float(self.grid.hi))
         low = self.grid.lo + step * noisy[:, at + 1]

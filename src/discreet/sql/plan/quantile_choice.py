@@ -41,7 +41,7 @@ def quantile_choice(argument: Expression, wanted: Iterable[str], ends: bool = Tr
         wanted: the quantities, such as `quantile 1/2` and `max`.
         ends: whether they have intervals.
     """
-    quantiles = tuple(sorted({share(quantile_of(what)) for what in wanted}))
+    quantiles = tuple(sorted({share(quantile_of(quantity)) for quantity in wanted}))
     if argument.type in NUMBERS:
         shape = tree_for(argument, 1).shape
         tree = [tree_variance(shape, float(q)) for q in quantiles]

@@ -40,7 +40,7 @@ def expand(node: exp.Select, text: str) -> exp.Query:
     if len(sets) > MOST_SETS:
         raise refuse(group, text, f"These are {len(sets)} grouping sets; at most {MOST_SETS} are allowed.",
                      "Ask for fewer.")  # fmt: skip
-    every = list(dict.fromkeys(key for one in sets for key in one))
+    every = list(dict.fromkeys(key for keys_of_set in sets for key in keys_of_set))
     names = [output_name(item) for item in node.expressions]
     selects = [_one(node, keys, every, names) for keys in sets]
     union: exp.Query = selects[0]
