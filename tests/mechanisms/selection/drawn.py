@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -48,36 +49,36 @@ def law(
     """
     out: Counter[tuple[int, ...]] = Counter()
     way: list[int] = []
+    ends: list[int] = []
+    chances: list[float] = []
+
+    def taken(mine: ExponentialQuantile, parts: Parts, margin: int, bound: int, cut: bool) -> tuple[Any, Any]:
+        span = tuple(int(one[0]) for one in (parts.low, parts.high, parts.first, parts.last))
+        key = mine, tuple(counts.leaf), tuple(counts.count), span, margin, bound, cut
+        if key not in known:
+            known[key] = options(mine, counts, parts, margin, bound, cut)
+        if len(ends) == len(way):
+            way.append(0)
+        leaf, before, chance = known[key][way[len(ends)]]
+        ends.append(len(known[key]))
+        chances.append(chance)
+        return np.array([leaf]), np.array([before])
+
+    def choose(mine: Any, _: Any, parts: Parts, margin: Any, bound: int = 0) -> Any:
+        return taken(mine, parts, int(margin[0]), bound, cut=False)[0]
+
+    def split(mine: Any, _: Any, parts: Parts) -> Any:
+        return taken(mine, parts, 0, 0, cut=True)
+
     with pytest.MonkeyPatch.context() as patch:
+        for kind in (ExponentialQuantile, FlippedQuantile):
+            patch.setattr(kind, "choose", choose)
+        patch.setattr(ExponentialQuantile, "split", split)
         while True:
-            chance, ends = 1.0, []
-
-            def taken(
-                mine: ExponentialQuantile, parts: Parts, margin: Any, bound: int, cut: bool
-            ) -> tuple[Any, Any]:
-                nonlocal chance
-                span = tuple(int(one[0]) for one in (parts.low, parts.high, parts.first, parts.last))
-                key = mine, tuple(counts.leaf), tuple(counts.count), span, int(margin[0]), bound, cut
-                if key not in known:
-                    known[key] = options(mine, counts, parts, int(margin[0]), bound, cut)
-                if len(ends) == len(way):
-                    way.append(0)
-                leaf, before, p = known[key][way[len(ends)]]
-                ends.append(len(known[key]))
-                chance *= p
-                return np.array([leaf]), np.array([before])
-
-            def choose(mine: Any, _: Any, parts: Parts, margin: Any, bound: int = 0) -> Any:
-                return taken(mine, parts, margin, bound, cut=False)[0]
-
-            def split(mine: Any, _: Any, parts: Parts) -> Any:
-                return taken(mine, parts, np.zeros(1, np.int64), 0, cut=True)
-
-            for mine in (ExponentialQuantile, FlippedQuantile):
-                patch.setattr(mine, "choose", choose)
-            patch.setattr(ExponentialQuantile, "split", split)
+            ends.clear()
+            chances.clear()
             (leaves,) = mechanism.release(counts)
-            out[tuple(leaves.tolist())] += chance  # type: ignore[assignment]  # a float
+            out[tuple(leaves.tolist())] += math.prod(chances)  # type: ignore[assignment]  # a float
             while way and way[-1] + 1 == ends[len(way) - 1]:
                 way.pop()
             if not way:

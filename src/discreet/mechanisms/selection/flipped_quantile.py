@@ -8,8 +8,8 @@ Proof. All leaves weigh the same, and one unit moves each distance by at most `m
 scores -d is private as `permute_and_flip` proves, at the price of the exponential mechanism, 2 moves/scale. In several
 groups the parts add up, as there.
 
-Error. Never more than that of the exponential mechanism in the mean, and down to a half where few leaves are good: where
-the quantile lies D rows inside of many equal values, the next value is taken with a probability of e^(-D/scale)/2
+Error. Never more than that of the exponential mechanism in the mean, and down to a half where few leaves are good:
+where the quantile lies D rows inside of many equal values, the next value is taken with a probability of e^(-D/scale)/2
 instead of 1/(1 + e^(D/scale)).
 """
 

@@ -21,8 +21,8 @@ Error. Where values lie densely, a distance d on either side has a density propo
 is sqrt(2) scale rows. For any data, d > scale (ln(W/w) + t) has a probability of at most e^-t, with W the sum of all
 weights and w that of the right leaf.
 
-Leaves farther than `REACH` scales from the rank are drawn as `rank_candidates` says, with the same law. Permute-and-flip
-errs less where a handful of values occur: `flipped_quantile`.
+Leaves farther than `REACH` scales from the rank are drawn as `rank_candidates` says, with the same law.
+Permute-and-flip errs less where a handful of values are possible: `flipped_quantile`.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ data comes without epsilon. So 9/10 of the share of a quantile go to its number,
 below, among the leaves up to the number, and the upper one M rows above it, among the leaves from the number on. The
 interval reaches from one end to the other. It misses where the number errs to one side and the end there falls between
 the quantile and the number. As ends err 18 times as far as numbers, that is rare whatever M is: where values lie
-densely, M = 4/5 of a scale of an end gives 98 %, and the ends lie about 1.3 of their scales away, 24 of those of a number.
-The less epsilon goes to the ends, the farther they are. Without ends, all of it goes to the numbers.
+densely, M = 4/5 of a scale of an end gives 98 %, and the ends lie about 1.3 of their scales away, 24 of those of a
+number. The less epsilon goes to the ends, the farther they are. Without ends, all of it goes to the numbers.
 
 Where few rows lie between a rank and an end of the grid, long gaps draw the ends away. So each end may also be the
 bound of the part itself, which is `BOUND` times as heavy as all leaves; there stands the same end of the quantile at
@@ -166,9 +166,13 @@ class QuantilesWithEnds(PureLoss):
     def margin(self, q: Fraction) -> tuple[int, int]:
         """How many rows from the quantile an end is drawn, and how many more where the other end is a bound."""
         scale = self.end(q).scale
-        inherited = deviations(self.quantiles)[q] * float(self.rows / self.level) / depth(self.quantiles)
-        near = scale * MARGIN + MORE_ROWS + (math.ceil(inherited) if self._step(q).level else 0)
+        near = scale * MARGIN + MORE_ROWS + (math.ceil(self.deviation(q)) if self._step(q).level else 0)
         return min(math.ceil(near), MOST_ROWS), min(math.ceil(scale * FURTHER), MOST_ROWS)
+
+    def deviation(self, q: Fraction) -> float:
+        """The standard deviation of the rank of a number, in rows, where values lie densely."""
+        one, spent = self._step(q), self.epsilon * (NUMBER if self.ends else 1)
+        return deviations(self.quantiles)[q] * float(self.moves(q) / row_moves(one.part) / spent)
 
     def _step(self, q: Fraction) -> Step:
         return next(one for one in steps(self.quantiles) if one.whole == q)
@@ -180,7 +184,7 @@ class QuantilesWithEnds(PureLoss):
         """
         level = float(read_confidence(confidence))
         if not self.ends:
-            return max(self.number(q).half_width(level) for q in self.quantiles)
+            return max(map(self.deviation, self.quantiles)) * -math.log(1 - level) / math.sqrt(2)
         return max(self.half_widths().values()) * stretch(level)
 
     def half_widths(self) -> dict[Fraction, float]:

@@ -68,7 +68,8 @@ def plan(
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
     emphasis: Emphasis = (),
-    known: dict[tuple[str, bool], Reading] | None = None,
+    known: dict[tuple[str, bool, bool], Reading] | None = None,
+    intervals: bool = True,
 ) -> QueryPlan:
     """Plan a question.
 
@@ -81,18 +82,19 @@ def plan(
         delta: for the whole statement, if it has groups that must be found; 0 refuses such.
         emphasis: which columns get more of epsilon, or less, than they would otherwise.
         known: the parts read of earlier statements with the same catalog, to be looked up and added to.
+        intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
     known = {} if known is None else known
-    asked = str(text), delta > 0
+    asked = str(text), delta > 0, intervals
     read = known.get(asked)
     if read is None or not isinstance(text, str):
         if len(known) >= MOST_KNOWN:
             known.clear()
-        read = known[asked] = _read(text, catalog, delta > 0)
+        read = known[asked] = _read(text, catalog, delta > 0, intervals)
     canonical, unplanned, post, chosen, even = read
     weights = [list(one) for one in even]
     sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
@@ -106,7 +108,7 @@ def plan(
     return QueryPlan(text, f"{canonical} {limits}{emphasis or ''}{layout}", releases, post)
 
 
-def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
+def _read(text: str, catalog: Catalog, unknown_keys: bool, intervals: bool) -> Reading:
     """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
@@ -116,11 +118,13 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
     found = alike(text)
     if found is not None:
         with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
-            return _analyzed(text, found, catalog, unknown_keys)
-    return _analyzed(text, spelled(text), catalog, unknown_keys)
+            return _analyzed(text, found, catalog, unknown_keys, intervals)
+    return _analyzed(text, spelled(text), catalog, unknown_keys, intervals)
 
 
-def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown_keys: bool) -> Reading:
+def _analyzed(
+    text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown_keys: bool, intervals: bool
+) -> Reading:
     statement, canonical = found
     splitter = Splitter(text, catalog, unknown_keys)
     table = described(statement)
@@ -131,7 +135,7 @@ def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown
         if not release.requests and not release.unknown:
             raise splitter.refuse(release.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
-    chosen = [choose(release.requests, release.rows.per_unit) for release in splitter.releases]
+    chosen = [choose(release.requests, release.rows.per_unit, intervals) for release in splitter.releases]
     weights = [_weights(release, one) for release, one in zip(splitter.releases, chosen, strict=True)]
     return canonical, splitter.releases, post, chosen, weights
 
