@@ -34,7 +34,7 @@ from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures.measure import Grid
 from discreet.sql.measures.quantile_tree import quantile_of
-from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql
+from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql, roundest
 
 TINY = Fraction(1, 1 << 40)
 
@@ -257,11 +257,7 @@ class Ranks:
         start, step = self.grid.lo + float(self.grid.step) * leaf, float(self.grid.step)
         if self.whole:
             return np.clip(start + (step - 1) / 2, self.grid.lo, self.grid.hi)
-        value = start + step / 2
-        digits = -math.floor(math.log10(step))
-        for shown in (digits, digits - 1):
-            round_ = np.round(value, shown)
-            value = np.where((round_ >= start) & (round_ < start + step), round_, value)
+        value = roundest(start, step, whole=False)
         return np.clip(value, self.grid.lo, self.grid.hi)
 
 
