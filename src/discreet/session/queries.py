@@ -106,7 +106,14 @@ class Queries:
 
     def planned(self, question: Question) -> QueryPlan:
         """Plan a question; see `plan`."""
-        return self.plan(question.text, question.epsilon, question.limits, question.delta, question.split)
+        return self.plan(
+            question.text,
+            question.epsilon,
+            question.limits,
+            question.delta,
+            question.split,
+            question.intervals,
+        )
 
     def plan(
         self,
@@ -115,6 +122,7 @@ class Queries:
         limits: Limits = NO_LIMITS,
         delta: Fraction = Fraction(0),
         emphasis: Emphasis = (),
+        intervals: bool = True,
     ) -> QueryPlan:
         """Plan a question, and see that its noise can be drawn and that the engine can do all that it asks.
 
@@ -128,7 +136,7 @@ class Queries:
 
         see_text(query)
         try:
-            plan = make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known)
+            plan = make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known, intervals)
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
         except QueryRefused as error:

@@ -63,8 +63,8 @@ class Known:
         shapes: of statements that are alike but for literals, the same.
     """
 
-    texts: dict[tuple[str, bool], tuple[str, Reading]] = field(default_factory=dict)
-    shapes: dict[tuple[Template, bool], Shape[Reading]] = field(default_factory=dict)
+    texts: dict[tuple[str, bool, bool], tuple[str, Reading]] = field(default_factory=dict)
+    shapes: dict[tuple[Template, bool, bool], Shape[Reading]] = field(default_factory=dict)
 
 
 LEAST_FINDING = Fraction(1, 4)
@@ -86,6 +86,7 @@ def plan(
     delta: Fraction = Fraction(0),
     emphasis: Emphasis = (),
     known: Known | None = None,
+    intervals: bool = True,
 ) -> QueryPlan:
     """Plan a question.
 
@@ -98,18 +99,19 @@ def plan(
         delta: for the whole statement, if it has groups that must be found; 0 refuses such.
         emphasis: which columns get more of epsilon, or less, than they would otherwise.
         known: of earlier statements with the same catalog, to be looked up and added to.
+        intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
     known = Known() if known is None else known
-    asked = str(text), delta > 0
+    asked = str(text), delta > 0, intervals
     read = known.texts.get(asked)
     if read is None or not isinstance(text, str):
         if len(known.texts) >= MOST_KNOWN:
             known.texts.clear()
-        read = known.texts[asked] = _read(text, catalog, delta > 0, known)
+        read = known.texts[asked] = _read(text, catalog, delta > 0, intervals, known)
     canonical, (unplanned, post, chosen, even) = read
     weights = [list(one) for one in even]
     sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
@@ -123,7 +125,9 @@ def plan(
     return QueryPlan(text, f"{canonical} {limits}{emphasis or ''}{layout}", releases, post)
 
 
-def _read(text: str, catalog: Catalog, unknown_keys: bool, known: Known) -> tuple[str, Reading]:
+def _read(
+    text: str, catalog: Catalog, unknown_keys: bool, intervals: bool, known: Known
+) -> tuple[str, Reading]:
     """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
@@ -135,19 +139,24 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool, known: Known) -> tupl
         template, literals = found
         if len(known.shapes) >= MOST_KNOWN:
             known.shapes.clear()
-        shape = known.shapes.setdefault((template, unknown_keys), Shape(template))
+        shape = known.shapes.setdefault((template, unknown_keys, intervals), Shape(template))
         with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
             reading = shape.reading(literals, lambda statement, groups: _analyzed(
-                text, statement, catalog, unknown_keys, groups))  # fmt: skip
+                text, statement, catalog, unknown_keys, intervals, groups))  # fmt: skip
             if reading is None:
-                reading = _analyzed(text, template.filled(literals)[0], catalog, unknown_keys)
+                reading = _analyzed(text, template.filled(literals)[0], catalog, unknown_keys, intervals)
             return template.spelled(literals), reading
     statement, canonical = spelled(text)
-    return canonical, _analyzed(text, statement, catalog, unknown_keys)
+    return canonical, _analyzed(text, statement, catalog, unknown_keys, intervals)
 
 
 def _analyzed(
-    text: str, statement: exp.Query, catalog: Catalog, unknown_keys: bool, groups: Groups = public_groups
+    text: str,
+    statement: exp.Query,
+    catalog: Catalog,
+    unknown_keys: bool,
+    intervals: bool,
+    groups: Groups = public_groups,
 ) -> Reading:
     splitter = Splitter(text, catalog, unknown_keys, groups)
     table = described(statement)
@@ -158,7 +167,7 @@ def _analyzed(
         if not release.requests and not release.unknown:
             raise splitter.refuse(release.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
-    chosen = [choose(release.requests, release.rows.per_unit) for release in splitter.releases]
+    chosen = [choose(release.requests, release.rows.per_unit, intervals) for release in splitter.releases]
     weights = [_weights(release, one) for release, one in zip(splitter.releases, chosen, strict=True)]
     return splitter.releases, post, chosen, weights
 
