@@ -80,6 +80,11 @@ class Strategy:
         return tuple(measured.variance(table) for table in self.tables)
 
     @property
+    def cells(self) -> int:
+        """How many cells are measured in all."""
+        return sum(cells(self.sizes, keys) for keys, _ in self.shares)
+
+    @property
     def even(self) -> float:
         """The variance of a cell of each table where all are measured by themselves."""
         return float(len(self.tables) ** self.power)

@@ -53,7 +53,7 @@ A = TypeVar("A")
 
 def size_of(plan: QueryPlan) -> int:
     """About how many bytes the ledger keeps of an answer: its integers, and the answer with its intervals."""
-    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.releases)
+    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.measured)
     shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)
     return SLACK + 8 * integers + 16 * shown
 
@@ -141,7 +141,7 @@ class Queries:
                 "Write it without, or copy the data into DuckDB.",
             )
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
-        scales = [release.scale(at) for release in plan.releases for at in range(len(release.measures))]
+        scales = [release.scale(at) for release in plan.measured for at in range(len(release.measures))]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
@@ -191,12 +191,12 @@ class Queries:
             file: takes the record that the ledger kept, if it is large.
         """
         finds = any(release.discovery is not None for release in plan.releases)
-        parts = [part for release in plan.releases for part in release.parts]
+        parts = [part for release in plan.measured for part in release.parts]
         return ReleasePlan(
             question=self.identity(plan),
             words=plan.text,
             loss=question.loss(finds),
-            uses=uses_of(plan.releases),
+            uses=uses_of(plan.measured),
             compute=compute,
             answer=made,
             caps=tuple(part.cap for part in parts if part.rows.per_unit),
@@ -262,7 +262,9 @@ class Queries:
         """The answer that noisy integers give."""
         from discreet.sql.finish.postprocess import finish
         from discreet.sql.inspect.compared import compared_with
+        from discreet.sql.lower.estimates import tables_of
 
+        noisy = tables_of(plan, noisy)
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together)
         said = compared_with(plan, noisy, self.catalog.public, confidence)

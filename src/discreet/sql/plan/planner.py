@@ -28,6 +28,7 @@ from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPla
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
+from discreet.sql.plan.workloads import groups_of, together
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.parse import spelled
@@ -98,12 +99,22 @@ def plan(
     sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
     _emphasise(weights, emphasis, drafts, sets, post)
     finding = sum(draft.unknown for draft in drafts)
-    releases = tuple(
-        _release(draft, one, shares, catalog.unit_factor, limits, delta / max(finding, 1))
-        for draft, one, shares in zip(drafts, chosen, shares_of(epsilon, weights), strict=True)
-    )
+    shares = shares_of(epsilon, weights)
+
+    def build(draft: Draft, index: int, own: tuple[Fraction, ...]) -> ScopePlan:
+        return _release(draft, chosen[index], own, catalog.unit_factor, limits, delta / max(finding, 1))
+
+    releases = [build(draft, index, shares[index]) for index, draft in enumerate(drafts)]
+    workloads = []
+    for group in groups_of(drafts, chosen, weights):
+        joined = together(group, drafts, releases, shares, build)
+        if joined is not None:
+            workloads.append(joined[0])
+            for index, table in joined[1].items():
+                releases[index] = table
     layout = "".join(one.layout for one in chosen)
-    return QueryPlan(text, f"{canonical} {limits}{emphasis or ''}{layout}", releases, post)
+    statement = f"{canonical} {limits}{emphasis or ''}{layout}"
+    return QueryPlan(text, statement, tuple(releases), post, tuple(workloads))
 
 
 def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
