@@ -1,15 +1,15 @@
 """Which marginals to measure, and with which shares of epsilon, so that some tables have the least error.
 
-One row counts in one cell of each measured marginal, so their losses add up: shares p_A of epsilon, with the sum 1, give
+One row counts in one cell of each measured marginal, so their losses add up: shares p_A of epsilon, of the sum 1, give
 noise of the variance 1/p_A^e in units of that at the whole epsilon. e is 2 for Laplace noise under pure epsilon, and 1
-for Gaussian noise under zCDP (Bun and Steinke 2016), whose rho is shared. With the algebra of `marginals`, a table S has
+for Gaussian noise under zCDP (Bun and Steinke 2016), whose rho is shared. By the algebra of `marginals` a table S has
 
     Var_S(p) = sum over T of h_ST / L_T(p),   L_T(p) = sum over A of g_AT p_A^e.
 
-**Objective.** The mean of log Var_S over the tables (`geometric`), none worse than where each is measured by itself with
-an even share; or the sum of the squared errors of all cells of all tables (`squares`). A derivative by log p_A
-is -e C_A(p), where C_A sums w_ST g_AT p_A^e / L_T over T, and w_ST the weight of table S times the share of its variance
-that is from T. Where the objective is least p is proportional to C (Lagrange), which the damped fixed point
+**Objective.** The mean of log Var_S over the tables (`geometric`), none worse than where each is measured alone with an
+even share; or the sum of the squared errors of all cells of all tables (`squares`). A derivative by log p_A is
+-e C_A(p), where C_A sums w_ST g_AT p_A^e / L_T over T, and w_ST is the weight of table S times the share of its
+variance that is from T. Where the objective is least p is proportional to C (Lagrange), which the damped fixed point
 
     p <- p^(1 - t) C(p)^t, normalised,   t = 1/(1 + e)
 

@@ -3,13 +3,13 @@
 Keys have n_1, …, n_k values. The marginal of a set A of keys has a cell for each combination of their values; it sums
 over the others. Let Y_A be measured marginals with independent noise of variance v_A in each cell.
 
-**Decomposition.** A function of k keys is a sum of parts, one for each set T of keys, that depends on the keys of T alone
+**Decomposition.** A function of k keys is a sum of parts, one for each set T of keys, that depends on T's keys alone
 and sums to zero over each of them; the parts are orthogonal (analysis of variance; Xiao, Ding, Zhang and Kifer 2023,
 "An optimal and scalable matrix mechanism for noisy marginals", lemma 1, of whom the algebra here is). Let P_T centre a
 table over each key of T, and let theta_T = P_T x_T for the true marginal x_T. For T in A, summing Y_A over the keys of
-A outside T and centring gives theta_T and noise of the covariance v_A * prod(n_i, i in A outside T) * P_T. Noise of equal
-variance in each cell is uncorrelated between the parts, so generalised least squares takes each part by itself: the mean
-of these estimates, weighted by their precision
+A outside T and centring gives theta_T with noise of the covariance v_A * prod(n_i, i in A outside T) * P_T. Noise of
+equal variance in each cell is uncorrelated between the parts, so generalised least squares takes each part by itself:
+the mean of these estimates, weighted by their precision
 
     g_AT / v_A,   g_AT = 1 / prod(n_i, i in A outside T).
 
@@ -155,9 +155,7 @@ class Measured:
             for part, values in _centred(table, keys, self.sizes, wanted).items():
                 if part not in self.part_variances:
                     continue  # a key of one value: nothing varies with it
-                own = (
-                    gain(self.sizes, keys, part) / self.variances[keys] * self.part_variances[part] * values
-                )
+                own = gain(self.sizes, keys, part) / self.variances[keys] * self.part_variances[part] * values
                 sums[part] = sums[part] + own if part in sums else own
         return _summed(sums, wanted, self.sizes)
 

@@ -167,7 +167,7 @@ def _widths(release: ScopePlan, mixed: Floats, used: NDArray[np.bool_], confiden
     measures = np.repeat(np.arange(len(release.measures)), [m.entries for m in release.measures])
     if release.estimated is not None and not release.estimated.plain:
         return release.estimated.half_widths(mixed, measures, confidence)
-    scales = np.array([float(release.scale(at)) for at in measures])
+    scales = np.array([float(release.scale(int(at))) for at in measures])
     return half_width((mixed * scales)[:, used], confidence)
 
 

@@ -55,7 +55,9 @@ class _Axes:
     def joined(self, chosen: Keys) -> tuple[ks.Key, ...]:
         """The keys of some axes, one after the other."""
         return tuple(
-            replace(key, block=at if len(self.keys[at]) > 1 else None) for at in chosen for key in self.keys[at]
+            replace(key, block=at if len(self.keys[at]) > 1 else None)
+            for at in chosen
+            for key in self.keys[at]
         )
 
 

@@ -234,7 +234,9 @@ def _draws_table(noisy: NoisyIntegers, draws: int, seed: int, only: Integers | N
         if noisy.plan.estimated is not None and only is None:
             again = noise_again(noisy.plan, measure, draws, seed) + entries
             estimate = noisy.plan.measures[measure].estimate
-            values.update((at, estimate(quantity, again)) for at, quantity in zip(asked, quantities, strict=True))
+            values.update(
+                (at, estimate(quantity, again)) for at, quantity in zip(asked, quantities, strict=True)
+            )
             continue
         values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
     for at, aggregate in enumerate(noisy.plan.aggregates):
