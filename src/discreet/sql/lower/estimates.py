@@ -103,8 +103,7 @@ def _estimated(
         own = table.estimated
         assert own is not None
         sums = summed(whole, tuple(held.index(key) for key in own.keys))
-        turned = sums.transpose(*(own.keys.index(key) for key in own.axes), len(own.keys))
-        entries = np.asfortranarray(turned.reshape(table.cells, -1))
+        entries = np.asfortranarray(own.shown(sums).reshape(table.cells, -1))
         out[table.name] = NoisyIntegers(table, entries, places=places)
     return out
 
@@ -145,6 +144,5 @@ def noise_again(release: ScopePlan, measure: int, draws: int, seed: int) -> Floa
         generator = np.random.default_rng([seed, measure, number])
         scale = float(estimated.scales[measure] / share)
         noise[keys] = generator.laplace(0.0, scale, (draws, entries, *_of(model.sizes, keys)))
-    found = model.estimate(noise, estimated.keys)
-    turned = found.transpose(0, *(2 + estimated.keys.index(key) for key in estimated.axes), 1)
-    return np.asarray(turned.reshape(draws, release.cells, entries))
+    found = np.moveaxis(model.estimate(noise, estimated.keys), 1, -1)
+    return estimated.shown(found).reshape(draws, release.cells, entries)

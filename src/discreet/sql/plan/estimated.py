@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Array = TypeVar("Array", NDArray[np.float64], NDArray[np.int64])
 
 FINE_BITS = 10
 """Estimates are rounded to 2^-10 of the noise, and finer where many of them are added up."""
@@ -37,16 +38,26 @@ class Estimated:
         strategy: which marginals are measured.
         axes: the keys of the table, in its own order.
         scales: of the noise on each measure, if one marginal had the whole epsilon.
+        more: the keys whose last value is not shown.
     """
 
     strategy: Strategy
     axes: Keys
     scales: tuple[Fraction, ...]
+    more: Keys = ()
 
     @cached_property
     def keys(self) -> Keys:
         """Its keys in the order of the workload."""
         return tuple(sorted(self.axes))
+
+    def shown(self, table: Array) -> Array:
+        """The cells that are shown, in the order of the table, of an array (…, n_1, …, n_k, integers) of its keys."""
+        first = table.ndim - 1 - len(self.keys)
+        turned = table.transpose(
+            *range(first), *(first + self.keys.index(key) for key in self.axes), table.ndim - 1
+        )
+        return turned[(..., *(slice(-1 if key in self.more else None) for key in self.axes), slice(None))]
 
     @cached_property
     def law(self) -> tuple[Floats, Floats]:

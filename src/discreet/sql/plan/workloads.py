@@ -1,9 +1,12 @@
 """Workloads: releases that aggregate the same rows by different keys are measured together.
 
-The sets of one GROUP BY with GROUPING SETS, ROLLUP or CUBE are tables of the same rows. Which of their marginals are
-measured, and with which shares of the epsilon of all of them, is chosen by predicted error
-(`planning.marginal_shares`); every table is estimated from all that is measured (`planning.marginals`). A row whose
-values are not all among the public ones is in no table, so that every total is the sum of its parts.
+Which of their marginals are measured, and with which shares of the epsilon of all of them, is chosen by predicted error
+(`planning.marginal_shares`); every table is estimated from all that is measured (`planning.marginals`).
+
+The sets of one GROUP BY with GROUPING SETS, ROLLUP or CUBE are tables of one set of rows: a row whose values are not
+all among the public ones is in none of them, so that every total is the sum of its parts. Branches of a statement that
+each have their own GROUP BY count all rows of their own groups. There a key has one value more where a row may have none of
+the public ones (`others`); it counts in the totals, and is not shown.
 
 Privacy: the integers of the finest grouping are moved by one neighbour step as those of any release. A marginal sums
 them over some keys, so it is moved by at most as much in L1, and costs its share of epsilon like any release. The
@@ -17,13 +20,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from discreet.engines.schema import Type
 from discreet.planning.marginal_shares import strategy
 from discreet.planning.marginals import Keys
+from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.release_scope import Draft
-from discreet.sql.expressions.expression import Expression
+from discreet.sql.expressions.expression import Expression, Literal, leaves
+from discreet.sql.functions.apply import among
 from discreet.sql.plan.estimated import Estimated
 from discreet.sql.plan.plan import ScopePlan, Workload
 from discreet.sql.plan.strategies import Chosen
@@ -31,8 +37,14 @@ from discreet.sql.syntax.grouping_sets import number_of
 
 ADDED_UP = frozenset({"rows", "pairs"})
 """Choices whose integers of a total are the sums of those of its parts."""
+LITERAL = frozenset({Type.TEXT, Type.INTEGER, Type.BOOLEAN})
+"""The types whose listed values are written into the query to tell rows with others apart."""
+MOST_LISTED = 1000
+"""The most values that are written so."""
 MOST_CELLS = 10_000_000
 """The most integers of the finest grouping of a workload, which is held in memory."""
+MOST_UNASKED = 1_000_000
+"""The most of them where nobody asked for that grouping itself."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +54,12 @@ class _Axes:
     Attributes:
         keys: those that run together, by axis.
         of: the axes of each release, in its own order.
+        more: which axes have a value more than is shown, the last one, for the rows of no public value.
     """
 
     keys: tuple[tuple[ks.Key, ...], ...]
     of: tuple[Keys, ...]
+    more: Keys = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -69,7 +83,7 @@ def groups_of(
         return []  # a release that waits for another one has its numbers by itself
     found: list[list[int]] = []
     for index, (draft, one) in enumerate(zip(drafts, chosen, strict=True)):
-        if draft.unknown or number_of(draft.place) is None or not _adds_up(one):
+        if draft.unknown or not _adds_up(one):
             continue
         for group in found:
             other = group[0]
@@ -114,8 +128,13 @@ def together(
         The workload, and the releases as tables that are estimated, by number.
     """
     axes = _axes([drafts[index].keys for index in group])
+    if axes is not None and number_of(drafts[group[0]].place) is None:
+        axes = _with_others(axes)
     entries = sum(measure.entries for measure in releases[group[0]].measures)
-    if axes is None or 0 in axes.sizes or math.prod(axes.sizes) * entries > MOST_CELLS:
+    if axes is None or 0 in axes.sizes:
+        return None
+    whole_asked = any(len(own) == len(axes.keys) for own in axes.of)
+    if math.prod(axes.sizes) * entries > (MOST_CELLS if whole_asked else MOST_UNASKED):
         return None
     tables = tuple(sorted({tuple(sorted(own)) for own in axes.of}, key=lambda keys: (len(keys), keys)))
     chosen = strategy(axes.sizes, tables)
@@ -132,7 +151,7 @@ def together(
     scales = tuple(finest.scale(at) * least for at in range(len(finest.measures)))
     of_tables = {}
     for index, own in zip(group, axes.of, strict=True):
-        estimated = Estimated(chosen, own, scales)
+        estimated = Estimated(chosen, own, scales, axes.more)
         inexact = any(estimated.bits(at) for at in range(len(scales)))
         of_tables[index] = replace(
             releases[index],
@@ -144,7 +163,7 @@ def together(
             estimated=estimated,
         )
     names = tuple(releases[index].name for index in group)
-    return Workload(finest, marginals, names), of_tables
+    return Workload(finest, marginals, names, number_of(first.place) is not None), of_tables
 
 
 def _marginal(finest: ScopePlan, axes: _Axes, keys: Keys, times: Fraction, number: int) -> ScopePlan:
@@ -179,3 +198,33 @@ def _axes(of_releases: Sequence[tuple[ks.Key, ...]]) -> _Axes | None:
     if len(set(expressions)) < len(expressions):
         return None
     return _Axes(tuple(axes), tuple(of))
+
+
+def _with_others(axes: _Axes) -> _Axes | None:
+    """The axes, with one value more where a row may have none of the public ones; None where that cannot be told."""
+    keys, more = list(axes.keys), []
+    for number, axis in enumerate(axes.keys):
+        key = axis[0]
+        if all(map(_closed, axis)):
+            continue
+        if len(axis) > 1:
+            return None
+        expression = key.expression
+        if _listed(expression):
+            if len(key.values) > MOST_LISTED or expression.type not in LITERAL:
+                return None
+            values: list[Expression] = [Literal(value, expression.type) for value in key.values]
+            expression = fn.case([(among(expression, values), expression)], Literal(None, expression.type))
+        more.append(number)
+        keys[number] = (replace(key, expression=expression, values=(*key.values, None)),)
+    return replace(axes, keys=tuple(keys), more=tuple(more))
+
+
+def _closed(key: ks.Key) -> bool:
+    """Whether every row has one of the values of a key."""
+    return None in key.values or not (key.expression.span.nullable or _listed(key.expression))
+
+
+def _listed(expression: Expression) -> bool:
+    """Whether the policy lists values of a column that an expression reads, so that there may be others."""
+    return any(column.span.listed for column in leaves(expression))
