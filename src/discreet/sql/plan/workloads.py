@@ -5,7 +5,7 @@ Which of their marginals are measured, and with which shares of the epsilon of a
 
 The sets of one GROUP BY with GROUPING SETS, ROLLUP or CUBE are tables of one set of rows: a row whose values are not
 all among the public ones is in none of them, so that every total is the sum of its parts. Branches of a statement that
-each have their own GROUP BY count all rows of their own groups. There a key has one value more where a row may have none of
+each have their own GROUP BY count all rows of their groups. There a key has one value more where a row may have none of
 the public ones (`others`); it counts in the totals, and is not shown.
 
 Privacy: the integers of the finest grouping are moved by one neighbour step as those of any release. A marginal sums
