@@ -214,8 +214,9 @@ UNDER = [
 MAX_ROWS = [1, 1, 1, 2, 2, 2, 3, 3, 3, bounding.MANY, bounding.MANY + 1]
 MAX_GROUPS = [None, None, None, 1, 2, bounding.MANY, bounding.MANY + 1]
 """Both sides of the threshold in the code that writes SQL, and less than the rows of a unit."""
-UNASKED = ("can have rows", "need more than")
-"""Words of the refusals of a question whose conditions leave no public group, or whose groups need too many counts."""
+UNASKED = ("can have rows", "need more than", "must reach to the upper bound")
+"""Words of the refusals of a question whose conditions leave no public group, whose groups need too many counts, or
+whose histogram of truths has no name for the rest."""
 MOST_ENTRIES = 30_000
 """Fewer than the real limit, so that a case stays fast and trees of all shapes occur."""
 
