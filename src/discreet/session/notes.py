@@ -42,7 +42,7 @@ def notes_of(
         notes.append("values that do not fit the declared type of their column, which are NULL")
     if any(m.grid is not None for release in plan.releases for m in release.measures):
         notes.append("values outside their bounds, which are clamped before adding up")
-    if any(a.what in EXTREME for release in plan.releases for a in release.aggregates):
+    if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
     if any(isinstance(m, Ranks) for release in plan.releases for m in release.measures):
         notes.append(

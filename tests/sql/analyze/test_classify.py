@@ -107,7 +107,7 @@ def test_nothing_is_cut_out_and_the_statement_stays_while_the_tree_is_built(cata
         scope = splitter.tree(statement)
         assert statement == parsed(text)
         if "AVG(cost)" not in text:  # a number that rows are compared with is one of their columns
-            assert splitter.drafts == []
+            assert splitter.releases == []
             assert not any("__release" in table.name for table in scope.node.find_all(exp.Table))
 
 
@@ -115,7 +115,7 @@ def test_a_number_that_rows_are_compared_with_is_cut_out_before_they_are_read(ca
     text = "SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits)"
     scope, splitter = tree(text, catalog)
     assert isinstance(scope, ReleaseScope)
-    assert [draft.name for draft in splitter.drafts] == ["__release_1"]
+    assert [release.name for release in splitter.releases] == ["__release_1"]
 
 
 def test_sources_columns_and_unit(catalog: Catalog) -> None:
@@ -139,7 +139,7 @@ def test_a_table_of_with_is_one_scope_however_often_it_is_named(catalog: Catalog
     scope, splitter = tree(text, catalog)
     assert sum(one.kind is RELEASE for one in scope.walk()) == 1
     splitter.split(parsed(text))
-    assert len(splitter.drafts) == 1
+    assert len(splitter.releases) == 1
 
 
 def test_the_classes_of_analysts_questions_agree_with_their_shape() -> None:

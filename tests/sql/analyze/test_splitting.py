@@ -27,7 +27,7 @@ def test_every_release_of_the_tree_is_cut_out_once(text: str, catalog: Catalog) 
     post = splitter.split(parsed(text))
     released = [one for one in scope.walk() if isinstance(one, ReleaseScope)]
     two_steps = 1 if "AVG(cost)" in text else 0  # the mean belongs to the rows of the count
-    assert len(splitter.drafts) == len(released) + two_steps
+    assert len(splitter.releases) == len(released) + two_steps
     private = {table.name for table in post.find_all(exp.Table)} & catalog.private.keys()
     assert private == set(), "private rows are read by releases alone"
 
@@ -36,7 +36,7 @@ def test_a_sub_query_that_is_named_again_is_one_release(catalog: Catalog) -> Non
     text = "SELECT county, (SELECT COUNT(*) FROM visits) AS everybody FROM visits GROUP BY county HAVING everybody > 3"
     splitter = Splitter(text, catalog, unknown_keys=False)
     splitter.split(parsed(text))
-    assert len(splitter.drafts) == 2
+    assert len(splitter.releases) == 2
 
 
 STRAY = "SELECT nothing FROM visits WHERE cost > (SELECT AVG(cost) FROM visits)"
@@ -47,9 +47,9 @@ def _behind_a_stray_look_up(catalog: Catalog) -> list[str]:
     text = "SELECT COUNT(*) FROM visits"
     splitter = Splitter(text, catalog)
     assert Classifier(STRAY, catalog, splitter).alone(parsed(STRAY), {}) is None
-    assert [draft.name for draft in splitter.drafts] == ["__release_1"]
+    assert [release.name for release in splitter.releases] == ["__release_1"]
     splitter.split(parsed(text))
-    return [draft.name for draft in splitter.drafts]
+    return [release.name for release in splitter.releases]
 
 
 def test_a_look_up_that_is_of_another_kind_leaves_no_release_behind(catalog: Catalog) -> None:
@@ -59,5 +59,5 @@ def test_a_look_up_that_is_of_another_kind_leaves_no_release_behind(catalog: Cat
 def test_planted_a_release_that_nothing_reads_is_charged(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(splitting, "_read_by", lambda _, drafts: drafts)
+    monkeypatch.setattr(splitting, "_read_by", lambda _, releases: releases)
     assert _behind_a_stray_look_up(catalog) == ["__release_1", "__release_2"]

@@ -64,7 +64,7 @@ def test_counts_are_those_of_plain_sql_where_no_row_is_dropped(name: str, more: 
     keys, public, numbered = KEYS[name]
     release = planned(question(keys, more), most)
     assert bool(group_numbers.numbered_axes(release)) == numbered
-    count = next(at for at, one in enumerate(release.aggregates) if one.what == "rows")
+    count = next(at for at, one in enumerate(release.aggregates) if one.quantity == "rows")
     measure = release.measures[release.aggregates[count].measure]
     found = exact_integers(release, DuckDBEngine.open({"t": TABLE}), 5)[:, : measure.entries]
     weights = measure.weights("rows")

@@ -189,12 +189,12 @@ def test_bounds_of_integers_that_are_no_integers() -> None:
 
 
 def test_an_expression_of_one_value() -> None:
-    for degree, what in ((1, "avg"), (2, "avg"), (1, "sum"), (-1, "sum")):
+    for degree, quantity in ((1, "avg"), (2, "avg"), (1, "sum"), (-1, "sum")):
         measure = make(Type.INTEGER, Fraction(3), Fraction(3), degree, Fraction(1))
         found = in_sql(measure, [3, 99, -99])
         assert wrong(measure, [3, 99, -99], found) == []
         exact = np.sum(found, axis=0).astype(np.float64)
-        assert measure.estimate(what, exact) == (9 if what == "sum" else 3)
+        assert measure.estimate(quantity, exact) == (9 if quantity == "sum" else 3)
 
 
 # Estimates -------------------------------------------------------------------------------------------------

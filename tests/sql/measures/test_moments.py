@@ -162,8 +162,8 @@ def test_estimates_stay_in_range_however_noisy() -> None:
     grid = grid_of(column, 2, Fraction(1))
     joint = JointMoments(column, column, (2, 2), grid, grid)
     noisy = np.random.default_rng(1).laplace(0, 2 * joint.row_sensitivity, (500, joint.entries))
-    for what, most in (("corr", 1), ("r2", 1), ("covar_pop", 16)):
-        values = joint.estimate(what, noisy)
+    for quantity, most in (("corr", 1), ("r2", 1), ("covar_pop", 16)):
+        values = joint.estimate(quantity, noisy)
         assert np.nanmax(np.abs(values)) <= most
     assert np.nanmin(joint.estimate("r2", noisy)) >= 0
     means = joint.estimate("avgx", noisy)
@@ -184,7 +184,7 @@ def test_intervals_cover_what_there_is_without_noise(name: str) -> None:
     noisy = np.repeat(exact, 1500, axis=0)
     with_noise = (noisy + laplace(release.scale(0), noisy.shape)).astype(np.float64)
     aggregate = release.aggregates[0]
-    values = release.measures[0].estimate(aggregate.what, with_noise)
+    values = release.measures[0].estimate(aggregate.quantity, with_noise)
     low, high = direct(release, aggregate, with_noise, values, 0.95)
     covered = np.mean((low <= true) & (true <= high))
     assert covered > 0.91

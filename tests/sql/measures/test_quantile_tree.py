@@ -141,7 +141,7 @@ def test_without_noise_they_are_what_duckdb_says_within_a_leaf(kind: str) -> Non
         assert aggregate.whole == (kind != "float")
         made = release.measures[0]
         assert isinstance(made, QuantileTree)
-        low, high = made.interval(aggregate.what, noisy.of(aggregate), 1e-6, 0.95)
+        low, high = made.interval(aggregate.quantity, noisy.of(aggregate), 1e-6, 0.95)
         assert np.all((low <= found) & (found <= high))
 
 
@@ -211,9 +211,11 @@ SIZES = [(50, 0.5), (1000, 1.0), (5000, 0.1), (20_000, 1.0)]
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "what"), depth.square(SPREADS, SIZES, ["quantile 1/2", "quantile 1/10", "max"])
+    ("name", "size", "quantity"), depth.square(SPREADS, SIZES, ["quantile 1/2", "quantile 1/10", "max"])
 )
-def test_intervals_cover_what_there_is_without_noise(name: str, size: tuple[int, float], what: str) -> None:
+def test_intervals_cover_what_there_is_without_noise(
+    name: str, size: tuple[int, float], quantity: str
+) -> None:
     """Power: 600 repetitions have a standard error of 0.9 points, so 85 % instead of 95 % are found
     nearly surely. False alarms: 89 % is 6.7 standard errors below 95 %, so below 1e-9 even at exactly 95 %.
     """
@@ -221,16 +223,16 @@ def test_intervals_cover_what_there_is_without_noise(name: str, size: tuple[int,
     at = np.array([leaf(made, x) for x in spread(name, rows, np.random.default_rng(rows))])
     exact = made.from_leaves(1, np.zeros(rows, np.int64), at, np.ones(rows, np.int64))
     scale = Fraction(made.row_sensitivity) / Fraction(str(epsilon))
-    true = made.estimate(what, exact.astype(np.float64))[0]
+    true = made.estimate(quantity, exact.astype(np.float64))[0]
     held = []
     for _ in range(6):
         noisy = (exact + laplace(scale, (100, made.entries))).astype(np.float64)
-        low, high = made.interval(what, noisy, float(scale), 0.95)
+        low, high = made.interval(quantity, noisy, float(scale), 0.95)
         assert np.all(low >= 0)
         assert np.all(low < high)
         assert np.all(high <= 1)
         held.append((low <= true) & (true <= high))
-        estimates = made.estimate(what, noisy)
+        estimates = made.estimate(quantity, noisy)
         assert np.all((np.isnan(estimates)) | ((estimates >= 0) & (estimates <= 1)))
     assert np.mean(held) > 0.89
 
@@ -273,7 +275,7 @@ def test_draws_of_a_difference_cover_what_there_is_without_noise(name: str, size
     exact = made.from_leaves(1, np.zeros(rows, np.int64), at, np.ones(rows, np.int64))
     scale = Fraction(made.row_sensitivity) / Fraction(str(epsilon))
     asked = ["quantile 1/4", "quantile 3/4", "min", "max"]
-    true = [made.estimate(what, exact.astype(np.float64))[0] for what in asked]
+    true = [made.estimate(quantity, exact.astype(np.float64))[0] for quantity in asked]
     noisy = (exact + laplace(scale, (600, made.entries))).astype(np.float64)
     drawn = quantiles_again(made, asked, noisy, float(scale), 1000)
     for low_at, high_at in ((0, 1), (2, 3)):

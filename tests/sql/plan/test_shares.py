@@ -41,7 +41,7 @@ def test_like_columns_get_like_shares() -> None:
 def test_the_summed_relative_variance_is_less_than_with_equal_shares() -> None:
     (release,) = planned("SELECT MEDIAN(b), MAX(b), COUNT(*), SUM(a) FROM data")
     losses = [
-        sum(m.relative_variance(a.what) for a in release.aggregates if a.measure == at)
+        sum(m.relative_variance(a.quantity) for a in release.aggregates if a.measure == at)
         for at, m in enumerate(release.measures)
     ]
 

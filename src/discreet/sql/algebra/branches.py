@@ -96,7 +96,7 @@ class Branch:
 
     def all_over_leaves(self, *conditions: Expression | None) -> tuple[Expression, ...]:
         """Conditions over the visible columns as conditions over leaves."""
-        return tuple(self.over_leaves(one) for one in conditions if one is not None)
+        return tuple(self.over_leaves(condition) for condition in conditions if condition is not None)
 
 
 def branches(relation: Relation) -> list[Branch]:
@@ -140,23 +140,25 @@ def _traced(relation: Relation, numbers: Iterator[int]) -> Iterator[Branch]:
 
 
 def _selected(relation: rel.Select, numbers: Iterator[int]) -> Iterator[Branch]:
-    for one in _branches(relation.source, numbers):
-        conditions = one.conditions + one.all_over_leaves(relation.where)
-        if one.unmatched and relation.where is not None:
-            judged = any(_holds_null(one.over_leaves(leaf)) for leaf in leaves(relation.where))
-            one = dataclasses.replace(one, judged=one.judged or judged)
+    for branch in _branches(relation.source, numbers):
+        conditions = branch.conditions + branch.all_over_leaves(relation.where)
+        if branch.unmatched and relation.where is not None:
+            judged = any(_holds_null(branch.over_leaves(leaf)) for leaf in leaves(relation.where))
+            branch = dataclasses.replace(branch, judged=branch.judged or judged)
         if relation.items is None:
-            yield _with(one, conditions=conditions)
+            yield _with(branch, conditions=conditions)
         else:
-            columns = {name: one.over_leaves(item) for name, item in relation.items}
+            columns = {name: branch.over_leaves(item) for name, item in relation.items}
             number = f"{next(numbers)}:"
-            yield Branch(columns, conditions, one.joined, one.lonely, number, {}, one.unmatched, one.judged)
+            yield Branch(
+                columns, conditions, branch.joined, branch.lonely, number, {}, branch.unmatched, branch.judged
+            )
 
 
 def _joined(relation: rel.Join, numbers: Iterator[int]) -> Iterator[Branch]:
     # Units are equal on both sides, and a row of nobody has no unit that equals another.
     sides = tuple(
-        [one for one in _branches(side, numbers) if not one.unmatched]
+        [branch for branch in _branches(side, numbers) if not branch.unmatched]
         for side in (relation.left, relation.right)
     )
     for left, right in product(*sides):
@@ -175,15 +177,15 @@ def _joined(relation: rel.Join, numbers: Iterator[int]) -> Iterator[Branch]:
 
 
 def _per_unit(relation: rel.PerUnit, numbers: Iterator[int]) -> Iterator[Branch]:
-    for one in _branches(relation.source, numbers):
-        if one.unmatched:
+    for branch in _branches(relation.source, numbers):
+        if branch.unmatched:
             continue
         prefix = f"{next(numbers)}:"
-        columns = {name: one.over_leaves(item) for name, item in relation.keys}
+        columns = {name: branch.over_leaves(item) for name, item in relation.keys}
         for name, aggregate in relation.aggregates:
             if aggregate.chosen and aggregate.argument is not None:
-                columns[name] = one_of(f"{prefix}{name}", one.over_leaves(aggregate.argument))
-        yield Branch(columns, one.conditions, one.joined, one.lonely, prefix)
+                columns[name] = one_of(f"{prefix}{name}", branch.over_leaves(aggregate.argument))
+        yield Branch(columns, branch.conditions, branch.joined, branch.lonely, prefix)
 
 
 def one_of(name: str, argument: Expression) -> Column:
@@ -236,7 +238,7 @@ def _holds_null(expression: Expression) -> bool:
 
 def _nothing(sides: list[Branch]) -> dict[str, Expression]:
     """NULL for every column of the side of an outer join that found no partner."""
-    return {name: Literal(None, column.type) for one in sides for name, column in one.columns.items()}
+    return {name: Literal(None, column.type) for side in sides for name, column in side.columns.items()}
 
 
 def _with(

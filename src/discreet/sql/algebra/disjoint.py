@@ -110,7 +110,7 @@ def holds(condition: Expression, wanted: bool = True) -> Alternatives:
         if name == "not":
             return holds(args[0], not wanted)
         if name in ("and", "or"):
-            sides = [holds(one, wanted) for one in args]
+            sides = [holds(argument, wanted) for argument in args]
             return (_all if (name == "and") is wanted else _any)(*sides)
         if (
             name == "coalesce"
@@ -131,13 +131,13 @@ def _compared(condition: Call, wanted: bool) -> Alternatives | None:
     """A comparison with literals; None where it is none."""
     name, args = condition.name, condition.args
     if name == "in":
-        what, *literals = args
-        listed = [_constant(one, what.type) for one in literals if not is_null_literal(one)]
+        operand, *literals = args
+        listed = [_constant(literal, operand.type) for literal in literals if not is_null_literal(literal)]
         if any(value is None for value in listed):
             return None
         if wanted:
-            return (((what, Fact("in", tuple(listed))),),)
-        return (tuple((what, Fact("ne", (value,))) for value in listed) or ((what, Fact("some")),),)
+            return (((operand, Fact("in", tuple(listed))),),)
+        return (tuple((operand, Fact("ne", (value,))) for value in listed) or ((operand, Fact("some")),),)
     if name not in OPPOSITE:
         return None
     left, right = args
@@ -159,14 +159,14 @@ def _compared(condition: Call, wanted: bool) -> Alternatives | None:
     return (((left, Fact("in" if name == "eq" else name, (value,))),),)
 
 
-def _constant(one: Expression, kind: Type) -> Any:
+def _constant(literal: Expression, kind: Type) -> Any:
     """A literal beside an expression of a type, so that literals compare as in SQL; None where it is not known how."""
-    if isinstance(one, Call) and one.name == "to_timestamp" and isinstance(one.args[0], Literal):
-        day = one.args[0].value
+    if isinstance(literal, Call) and literal.name == "to_timestamp" and isinstance(literal.args[0], Literal):
+        day = literal.args[0].value
         if kind is Type.TIMESTAMP and isinstance(day, dt.date) and not isinstance(day, dt.datetime):
             return number(dt.datetime(day.year, day.month, day.day))
         return None
-    if not isinstance(one, Literal) or one.type is not kind or one.value is None:
+    if not isinstance(literal, Literal) or literal.type is not kind or literal.value is None:
         return None
     fits: dict[Type, Callable[[Any], bool]] = {
         Type.TEXT: lambda v: isinstance(v, str),
@@ -176,16 +176,16 @@ def _constant(one: Expression, kind: Type) -> Any:
         Type.DATE: lambda v: isinstance(v, dt.date) and not isinstance(v, dt.datetime),
         Type.TIMESTAMP: lambda v: isinstance(v, dt.datetime),
     }
-    if kind not in fits or not fits[kind](one.value):
+    if kind not in fits or not fits[kind](literal.value):
         return None
-    return one.value if kind in (Type.TEXT, Type.BOOLEAN) else number(one.value)
+    return literal.value if kind in (Type.TEXT, Type.BOOLEAN) else number(literal.value)
 
 
 def _all(*several: Alternatives) -> Alternatives:
     """Where all of them hold."""
     out = ALWAYS
-    for one in several:
-        together = [left + tuple(f for f in right if f not in left) for left in out for right in one]
+    for alternatives in several:
+        together = [left + tuple(f for f in right if f not in left) for left in out for right in alternatives]
         out = tuple(facts for facts in together if not _contradict(facts, facts))
         if len(out) > MOST:
             return ALWAYS
@@ -194,7 +194,7 @@ def _all(*several: Alternatives) -> Alternatives:
 
 def _any(*several: Alternatives) -> Alternatives:
     """Where one of them holds."""
-    out = tuple(dict.fromkeys(facts for one in several for facts in one))
+    out = tuple(dict.fromkeys(facts for alternatives in several for facts in alternatives))
     return out if len(out) <= MOST else ALWAYS
 
 
@@ -224,7 +224,7 @@ def _meets(value: Any, fact: Fact) -> bool:
 
 def argument_present(arguments: Sequence[Expression]) -> Alternatives:
     """Where all of several expressions are not NULL."""
-    return _all(*(present(one) for one in arguments))
+    return _all(*(present(argument) for argument in arguments))
 
 
 __all__ = ["ALWAYS", "NEVER", "Alternatives", "Fact", "argument_present", "exclude", "holds", "present"]

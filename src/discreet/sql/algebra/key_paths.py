@@ -56,9 +56,9 @@ def _renamed(inside: Iterable[Link], items: rel.Items) -> frozenset[Link]:
         if isinstance(item, Column):
             moved.setdefault(item.name, name)
     return frozenset(
-        Link(one.key, tuple(moved[column] for column in one.columns))
-        for one in inside
-        if moved.keys() >= set(one.columns)
+        Link(link.key, tuple(moved[column] for column in link.columns))
+        for link in inside
+        if moved.keys() >= set(link.columns)
     )
 
 
@@ -77,18 +77,18 @@ class KeyPath:
     def joined(self, conditions: Iterable[Expression]) -> bool:
         """Whether conditions that must all hold set a whole key of one side equal to that of the other."""
         equal = set()
-        for one in conditions:
-            if isinstance(one, Call) and one.name == "eq":
-                a, b = one.args
+        for condition in conditions:
+            if isinstance(condition, Call) and condition.name == "eq":
+                a, b = condition.args
                 if isinstance(a, Column) and isinstance(b, Column):
                     equal |= {(a.name, b.name), (b.name, a.name)}
         return any(equal.issuperset(zip(a, b, strict=True)) for a, b in self._pairs())
 
-    def part(self, one: Expression) -> bool:
+    def part(self, condition: Expression) -> bool:
         """Whether a condition sets a part of a key of one side equal to that part of the other's."""
-        if not (isinstance(one, Call) and one.name == "eq"):
+        if not (isinstance(condition, Call) and condition.name == "eq"):
             return False
-        names = [arg.name for arg in one.args if isinstance(arg, Column)]
+        names = [arg.name for arg in condition.args if isinstance(arg, Column)]
         if len(names) != 2:
             return False
         ways = (tuple(names), tuple(names[::-1]))
@@ -126,4 +126,4 @@ def groups_by_key(relation: Relation, keys: Iterable[Expression]) -> bool:
     A key whose values the policy makes public groups as any public key does.
     """
     private = {key.name for key in keys if isinstance(key, Column) and not key.span.bounded}
-    return any(private.issuperset(one.columns) for one in links(relation))
+    return any(private.issuperset(link.columns) for link in links(relation))

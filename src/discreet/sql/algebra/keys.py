@@ -167,7 +167,7 @@ def _rounded(expression: Call) -> tuple[Value, ...] | None:
     # Every month, hour, … within the bounds holds one of these: none is shorter than a step.
     first, last = math.ceil(moment.span.lo), math.floor(moment.span.hi)
     sample = [*range(first, last, step), last]
-    moments: tuple[Value, ...] = tuple(dt.datetime(1970, 1, 1) + MICROSECOND * one for one in sample)
+    moments: tuple[Value, ...] = tuple(dt.datetime(1970, 1, 1) + MICROSECOND * place for place in sample)
     return _evaluate(expression, [moment], [moments])
 
 
@@ -297,7 +297,7 @@ def _spread(key: Key, index: NDArray[np.int64]) -> pa.Array:
         return arrow.column(arrow.numbers(key.arrow())[index])
     if len(index) > FEW:
         return key.arrow().take(arrow.column(index))
-    return arrow.listed([key.values[at] for at in index.tolist()], arrow_type(key.expression.type))
+    return arrow.listed([key.values[place] for place in index.tolist()], arrow_type(key.expression.type))
 
 
 def table(keys: tuple[Key, ...], wanted: Collection[int] | None = None) -> dict[str, pa.Array]:
@@ -312,19 +312,19 @@ def table(keys: tuple[Key, ...], wanted: Collection[int] | None = None) -> dict[
     for axis in axes(keys):
         length = len(keys[axis[0]].values)
         inner //= max(length, 1)
-        mine = [at for at in axis if wanted is None or at in wanted]
+        mine = [number for number in axis if wanted is None or number in wanted]
         times = total // max(length * inner, 1)
         index = (
             None
-            if all(keys[at].plain for at in mine)
+            if all(keys[number].plain for number in mine)
             else np.tile(np.repeat(np.arange(length), inner), times)
         )
-        for at in mine:
+        for number in mine:
             if index is None:
-                values = arrow.numbers(keys[at].arrow())
-                out[key_name(at)] = arrow.column(np.tile(np.repeat(values, inner), times))
+                values = arrow.numbers(keys[number].arrow())
+                out[key_name(number)] = arrow.column(np.tile(np.repeat(values, inner), times))
             else:
-                out[key_name(at)] = _spread(keys[at], index)
+                out[key_name(number)] = _spread(keys[number], index)
     return {name: out[name] for name in map(key_name, range(len(keys))) if name in out}
 
 
@@ -341,10 +341,10 @@ def columns_of(keys: tuple[Key, ...], at: NDArray[np.int64], wanted: Collection[
     for axis in axes(keys):
         length = len(keys[axis[0]].values)
         inner //= max(length, 1)
-        mine = [one for one in axis if one in wanted]
+        mine = [number for number in axis if number in wanted]
         if mine:
             index = at // max(inner, 1) % max(length, 1)
-            out.update({key_name(one): _spread(keys[one], index) for one in mine})
+            out.update({key_name(number): _spread(keys[number], index) for number in mine})
     return {name: out[name] for name in map(key_name, range(len(keys))) if name in out}
 
 

@@ -48,7 +48,7 @@ def unique_on(relation: Relation, declared: bool = False) -> frozenset[str] | No
     if isinstance(relation, rel.PerUnit):
         return frozenset(name for name, _ in relation.keys)
     if isinstance(relation, rel.Scan) and declared:
-        own = (one.columns for one in relation.table.links if one.key[0] == relation.table.name.lower())
+        own = (link.columns for link in relation.table.links if link.key[0] == relation.table.name.lower())
         return next((frozenset(columns) for columns in own), None)
     if isinstance(relation, rel.Windowed):
         return unique_on(relation.source, declared)

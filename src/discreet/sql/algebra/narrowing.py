@@ -32,13 +32,13 @@ EXACT = 2**62
 def conjuncts(conditions: Iterable[Expression]) -> list[Expression]:
     """The conditions that AND ties together, those of NOT (a OR b) among them."""
     out: list[Expression] = []
-    for one in conditions:
-        if isinstance(one, Call) and one.name == "and":
-            out += conjuncts(one.args)
-        elif (sides := _neither(one)) is not None:
+    for condition in conditions:
+        if isinstance(condition, Call) and condition.name == "and":
+            out += conjuncts(condition.args)
+        elif (sides := _neither(condition)) is not None:
             out += conjuncts(sides)
         else:
-            out.append(one)
+            out.append(condition)
     return out
 
 
@@ -63,10 +63,10 @@ def narrowed(
         The columns, narrowed, and the conditions that were not read.
     """
     found, rest = dict(columns), []
-    for one in conditions:
-        name, column = _narrowed(one, found)
+    for condition in conditions:
+        name, column = _narrowed(condition, found)
         if column is None:
-            rest.append(one)
+            rest.append(condition)
         else:
             found[name] = column
     return found, rest
@@ -85,9 +85,13 @@ def _narrowed(condition: Expression, columns: Mapping[str, Column]) -> tuple[str
         column = columns.get(argument.name) if isinstance(argument, Column) else None
         return ("", None) if column is None else (column.name, _with(column, column.span.null(False)))
     if condition.name == "in":
-        what, *literals = condition.args
-        values = [one.value for one in literals if isinstance(one, Literal) and one.value is not None]
-        return _compared(what, columns, "in", values)
+        operand, *literals = condition.args
+        values = [
+            literal.value
+            for literal in literals
+            if isinstance(literal, Literal) and literal.value is not None
+        ]
+        return _compared(operand, columns, "in", values)
     if condition.name in MIRRORED:
         left, right = condition.args
         if isinstance(right, Literal) and right.value is not None:

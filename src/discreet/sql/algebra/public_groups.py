@@ -54,15 +54,15 @@ def public_groups(relation: Relation, keys: Sequence[Expression]) -> list[Public
     """
     listed = [_with_null(key, public_values(key)) for key in keys]
     try:
-        trials = [Trial(one, keys) for one in branches(relation)]
+        trials = [Trial(branch, keys) for branch in branches(relation)]
     except NotTracedError:
         return _apart_each(listed)
-    known = [index for index in range(len(keys)) if all(one.values(index) is not None for one in trials)]
+    known = [index for index in range(len(keys)) if all(trial.values(index) is not None for trial in trials)]
     found = _united(trials, known) if len(trials) > 1 else trials[0].groups(known)
     order = [
-        _places(listed[index], [one.values(index) or () for one in trials]) for index in range(len(keys))
+        _places(listed[index], [trial.values(index) or () for trial in trials]) for index in range(len(keys))
     ]
-    return [_sorted(one, order) for block in found for one in _apart(*block)]
+    return [_sorted(part, order) for block in found for part in _apart(*block)]
 
 
 def _with_null(key: Expression, values: Values | None) -> Values | None:
@@ -80,7 +80,7 @@ def _apart_each(listed: list[Values | None]) -> list[PublicKeys]:
 
 def _united(trials: list[Trial], known: list[int]) -> list[Block]:
     """The groups of any of several branches."""
-    each = [one.groups(known) for one in trials]
+    each = [trial.groups(known) for trial in trials]
     size = sum(math.prod(len(groups) for _, groups in blocks) for blocks in each)
     if size <= MOST_JOINT:
         joint: set[Group] = set()
@@ -89,14 +89,14 @@ def _united(trials: list[Trial], known: list[int]) -> list[Block]:
                 by_key: dict[int, Value | None] = {}
                 for (ats, _), part in zip(blocks, parts, strict=True):
                     by_key.update(zip(ats, part, strict=True))
-                joint.add(tuple(by_key[at] for at in known))
+                joint.add(tuple(by_key[index] for index in known))
         return [(tuple(known), joint)] if known else []
-    alone: dict[int, set[Group]] = {at: set() for at in known}
+    alone: dict[int, set[Group]] = {index: set() for index in known}
     for blocks in each:
         for ats, groups in blocks:
-            for place, at in enumerate(ats):
-                alone[at] |= {(group[place],) for group in groups}
-    return [((at,), groups) for at, groups in alone.items()]
+            for place, index in enumerate(ats):
+                alone[index] |= {(group[place],) for group in groups}
+    return [((index,), groups) for index, groups in alone.items()]
 
 
 def _apart(ats: tuple[int, ...], groups: set[Group]) -> list[Block]:
@@ -104,11 +104,11 @@ def _apart(ats: tuple[int, ...], groups: set[Group]) -> list[Block]:
     alone: list[set[Group]] = [{(group[place],) for group in groups} for place in range(len(ats))]
     if len(ats) == 1 or len(groups) not in (math.prod(map(len, alone)), 0):
         return [(ats, groups)]
-    return [_alone(at, one) for at, one in zip(ats, alone, strict=True)]
+    return [_alone(index, one) for index, one in zip(ats, alone, strict=True)]
 
 
-def _alone(at: int, groups: set[Group]) -> Block:
-    return (at,), groups
+def _alone(index: int, groups: set[Group]) -> Block:
+    return (index,), groups
 
 
 def _places(listed: Values | None, found: list[Values]) -> dict[Value | None, int]:
@@ -128,6 +128,6 @@ def _sorted(block: Block, order: list[dict[Value | None, int]]) -> PublicKeys:
     ats, groups = block
 
     def place(group: Group) -> list[int]:
-        return [order[at].get(value, len(order[at])) for at, value in zip(ats, group, strict=True)]
+        return [order[index].get(value, len(order[index])) for index, value in zip(ats, group, strict=True)]
 
     return PublicKeys(ats, tuple(sorted(groups, key=place)))

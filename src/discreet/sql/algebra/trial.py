@@ -50,28 +50,30 @@ class Trial:
     """
 
     def __init__(self, branch: Branch, keys: Sequence[Expression]) -> None:
-        self._joined = {one.prefix: one for one in branch.joined}
+        self._joined = {joined.prefix: joined for joined in branch.joined}
         self._lonely = branch.lonely
         traced = [branch.over_leaves(key) for key in keys]
         self.decides = bool(branch.conditions or branch.joined or branch.lonely)
         conditions = conjuncts(branch.conditions)
-        found = {leaf.name: leaf for one in (*traced, *conditions) for leaf in leaves(one)}
+        found = {leaf.name: leaf for expression in (*traced, *conditions) for leaf in leaves(expression)}
         own = {name: leaf for name, leaf in found.items() if self._prefix(name) not in self._joined}
         self._columns, rest = narrowed(conditions, own)
-        self._narrowed = {name for name, one in self._columns.items() if one != own[name]}
-        self.empty = any(one.span.domain == () or _crossed(one) for one in self._columns.values())
-        self._keys = [rebuilt(one, self._columns) for one in traced]
-        self._given = [rebuilt(one, self._columns) for one in rest]
+        self._narrowed = {name for name, column in self._columns.items() if column != own[name]}
+        self.empty = any(column.span.domain == () or _crossed(column) for column in self._columns.values())
+        self._keys = [rebuilt(key, self._columns) for key in traced]
+        self._given = [rebuilt(condition, self._columns) for condition in rest]
         self._moments = {
             name: samples
-            for name, one in self._columns.items()
-            if one.type is Type.TIMESTAMP and (samples := self._sampled(name)) is not None
+            for name, column in self._columns.items()
+            if column.type is Type.TIMESTAMP and (samples := self._sampled(name)) is not None
         }
-        self._conditions = [weak for one in self._given if (weak := self._weakened(one)) is not None]
+        self._conditions = [
+            weak for condition in self._given if (weak := self._weakened(condition)) is not None
+        ]
 
-    def values(self, at: int) -> Group | None:
+    def values(self, index: int) -> Group | None:
         """Every value of a key by itself; None where it is not public."""
-        return self._values[at]
+        return self._values[index]
 
     @cached_property
     def _values(self) -> list[Group | None]:
@@ -93,16 +95,20 @@ class Trial:
     def _named(self, key: Expression) -> Group | None:
         """The values of a key that a condition lists, as `left(phone, 2) IN ('13', '31')`; None where none does."""
         found: list[list[Value]] = []
-        for one in self._given if isinstance(key, Call) else ():
-            if isinstance(one, Call) and one.name in ("in", "eq"):
-                sides = one.args if one.args[0] == key or one.name == "in" else one.args[::-1]
+        for condition in self._given if isinstance(key, Call) else ():
+            if isinstance(condition, Call) and condition.name in ("in", "eq"):
+                sides = (
+                    condition.args
+                    if condition.args[0] == key or condition.name == "in"
+                    else condition.args[::-1]
+                )
                 literals = [
                     arg.value for arg in sides[1:] if isinstance(arg, Literal) and arg.value is not None
                 ]
                 if sides[0] == key and len(literals) == len(sides) - 1:
                     found.append(literals)
         return (
-            distinct([value for value in found[0] if all(value in one for one in found)], key.type)
+            distinct([value for value in found[0] if all(value in listed for listed in found)], key.type)
             if found
             else None
         )
@@ -120,9 +126,9 @@ class Trial:
             elif len(ats) == 1 and not conditions and not self._bound(sources) and not self._bent(ats[0]):
                 out.append((ats, {(value,) for value in self._values[ats[0]] or ()}))
             elif self._met(sources, conditions) <= MAX_EVALUATED:
-                out.append((ats, self._run([self._keys[at] for at in ats], sources, conditions)))
+                out.append((ats, self._run([self._keys[index] for index in ats], sources, conditions)))
             else:
-                out += [((at,), self._pruned_alone(at, conditions)) for at in ats]
+                out += [((index,), self._pruned_alone(index, conditions)) for index in ats]
         return out
 
     def _fails(self, sources: Sources, conditions: list[Expression]) -> bool:
@@ -131,18 +137,18 @@ class Trial:
             return False
         return not self._run([Literal(1, Type.INTEGER)], sources, conditions)
 
-    def _bent(self, at: int) -> bool:
+    def _bent(self, index: int) -> bool:
         """Whether a key is computed from columns of which some values were taken away."""
-        key = self._keys[at]
+        key = self._keys[index]
         return isinstance(key, Call) and any(leaf.name in self._narrowed for leaf in leaves(key))
 
-    def _pruned_alone(self, at: int, conditions: list[Expression]) -> set[Group]:
+    def _pruned_alone(self, index: int, conditions: list[Expression]) -> set[Group]:
         """A key with those conditions that read nothing but it."""
-        sources = self._read(self._keys[at])
+        sources = self._read(self._keys[index])
         if sources is None or self._size(sources) > MAX_EVALUATED:
-            return {(value,) for value in self._values[at] or ()}
-        own = [one for one in conditions if (self._read(one) or frozenset()) <= sources]
-        return self._run([self._keys[at]], sources, own)
+            return {(value,) for value in self._values[index] or ()}
+        own = [condition for condition in conditions if (self._read(condition) or frozenset()) <= sources]
+        return self._run([self._keys[index]], sources, own)
 
     # Sources: a column that can be listed, a moment that is sampled, or a public table --------------------------
 
@@ -180,8 +186,8 @@ class Trial:
             return None
         grains: list[int] = []
         literals: list[int] = []
-        for one in (*self._keys, *self._given):
-            _uses(one, name, grains, literals)
+        for expression in (*self._keys, *self._given):
+            _uses(expression, name, grains, literals)
         assert span.lo is not None
         assert span.hi is not None
         first, last = math.ceil(span.lo), math.floor(span.hi)
@@ -190,8 +196,8 @@ class Trial:
         if grains and (last - first) / min(grains) > MAX_EVALUATED:
             return None
         places = {*(range(first, last, min(grains)) if grains else ()), first, last}
-        places |= {one + step for one in literals for step in BESIDE if first <= one + step <= last}
-        return tuple(dt.datetime(1970, 1, 1) + MICROSECOND * at for at in sorted(places))
+        places |= {place + step for place in literals for step in BESIDE if first <= place + step <= last}
+        return tuple(dt.datetime(1970, 1, 1) + MICROSECOND * place for place in sorted(places))
 
     def _weakened(self, condition: Expression) -> Expression | None:
         """The part of a condition that public values alone decide; None when they decide nothing."""
@@ -225,9 +231,9 @@ class Trial:
                 mine = (mine[0] | other[0], mine[1] | other[1], other[2] + mine[2])
             merged.append(mine)
 
-        for at in known:
-            sources = self._read(self._keys[at])
-            join({at}, {f"key {at}"} if sources is None else sources, [])
+        for index in known:
+            sources = self._read(self._keys[index])
+            join({index}, {f"key {index}"} if sources is None else sources, [])
         for condition in self._conditions:
             join(set(), self._read(condition) or (), [condition])
         for table, on in self._lonely:
@@ -236,22 +242,25 @@ class Trial:
 
     def _bound(self, sources: Sources) -> bool:
         """Whether public tables decide which values of these sources occur."""
-        return any(one in self._joined for one in sources) or any(
+        return any(source in self._joined for source in sources) or any(
             on is None or (self._read(on, table.prefix) or frozenset()) & sources
             for table, on in self._lonely
         )
 
     def _size(self, sources: Sources) -> int:
-        return math.prod(len(self._rows(one)) for one in sources)
+        return math.prod(len(self._rows(source)) for source in sources)
 
     def _met(self, sources: Sources, conditions: list[Expression]) -> int:
         """How many combinations are met at most: equalities join public tables, each row with few of theirs."""
-        done = {one for one in sources if one not in self._joined}
-        out, left = self._size(frozenset(done)), [one for one in sorted(sources) if one in self._joined]
+        done = {source for source in sources if source not in self._joined}
+        out, left = (
+            self._size(frozenset(done)),
+            [source for source in sorted(sources) if source in self._joined],
+        )
         while left:
             partners = {
-                one: most_alike(self._joined[one].table.data, self._equal(one, done, conditions))
-                for one in left
+                source: most_alike(self._joined[source].table.data, self._equal(source, done, conditions))
+                for source in left
             }
             least = min(left, key=partners.__getitem__)
             out, done = out * partners[least], done | {least}
@@ -261,9 +270,9 @@ class Trial:
     def _equal(self, source: str, done: set[str], conditions: list[Expression]) -> list[str]:
         """The columns of a public table that conditions set equal to something of other sources."""
         found = set()
-        for one in conditions:
-            if isinstance(one, Call) and one.name == "eq":
-                for a, b in (one.args, one.args[::-1]):
+        for condition in conditions:
+            if isinstance(condition, Call) and condition.name == "eq":
+                for a, b in (condition.args, condition.args[::-1]):
                     read = self._read(b)
                     if (
                         isinstance(a, Column)
@@ -297,7 +306,7 @@ class Trial:
             column = self._columns[source]
             values = [*rows, None] if column.span.nullable else list(rows)
             tables[f"source_{at}"] = pa.table({source: pa.array(values, type=arrow_type(column.type))})
-        where = [spell(one, DUCKDB) for one in conditions]
+        where = [spell(condition, DUCKDB) for condition in conditions]
         for at, (lonely, on) in enumerate(self._lonely):
             read = frozenset() if on is None else self._read(on, lonely.prefix)
             if read is not None and read <= sources:
@@ -307,7 +316,7 @@ class Trial:
                     + ("" if on is None else f" WHERE {spell(on, DUCKDB)}")
                     + ")"
                 )
-        listed = [f"{spell(key, DUCKDB)} AS {key_name(at)}" for at, key in enumerate(keys)]
+        listed = [f"{spell(key, DUCKDB)} AS {key_name(index)}" for index, key in enumerate(keys)]
         where += [f"{spell(key, DUCKDB)} IS NOT NULL" for key in keys if not has_null_group(key)]
         read_from = ", ".join(name for name in tables if name.startswith("source_")) or "(SELECT 1) AS one"
         with Sandbox(tables) as sandbox:

@@ -109,7 +109,7 @@ class Classifier:
         scope = self._without_with(node, env)
         if not tables or isinstance(scope, PrivateScope):
             return scope
-        waits = scope.kind is Kind.PUBLIC and any(one.released for one in tables.values())
+        waits = scope.kind is Kind.PUBLIC and any(table.released for table in tables.values())
         return replace(scope, tables=tuple(tables.values()), kind=Kind.ABOVE if waits else scope.kind)
 
     def once(self, query: exp.Expr, env: Env) -> Scope:
@@ -263,14 +263,14 @@ class Classifier:
         joins = node.args.get("joins") or []
         holders = ([clause] if clause is not None else []) + joins
         scopes = [self.source(holder.this, env) for holder in holders]
-        named = {holder.this.alias_or_name.lower() or f"from{at}": scope
-                 for at, (holder, scope) in enumerate(zip(holders, scopes, strict=True))}  # fmt: skip
+        named = {holder.this.alias_or_name.lower() or f"from{index}": scope
+                 for index, (holder, scope) in enumerate(zip(holders, scopes, strict=True))}  # fmt: skip
         if not any(isinstance(scope, PrivateScope) for scope in scopes):
             return left_in_place(node, [*scopes, *self.inside(node, env, {"from_", "with_"})], named)
         where = node.args.get("where")
         conditions = conjunct_nodes(where.this if where is not None else None)
-        frame = Sources(self, holders, scopes, conditions, env).frame()
-        return PrivateSelect(self, node, env, frame, conditions, named).scope()
+        from_clause = Sources(self, holders, scopes, conditions, env).from_clause()
+        return PrivateSelect(self, node, env, from_clause, conditions, named).scope()
 
     def given(self, scope: Scope, env: Env, asked: exp.Expr) -> Given | None:
         """The table of released numbers that a public scope will be; None where it waits for no release."""

@@ -22,10 +22,10 @@ def number_rows(post: exp.Query) -> None:
         on = None if distinct is None else distinct.args.get("on")
         if on is None or select.args.get("qualify") is not None:
             continue
-        partition = [shown(select, one) for one in on_of(on)]
-        by = [one.copy() for one in order.expressions] if order is not None else []
-        for one in by:
-            one.set("this", shown(select, one.this))
+        partition = [shown(select, expression) for expression in on_of(on)]
+        by = [ordered.copy() for ordered in order.expressions] if order is not None else []
+        for ordered in by:
+            ordered.set("this", shown(select, ordered.this))
         if any(node.find(exp.Window) or node.name.upper() == "ALL" for node in [*partition, *_bare(by)]):
             continue
         number = exp.Window(this=exp.RowNumber(), partition_by=partition)
@@ -52,4 +52,4 @@ def shown(select: exp.Select, node: exp.Expr) -> exp.Expr:
 
 
 def _bare(order: list[exp.Expr]) -> list[exp.Expr]:
-    return [one.this for one in order]
+    return [ordered.this for ordered in order]

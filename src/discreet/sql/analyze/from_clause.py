@@ -20,7 +20,7 @@ from discreet.sql.syntax.refusal import refuse
 
 
 @dataclass(frozen=True)
-class Frame:
+class FromClause:
     """The sources that a scope over private rows reads.
 
     Attributes:
@@ -84,17 +84,17 @@ class Frame:
         """Reads expressions over the rows; with `column`, by another meaning of their columns."""
         return expression_binder(self.text, column or self.column, partial(about_column, self.rows.relation))
 
-    def filtered(self, where: Expression) -> Frame:
+    def filtered(self, where: Expression) -> FromClause:
         """The rows that satisfy a condition."""
         return self.over(rel.select(self.rows, None, where))
 
-    def over(self, rows: Rows) -> Frame:
+    def over(self, rows: Rows) -> FromClause:
         """Another relation with the same columns."""
-        return Frame(self.text, rows, self.tables, self.ambiguous, self.held)
+        return FromClause(self.text, rows, self.tables, self.ambiguous, self.held)
 
-    def beside(self, rows: Rows, name: str, columns: Mapping[str, Column]) -> Frame:
+    def beside(self, rows: Rows, name: str, columns: Mapping[str, Column]) -> FromClause:
         """More columns beside the ones there are, to be named as those of a table."""
-        return Frame(self.text, rows, {**self.tables, name: columns}, self.ambiguous, self.held)
+        return FromClause(self.text, rows, {**self.tables, name: columns}, self.ambiguous, self.held)
 
     def projected(self, rows: Rows, items: list[tuple[str, Expression]]) -> Rows:
         """The rows with other columns; those that hold the unit still do."""
@@ -116,10 +116,10 @@ def _as_a_text(node: exp.Column, near: bool) -> bool:
     return (right or not near) if node.this.quoted else right and not near
 
 
-def single(text: str, name: str, rows: Rows) -> Frame:
+def single(text: str, name: str, rows: Rows) -> FromClause:
     """One source."""
     held = frozenset(rows.columns[u].name for u in rows.units)
-    return Frame(text, rows, {name: rows.columns}, frozenset(), held)
+    return FromClause(text, rows, {name: rows.columns}, frozenset(), held)
 
 
 def inner(name: str, column: str) -> str:
@@ -132,7 +132,7 @@ def inner(name: str, column: str) -> str:
     return f"{name.replace('!', '!!').replace('.', '!.')}.{column}"
 
 
-def prefixed(text: str, name: str, rows: Rows) -> Frame:
+def prefixed(text: str, name: str, rows: Rows) -> FromClause:
     """One source of several: its columns get internal names that no other source has."""
     items = tuple((inner(name, key), column) for key, column in rows.columns.items())
     columns = {key: Column(inner(name, key), c.type, c.span) for key, c in rows.columns.items()}

@@ -72,14 +72,14 @@ def read(node: exp.Pivot, source: exp.Expr | None = None) -> Pivoted:
             names = (
                 ("name", "value")
                 if into is None
-                else (into.this.name, *(one.name for one in into.expressions))
+                else (into.this.name, *(item.name for item in into.expressions))
             )
         return Pivoted(
             node, node.this, node.expressions, using if isinstance(using, list) else [], group, names
         )
     fields = node.args.get("fields") or []
     if node.args.get("unpivot"):
-        names = (fields[0].this.name, *(one.name for one in node.expressions)) if fields else ()
+        names = (fields[0].this.name, *(item.name for item in node.expressions)) if fields else ()
         return Pivoted(node, source, fields[0].expressions if fields else [], [], group, names)
     return Pivoted(node, source, fields, node.expressions, group, ())
 
@@ -115,23 +115,23 @@ class Pivoting:
             raise self._refuse(
                 "This PIVOT has no column to turn.", "Write PIVOT t ON x USING COUNT(*) GROUP BY y."
             )
-        turned = [list(self._values(one)) for one in asked.on]
+        turned = [list(self._values(expression)) for expression in asked.on]
         columns = [(name, test) for name, test in self._columns(turned)]
         if len(columns) * len(using) > MOST_COLUMNS:
             raise self._refuse(f"It would have {len(columns) * len(using):,} columns; at most {MOST_COLUMNS} are made.",
                                rewrites.of_pivot(asked.node, self._named()))  # fmt: skip
         group = list(asked.group) or self._rest(using)
-        out = exp.Select(expressions=[one.copy() for one in group])
+        out = exp.Select(expressions=[expression.copy() for expression in group])
         for name, test in columns:
-            for one in using:
-                full = name if len(using) == 1 and not one.alias else f"{name}_{_name(one)}"
+            for aggregate in using:
+                full = name if len(using) == 1 and not aggregate.alias else f"{name}_{_name(aggregate)}"
                 out.append(
                     "expressions",
-                    exp.alias_(_only(one.unalias(), test), exp.to_identifier(full, quoted=True)),
+                    exp.alias_(_only(aggregate.unalias(), test), exp.to_identifier(full, quoted=True)),
                 )
         out.set("from_", exp.From(this=asked.source.copy()))
         if group:
-            out.set("group", exp.Group(expressions=[one.copy() for one in group]))
+            out.set("group", exp.Group(expressions=[expression.copy() for expression in group]))
         return out
 
     def _columns(self, turned: list[list[tuple[str, exp.Expr]]]) -> Iterator[tuple[str, exp.Expr]]:
@@ -141,9 +141,11 @@ class Pivoting:
     def _values(self, on: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """The names of columns, each with the condition of its rows."""
         if isinstance(on, exp.In) and on.expressions:
-            for one in on.expressions:
-                value = one.this if isinstance(one, exp.PivotAlias | exp.Alias) else one
-                name = one.args["alias"].name if isinstance(one, exp.PivotAlias | exp.Alias) else _text(value)
+            for item in on.expressions:
+                value = item.this if isinstance(item, exp.PivotAlias | exp.Alias) else item
+                name = (
+                    item.args["alias"].name if isinstance(item, exp.PivotAlias | exp.Alias) else _text(value)
+                )
                 yield name, exp.EQ(this=on.this.copy(), expression=value.copy())
             return
         on = on.this if isinstance(on, exp.In) else on
@@ -156,8 +158,8 @@ class Pivoting:
         scope = self._scope()
         found: Sequence[Value | None] | None
         if isinstance(scope, PrivateScope):
-            frame = single(self._around.text, SOURCE, scope.rows)
-            block = next(iter(public_groups(scope.rows.relation, [frame.binder().bind(on)])), None)
+            from_clause = single(self._around.text, SOURCE, scope.rows)
+            block = next(iter(public_groups(scope.rows.relation, [from_clause.binder().bind(on)])), None)
             found = None if block is None else [group[0] for group in block.groups]
         else:
             found = _of_key(scope, on) or self._listed(on)
@@ -171,7 +173,7 @@ class Pivoting:
 
     def _with_values(self, x: str, name: str) -> str:
         """A statement in whose place of the values they are named."""
-        group = ", ".join(rewrites.sql(one) for one in self._asked.group)
+        group = ", ".join(rewrites.sql(expression) for expression in self._asked.group)
         if not group:
             return f"SELECT COUNT(*) FILTER (WHERE {x} = 'a') AS a FROM {name}"
         return f"PIVOT {name} ON {x} IN ('a', 'b') USING COUNT(*) GROUP BY {group}"
@@ -201,7 +203,9 @@ class Pivoting:
             raise self._refuse("The rows of this PIVOT would be those of single units, for it has no GROUP BY.",
                                rewrites.of_pivot(self._asked.node, self._named()))  # fmt: skip
         read = {
-            column.name.lower() for one in (*self._asked.on, *using) for column in one.find_all(exp.Column)
+            column.name.lower()
+            for expression in (*self._asked.on, *using)
+            for column in expression.find_all(exp.Column)
         }
         return [
             exp.column(exp.to_identifier(name, quoted=True)) for name in names if name.lower() not in read
@@ -220,19 +224,19 @@ class Pivoting:
         if names is None:
             raise self._refuse("The columns of this table are not known here.", "Name them in a sub-query: UNPIVOT "
                                "(SELECT a, b FROM …) ON a, b INTO NAME n VALUE v.")  # fmt: skip
-        turned = [one.unalias() for one in asked.on]
-        if not turned or not all(isinstance(one, exp.Column) for one in turned):
+        turned = [expression.unalias() for expression in asked.on]
+        if not turned or not all(isinstance(column, exp.Column) for column in turned):
             raise self._refuse(
                 "UNPIVOT takes names of columns.", "Write UNPIVOT t ON a, b INTO NAME n VALUE v."
             )
-        called = {one.name.lower(): one.alias_or_name for one in asked.on}
+        called = {expression.name.lower(): expression.alias_or_name for expression in asked.on}
         rest = [name for name in names if name.lower() not in called]
-        shown = [exp.Literal.string(called[one.name.lower()]) for one in turned]
+        shown = [exp.Literal.string(called[column.name.lower()]) for column in turned]
         which = exp.column(label, table=NAMES)
         of = [exp.If(this=exp.EQ(this=which.copy(), expression=one), true=column.copy())
               for one, column in zip(shown, turned, strict=True)]  # fmt: skip
         rows = exp.Values(
-            expressions=[exp.Tuple(expressions=[one.copy()]) for one in shown],
+            expressions=[exp.Tuple(expressions=[name.copy()]) for name in shown],
             alias=exp.TableAlias(this=exp.to_identifier(NAMES), columns=[exp.to_identifier(label)]),
         )
         inner = exp.Select(expressions=[
@@ -270,7 +274,7 @@ class Pivoting:
         node = self._defined(scope.node)
         alias = scope.node.args.get("alias")
         if isinstance(alias, exp.TableAlias) and alias.columns:
-            return [one.name for one in alias.columns]
+            return [column.name for column in alias.columns]
         table = self._around.catalog.public.get(node.name.lower()) if isinstance(node, exp.Table) else None
         if table is not None and node.name.lower() not in self._env:
             return [str(name) for name in table.column_names]
@@ -335,11 +339,14 @@ def _of_key(scope: Scope, on: exp.Expr) -> Sequence[Value | None] | None:
         (scope,) = scope.inside or (scope,)
     if not isinstance(scope, ReleaseScope) or not isinstance(on, exp.Column):
         return None
-    item = next((one for one in scope.select.selects if one.alias_or_name.lower() == on.name.lower()), None)
+    item = next(
+        (selected for selected in scope.select.selects if selected.alias_or_name.lower() == on.name.lower()),
+        None,
+    )
     if item is None or item.unalias() not in scope.groups:
         return None
-    number, binder = scope.groups.index(item.unalias()), scope.frame.binder()
-    for block in public_groups(scope.frame.rows.relation, [binder.bind(one) for one in scope.groups]):
+    number, binder = scope.groups.index(item.unalias()), scope.from_clause.binder()
+    for block in public_groups(scope.from_clause.rows.relation, [binder.bind(key) for key in scope.groups]):
         if number in block.at:
             at = block.at.index(number)
             return list(dict.fromkeys(group[at] for group in block.groups))

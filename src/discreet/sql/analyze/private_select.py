@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.key_paths import groups_by_key
-from discreet.sql.analyze.from_clause import Frame, all_of
+from discreet.sql.analyze.from_clause import FromClause, all_of
 from discreet.sql.analyze.public_values import with_public_values
 from discreet.sql.analyze.row_scope import rows_of
 from discreet.sql.analyze.scope_tree import NUMBER, Env, Kind, PrivateScope, ReleaseScope, Scope, Scopes
@@ -29,13 +29,13 @@ from discreet.sql.syntax.select_lists import as_groups, constant
 
 
 class PrivateSelect:
-    """Reads one SELECT over one frame of private rows.
+    """Reads one SELECT over one FROM clause of private rows.
 
     Args:
         around: the statement around it.
         node: the SELECT.
         env: the tables of WITH.
-        frame: the rows of FROM.
+        from_clause: the rows of FROM.
         conditions: of WHERE, as far as they do not say how the sources are joined.
         sources: the scopes of FROM, by name.
     """
@@ -45,18 +45,18 @@ class PrivateSelect:
         around: Scopes,
         node: exp.Select,
         env: Env,
-        frame: Frame,
+        from_clause: FromClause,
         conditions: list[exp.Expr],
         sources: Mapping[str, Scope],
     ) -> None:
         self.around = around
         self.place = self.node = node
         self.env = env
-        self.frame = frame
+        self.from_clause = from_clause
         self.conditions = conditions
         self.sources = sources
         self.refuse = around.refuse
-        self.inner = InnerQueries(around, env, frame)
+        self.inner = InnerQueries(around, env, from_clause)
         self.waiting: list[exp.Expr] = []
 
     def scope(self) -> Scope:
@@ -65,7 +65,7 @@ class PrivateSelect:
                            ("pivots", "PIVOT"), ("sample", "SAMPLE"), ("into", "INTO")):  # fmt: skip
             if self.node.args.get(part):
                 raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
-        self.node = written_out(self.node, self.frame.rows.names, self.refuse)
+        self.node = written_out(self.node, self.from_clause.rows.names, self.refuse)
         self._filter()
         for child in _clauses(self.node):
             with_public_values(child, self.around, self.env)
@@ -75,23 +75,24 @@ class PrivateSelect:
         nested = [child for child in _clauses(select) if child.find(exp.Query)]
         texts = {node.sql() for node in self._group_nodes(select)} if nested else set()
         for child in nested:
-            self.inner.frame = self.frame
+            self.inner.from_clause = self.from_clause
             self.inner.read_rows(child, texts)
-            self.frame = self.inner.frame
+            self.from_clause = self.inner.from_clause
         groups = [node for node in self._group_nodes(select) if not constant(node)]
-        if any(self.frame.is_unit(n) for n in groups) or self._by_key(groups):
+        if any(self.from_clause.is_unit(n) for n in groups) or self._by_key(groups):
             self._keep_all()
-            rows = UnitScope(self.around, select, self.env, self.frame, groups).rows()
+            rows = UnitScope(self.around, select, self.env, self.from_clause, groups).rows()
             return PrivateScope(kind=Kind.PER_UNIT, node=self.place, rows=rows, sources=self.sources)
         conditions = self._of_groups(groups)
-        return ReleaseScope(kind=Kind.RELEASE, node=self.place, sources=self.sources, select=select, frame=self.frame,
-                            groups=groups, conditions=conditions, inside=self._inside(select))  # fmt: skip
+        return ReleaseScope(kind=Kind.RELEASE, node=self.place, sources=self.sources, select=select,
+                            from_clause=self.from_clause, groups=groups, conditions=conditions,
+                            inside=self._inside(select))  # fmt: skip
 
     def _rows(self) -> PrivateScope:
         self._keep_all()
         for child in _clauses(self.node):
             self._beside(child)
-        rows = rows_of(self.node, self.frame, self.refuse)
+        rows = rows_of(self.node, self.from_clause, self.refuse)
         return PrivateScope(kind=Kind.ROWS, node=self.place, rows=rows, sources=self.sources)
 
     def _grouped(self) -> exp.Select | None:
@@ -103,7 +104,9 @@ class PrivateSelect:
         group, having = node.args.get("group"), node.args.get("having")
         if group is None and not any(map(has_aggregate, node.expressions)):
             grouped = as_groups(node)
-            if grouped is not None and not any(self.frame.is_unit(unaliased(i)) for i in node.expressions):
+            if grouped is not None and not any(
+                self.from_clause.is_unit(unaliased(i)) for i in node.expressions
+            ):
                 return grouped
         clauses = [*node.expressions, *(node.args.get(k) for k in ("order", "qualify"))]
         aggregated = any(c is not None and has_aggregate(c) for c in clauses)
@@ -111,9 +114,9 @@ class PrivateSelect:
 
     def _by_key(self, nodes: list[exp.Expr]) -> bool:
         """Whether rows of one group are of one unit, because the groups have a key on the path to the unit."""
-        binder = self.frame.binder()
+        binder = self.from_clause.binder()
         bound = [binder.bind(n) for n in nodes if isinstance(n, exp.Column)]
-        return groups_by_key(self.frame.rows.relation, bound)
+        return groups_by_key(self.from_clause.rows.relation, bound)
 
     def _filter(self) -> None:
         """Read WHERE."""
@@ -130,57 +133,57 @@ class PrivateSelect:
             if reads_given(node):
                 self.waiting.append(node)
                 continue
-            found = matched(node, self.frame, self.around, self.env)
+            found = matched(node, self.from_clause, self.around, self.env)
             if found is not None:
-                self.frame = found
+                self.from_clause = found
                 continue
             with_public_values(node, self.around, self.env)
-            if any(isinstance(one, exp.Query) for one in with_queries(node)):
+            if any(isinstance(inner, exp.Query) for inner in with_queries(node)):
                 self.waiting.append(node)
             else:
-                plain.append(self.frame.binder().condition(node))
+                plain.append(self.from_clause.binder().condition(node))
         where = all_of(plain)
         if where is not None:
-            self.frame = self.frame.filtered(where)
+            self.from_clause = self.from_clause.filtered(where)
 
     def _beside(self, node: exp.Expr) -> exp.Expr:
         """Read the sub-queries of an expression as columns beside the rows."""
-        self.inner.frame = self.frame
+        self.inner.from_clause = self.from_clause
         read = self.inner.read(node)
-        self.frame = self.inner.frame
+        self.from_clause = self.inner.from_clause
         return read
 
     def _keep_all(self) -> None:
         """Keep the rows that satisfy conditions with sub-queries beside the rows."""
         for node in self.waiting:
             read = self._beside(node)
-            self.frame = self.frame.filtered(self.frame.binder().condition(read))
+            self.from_clause = self.from_clause.filtered(self.from_clause.binder().condition(read))
 
     def _of_groups(self, nodes: list[exp.Expr]) -> list[exp.Expr]:
         """The conditions that keys and released numbers decide alone, which take whole groups; rows by the others.
 
         They say of every row of a group the same, so that the rows need not wait for the number.
         """
-        keys = [self.frame.binder().bind(node) for node in nodes if not has_aggregate(node)]
+        keys = [self.from_clause.binder().bind(node) for node in nodes if not has_aggregate(node)]
 
         def key_of(node: exp.Expr) -> exp.Expr | None:
             return node if reads_rows(node) and self._bound(node) in keys else None
 
         out: list[exp.Expr] = []
         for node in self.waiting:
-            frame, known = self.frame, self.inner.known()
+            from_clause, known = self.from_clause, self.inner.known()
             read = self._beside(node.copy())
             if over_groups(read, key_of) is not None:
                 out.append(read)
-                self.frame = frame
+                self.from_clause = from_clause
                 self.inner.forget(known)
             else:
-                self.frame = self.frame.filtered(self.frame.binder().condition(read))
+                self.from_clause = self.from_clause.filtered(self.from_clause.binder().condition(read))
         return out
 
     def _bound(self, node: exp.Expr) -> Expression | None:
         try:
-            return self.frame.binder().bind(node)
+            return self.from_clause.binder().bind(node)
         except QueryRefused:
             return None
 
@@ -238,7 +241,7 @@ class PrivateSelect:
         if (
             isinstance(node, exp.Column)
             and not node.table
-            and node.name.lower() not in self.frame.rows.columns
+            and node.name.lower() not in self.from_clause.rows.columns
         ):
             for item in listed:
                 if item.alias.lower() == node.name.lower():

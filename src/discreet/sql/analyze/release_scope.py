@@ -14,7 +14,7 @@ from discreet.release.noisy_schema import aggregate_name, key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates.aggregate import Request, read_aggregate
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate, read_aggregate
 from discreet.sql.analyze.aggregates.expanded import Expansion
 from discreet.sql.analyze.aggregates.implied_bounds import clamped
 from discreet.sql.analyze.aggregates.quantiles_of_moments import as_moment
@@ -33,33 +33,33 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Draft:
+class UnplannedRelease:
     """A release before its measures are chosen and its epsilon is shared out."""
 
     name: str
     rows: Rows
     keys: tuple[Key, ...]
     place: exp.Expr
-    requests: list[Request] = field(default_factory=list)
+    requests: list[RequestedAggregate] = field(default_factory=list)
 
     @property
     def unknown(self) -> bool:
         """Whether its groups must be found."""
         return not all(key.public for key in self.keys)
 
-    def column(self, request: Request) -> exp.Column:
+    def column(self, request: RequestedAggregate) -> exp.Column:
         """The column of the noisy table that answers a request."""
         if request not in self.requests:
             self.requests.append(request)
         return exp.column(aggregate_name(self.requests.index(request)), table=self.name)
 
 
-class Release:
-    """Makes a draft and a SELECT over its noisy table of a release scope.
+class ReleaseReader:
+    """Makes an unplanned release, and a SELECT over its noisy table, of a release scope.
 
     Args:
         scope: the scope.
-        number: of the draft in the statement.
+        number: of the release in the statement.
         unknown_keys: whether groups may be found whose keys are not public.
         refuse: makes refusals.
         constants: the rows of a query of constants.
@@ -76,18 +76,20 @@ class Release:
         self.scope = scope
         self.unknown_keys = unknown_keys
         self.node = node = scope.select
-        self.frame = frame = scope.frame
+        self.from_clause = from_clause = scope.from_clause
         self.refuse = refuse
-        self.binder = frame.binder()
-        self.within = frame.binder(clamped(frame.rows, frame.column))
+        self.binder = from_clause.binder()
+        self.within = from_clause.binder(clamped(from_clause.rows, from_clause.column))
         keys = self._keys(scope.groups)
         count = cells(tuple(key for key in keys if key.public))
         if count > MAX_CELLS:
             raise refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
                          "answered.", "Group by fewer or coarser keys.")  # fmt: skip
-        self.draft = Draft(table_name(number), frame.rows, keys, node.args.get("group") or node)
-        self.unmatched = UnmatchedRows(frame.rows.relation, [key.expression for key in keys])
-        self.expansion = Expansion(frame.rows.relation, self.binder, constants)
+        self.release = UnplannedRelease(
+            table_name(number), from_clause.rows, keys, node.args.get("group") or node
+        )
+        self.unmatched = UnmatchedRows(from_clause.rows.relation, [key.expression for key in keys])
+        self.expansion = Expansion(from_clause.rows.relation, self.binder, constants)
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
 
     def _named(self, node: exp.Expr) -> exp.Expr:
@@ -96,8 +98,8 @@ class Release:
     def _counted(self) -> str:
         """A column that is never NULL in a private row, for advice."""
         return next(
-            (f"{table}.{name}" for table, columns in self.frame.tables.items() for name, column in columns.items()
-             if column.name in self.frame.held), "x",
+            (f"{table}.{name}" for table, columns in self.from_clause.tables.items() for name, column in columns.items()
+             if column.name in self.from_clause.held), "x",
         )  # fmt: skip
 
     def post(self, rest: Callable[[Scope], exp.Expr]) -> exp.Select:
@@ -119,7 +121,7 @@ class Release:
             out.append(
                 "expressions", exp.Alias(this=lifted, alias=name) if plain else exp.alias_(lifted, name)
             )
-        out.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(self.draft.name))))
+        out.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(self.release.name))))
         having = self.node.args.get("having")
         tests = [] if having is None else [self.lift(self._named(having.this))]
         tests += self._of_groups()
@@ -140,19 +142,19 @@ class Release:
                 out.set(part, value)
         on = None if out.args.get("distinct") is None else out.args["distinct"].args.get("on")
         if on is not None:
-            keys = [self.lift(shown(self.node, one)) for one in on_of(on)]
+            keys = [self.lift(shown(self.node, expression)) for expression in on_of(on)]
             out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=keys)))
         out.set("with_", self.scope.node.args.get("with_"))
         return out
 
     def _of_groups(self) -> list[exp.Expr]:
         """The conditions of WHERE on keys and released numbers alone: these take groups away, once they are drawn."""
-        found = [over_groups(one, self._key_column) for one in self.scope.conditions]
-        return [one for one in found if one is not None]
+        found = [over_groups(condition, self._key_column) for condition in self.scope.conditions]
+        return [condition for condition in found if condition is not None]
 
     def _key_column(self, node: exp.Expr) -> exp.Expr | None:
         key = self._as_key(node)
-        return None if key is None else exp.column(key_name(key), table=self.draft.name)
+        return None if key is None else exp.column(key_name(key), table=self.release.name)
 
     def _keys(self, nodes: Sequence[exp.Expr]) -> tuple[Key, ...]:
         """The keys of GROUP BY, with the groups that WHERE and public tables leave."""
@@ -161,20 +163,20 @@ class Release:
         if len(found) < len(nodes):
             # A count of the rows of a unit is within the bounds that follow from its cap, as where it is added up.
             within = [self.within.bind(node) for node in nodes]
-            other = [one if at not in found and public_values(one) is not None else bound[at]
-                     for at, one in enumerate(within)]  # fmt: skip
+            other = [key if index not in found and public_values(key) is not None else bound[index]
+                     for index, key in enumerate(within)]  # fmt: skip
             if other != bound:
                 bound, found = other, self._public_keys(other)
-        return tuple(self._key(at, node, bound[at], found) for at, node in enumerate(nodes))
+        return tuple(self._key(index, node, bound[index], found) for index, node in enumerate(nodes))
 
     def _public_keys(self, bound: Sequence[Expression]) -> dict[int, Key]:
         found: dict[int, Key] = {}
-        for number, one in enumerate(public_groups(self.frame.rows.relation, bound)):
-            values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
-            for at, column in zip(one.at, values, strict=True):
-                alone = len(one.at) == 1
-                listed = distinct(column, bound[at].type) if alone else tuple(column)
-                found[at] = Key(bound[at], listed, block=None if alone else number)
+        for number, block in enumerate(public_groups(self.from_clause.rows.relation, bound)):
+            values = zip(*block.groups, strict=True) if block.groups else ((),) * len(block.at)
+            for index, column in zip(block.at, values, strict=True):
+                alone = len(block.at) == 1
+                listed = distinct(column, bound[index].type) if alone else tuple(column)
+                found[index] = Key(bound[index], listed, block=None if alone else number)
         return found
 
     def _bound_key(self, node: exp.Expr) -> Expression:
@@ -185,22 +187,24 @@ class Release:
             raise self.refuse(node, "This key is the same for every row.", "Remove it from GROUP BY.")
         return bound
 
-    def _key(self, at: int, node: exp.Expr, bound: Expression, found: dict[int, Key]) -> Key:
-        key = found.get(at)
+    def _key(self, index: int, node: exp.Expr, bound: Expression, found: dict[int, Key]) -> Key:
+        key = found.get(index)
         if key is not None and 0 < len(key.values) <= MAX_CELLS:
             return key
-        what = node.sql("duckdb")
+        subject = node.sql("duckdb")
         if key is None and self.unknown_keys:
-            see_spelling(bound, what, lambda cause, fix: self.refuse(node, cause, fix))
+            see_spelling(bound, subject, lambda cause, fix: self.refuse(node, cause, fix))
             return Key(bound, (), public=False)
         if key is None:
-            whole = f"clamp({what}, 1, 10)" if bound.type is Type.INTEGER else "floor(x / 10) of a bounded x"
-            raise self.refuse(node, f"The groups of {what} are not public.",
+            whole = (
+                f"clamp({subject}, 1, 10)" if bound.type is Type.INTEGER else "floor(x / 10) of a bounded x"
+            )
+            raise self.refuse(node, f"The groups of {subject} are not public.",
                               "Declare keys or bounds of its columns in the policy, or group by a CASE or a "
                               f"bounded integer, for instance {whole}; or give a delta, and "
                               "groups of many units are found.")  # fmt: skip
         if not key.values:
-            raise self.refuse(node, f"No public value of {what} can have rows here.",
+            raise self.refuse(node, f"No public value of {subject} can have rows here.",
                               "Look at the conditions of WHERE and at the keys of the policy, or group by something "
                               "else.")  # fmt: skip
         raise self.refuse(node, f"There are {len(key.values):,} groups; at most {MAX_CELLS:,} can be answered.",
@@ -222,9 +226,9 @@ class Release:
             several = self.expansion.of(node)
             if several is not None:
                 return self.lift(several)
-            request = read_aggregate(node, self.binder, self.frame.held, self.within)
+            request = read_aggregate(node, self.binder, self.from_clause.held, self.within)
             found = self.unmatched.answered(
-                request, self.draft.column(request), self._counted(), lambda *why: self.refuse(node, *why)
+                request, self.release.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )
             return found if request.moment is None else as_moment(found, *request.moment)
         if isinstance(node, exp.Query):
@@ -232,10 +236,10 @@ class Release:
             return exp.Subquery(this=inside) if isinstance(node, exp.Subquery) else inside
         key = self._as_key(node)
         if key is not None:
-            return exp.column(key_name(key), table=self.draft.name)
+            return exp.column(key_name(key), table=self.release.name)
         if isinstance(node, exp.Column):
             alias = None if node.table else self.aliases.get(node.name.lower())
-            if alias is not None and node.name.lower() not in self.frame.rows.columns:
+            if alias is not None and node.name.lower() not in self.from_clause.rows.columns:
                 return exp.paren(self.lift(alias))
             bound = self.binder.bind(node)  # an unknown column is refused as such
             around = node.find_ancestor(exp.Anonymous)
@@ -274,7 +278,7 @@ class Release:
             bound = self.binder.bind(node)
         except QueryRefused:
             return None
-        return next((at for at, key in enumerate(self.read_keys) if key == bound), None)
+        return next((index for index, key in enumerate(self.read_keys) if key == bound), None)
 
 
 def _marked(node: exp.Expr) -> bool:

@@ -8,7 +8,7 @@ from discreet.engines.schema import Type
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binding.opaque_columns import about_column
-from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.scope_tree import Refuse
 from discreet.sql.analyze.set_operations import distinct
 from discreet.sql.analyze.units.windows import windowed
@@ -17,12 +17,12 @@ from discreet.sql.syntax.nodes import has_window, unaliased
 from discreet.sql.syntax.parse import output_name
 
 
-def rows_of(node: exp.Select, frame: Frame, refuse: Refuse) -> Rows:
+def rows_of(node: exp.Select, from_clause: FromClause, refuse: Refuse) -> Rows:
     """The rows of a SELECT without aggregates.
 
     Args:
         node: the SELECT.
-        frame: the rows of FROM that WHERE leaves.
+        from_clause: the rows of FROM that WHERE leaves.
         refuse: makes refusals.
 
     Raises:
@@ -35,14 +35,14 @@ def rows_of(node: exp.Select, frame: Frame, refuse: Refuse) -> Rows:
                          "which it may stand.")  # fmt: skip
     items = list(node.expressions)
     qualify = node.args.get("qualify")
-    within = frame
+    within = from_clause
     if qualify is not None or any(has_window(item) for item in items):
-        within, items, qualify = windowed(refuse, frame, frame.binder(), items, qualify)
+        within, items, qualify = windowed(refuse, from_clause, from_clause.binder(), items, qualify)
     binder = within.binder()
     listed: list[tuple[str, Expression]] = []
     for item, original in zip(items, node.expressions, strict=True):
         if item.is_star:
-            listed += _star(item, frame, refuse)
+            listed += _star(item, from_clause, refuse)
         else:
             listed.append((output_name(original), binder.carried(unaliased(item))))
     seen: set[str] = set()
@@ -54,15 +54,15 @@ def rows_of(node: exp.Select, frame: Frame, refuse: Refuse) -> Rows:
     where = None if qualify is None else binder.condition(qualify.this)
     rows = within.rows if where is None else rel.select(within.rows, None, where)
     projected = within.projected(rows, listed)
-    return projected if node.args.get("distinct") is None else _distinct(node, frame, projected, refuse)
+    return projected if node.args.get("distinct") is None else _distinct(node, from_clause, projected, refuse)
 
 
-def _distinct(node: exp.Select, frame: Frame, plain: Rows, refuse: Refuse) -> Rows:
+def _distinct(node: exp.Select, from_clause: FromClause, plain: Rows, refuse: Refuse) -> Rows:
     if node.args["distinct"].args.get("on") is not None:
         raise refuse(
             node,
             "DISTINCT ON over private rows is not supported.",
-            f"Write QUALIFY row_number() OVER (PARTITION BY {frame.unit} ORDER BY …) = 1.",
+            f"Write QUALIFY row_number() OVER (PARTITION BY {from_clause.unit} ORDER BY …) = 1.",
         )
     if not plain.per_unit or not plain.units:
         raise refuse(node, "DISTINCT would merge rows of different units.",
@@ -73,17 +73,17 @@ def _distinct(node: exp.Select, frame: Frame, plain: Rows, refuse: Refuse) -> Ro
     return distinct(plain)
 
 
-def _star(item: exp.Expr, frame: Frame, refuse: Refuse) -> list[tuple[str, Expression]]:
+def _star(item: exp.Expr, from_clause: FromClause, refuse: Refuse) -> list[tuple[str, Expression]]:
     star = item.this if isinstance(item, exp.Column) else item
     if star.args.get("replace") or star.args.get("rename"):
         raise refuse(item, "REPLACE and RENAME of * are not supported here.", "List the columns.")
     left_out = {c.name.lower() for c in star.args.get("except_") or []}
     wanted = item.table if isinstance(item, exp.Column) else ""
     if wanted:
-        table = frame.tables.get(wanted.lower())
+        table = from_clause.tables.get(wanted.lower())
         if table is None:
             raise refuse(item, f"There is no table {wanted} here.",
-                         f"The tables are {', '.join(frame.tables)}.")  # fmt: skip
+                         f"The tables are {', '.join(from_clause.tables)}.")  # fmt: skip
         return [(n, c) for n, c in table.items() if n not in left_out]
-    rows = frame.rows
+    rows = from_clause.rows
     return [(n, rows.columns[n.lower()]) for n in rows.names if n.lower() not in left_out]

@@ -4,7 +4,7 @@ public    reads public tables only
 above     reads releases, and perhaps public tables: it is left in the statement as post-processing
 rows      filters and projects private rows, each of which still belongs to one unit
 per unit  GROUP BY the unit: one row for each unit and group
-release   aggregates private rows: `splitting` makes a draft of it, and puts a noisy table in its place
+release   aggregates private rows: `splitting` makes an unplanned release of it, and puts a noisy table in its place
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.algebra.released import ReleasedTable
-from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.expressions.expression import Column
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class Scope:
         def below(scope: Scope) -> Iterator[Scope]:
             if id(scope) not in seen:
                 seen.add(id(scope))
-                for one in (*scope.tables, *scope.sources.values(), *scope.inside):
-                    yield from below(one)
+                for inner in (*scope.tables, *scope.sources.values(), *scope.inside):
+                    yield from below(inner)
                 yield scope
 
         return below(self)
@@ -108,13 +108,13 @@ class ReleaseScope(Scope):
 
     Attributes:
         select: the SELECT.
-        frame: the rows of FROM that WHERE leaves.
+        from_clause: the rows of FROM that WHERE leaves.
         groups: the expressions of GROUP BY that divide the rows.
         conditions: those of WHERE that keys and released numbers decide alone.
     """
 
     select: exp.Select
-    frame: Frame
+    from_clause: FromClause
     groups: Sequence[exp.Expr]
     conditions: Sequence[exp.Expr]
 

@@ -40,7 +40,7 @@ def written_out(node: exp.Select, names: Sequence[str], refuse: Refuse) -> exp.S
         if not asked:
             items.append(item)
             continue
-        listed = [_named(one, names, refuse) for one in asked]
+        listed = [_named(expression, names, refuse) for expression in asked]
         if any(one != listed[0] for one in listed):
             raise refuse(item, "The COLUMNS of one expression name different columns.", FIX)
         for name in listed[0]:
@@ -48,8 +48,8 @@ def written_out(node: exp.Select, names: Sequence[str], refuse: Refuse) -> exp.S
             made = item.unalias().copy()
             if isinstance(made, exp.Columns):
                 made = column
-            for one in list(made.find_all(exp.Columns)):
-                one.replace(column.copy())
+            for inner in list(made.find_all(exp.Columns)):
+                inner.replace(column.copy())
             items.append(
                 exp.alias_(made, exp.to_identifier(item.alias or name, quoted=not name.isidentifier()))
             )
@@ -64,16 +64,19 @@ def _named(node: exp.Columns, names: Sequence[str], refuse: Refuse) -> list[str]
     said = node.this
     star = said.this if isinstance(said, exp.Column) else said
     found: list[str] = []
-    if isinstance(said, exp.Array) and all(isinstance(one, exp.Literal) for one in said.expressions):
-        wanted, known = {one.name.lower() for one in said.expressions}, {name.lower() for name in names}
+    if isinstance(said, exp.Array) and all(isinstance(literal, exp.Literal) for literal in said.expressions):
+        wanted, known = (
+            {literal.name.lower() for literal in said.expressions},
+            {name.lower() for name in names},
+        )
         found = [name for name in names if name.lower() in wanted]
-        strange = next((one for one in said.expressions if one.name.lower() not in known), None)
+        strange = next((literal for literal in said.expressions if literal.name.lower() not in known), None)
         if strange is not None:
             raise refuse(node, f"There is no column {strange.name}.", f"The columns are {', '.join(names)}.")
     elif isinstance(said, exp.Literal) and said.is_string and not patterns.problem(said.name):
         found = patterns.matching(said.name, names)
     elif isinstance(star, exp.Star) and not star.args.get("replace") and not star.args.get("rename"):
-        left_out = {one.name.lower() for one in star.args.get("except_") or []}
+        left_out = {column.name.lower() for column in star.args.get("except_") or []}
         found = [name for name in names if name.lower() not in left_out]
     else:
         raise refuse(node, "These COLUMNS cannot be read.", FIX)

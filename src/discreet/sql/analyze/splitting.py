@@ -1,4 +1,4 @@
-"""Cuts the releases out of a statement: each becomes a draft, and a noisy table in its place.
+"""Cuts the releases out of a statement: each becomes an unplanned release, and a noisy table in its place.
 
 The tree of scopes says which they are. The rest of the statement is ordinary SQL over noisy and public tables.
 """
@@ -15,7 +15,7 @@ from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.classify import Classifier
 from discreet.sql.analyze.distinct_on import number_rows
 from discreet.sql.analyze.public_values import evaluated, standing_alone
-from discreet.sql.analyze.release_scope import Draft, Release
+from discreet.sql.analyze.release_scope import ReleaseReader, UnplannedRelease
 from discreet.sql.analyze.scope_tree import (
     Env,
     Given,
@@ -45,14 +45,14 @@ class Splitter:
         unknown_keys: whether groups may be found whose keys are not public, which takes a delta.
 
     Attributes:
-        drafts: the releases that were cut out, in the order in which they were found.
+        releases: the releases that were cut out, in the order in which they were found.
     """
 
     def __init__(self, text: str, catalog: Catalog, unknown_keys: bool = False) -> None:
         self.text = text
         self.catalog = catalog
         self.unknown_keys = unknown_keys
-        self.drafts: list[Draft] = []
+        self.releases: list[UnplannedRelease] = []
         self._rests: dict[int, exp.Expr] = {}
         self._given: dict[str, Given] = {}
 
@@ -75,7 +75,7 @@ class Splitter:
                               "Aggregate them, for instance SELECT COUNT(*) FROM …")  # fmt: skip
         post = self.rest(scope)
         assert isinstance(post, exp.Query)
-        self.drafts = _read_by(post, self.drafts)
+        self.releases = _read_by(post, self.releases)
         return _post_processing(shared(post))
 
     def refuse(self, node: exp.Expr | None, cause: str, fix: str) -> QueryRefused:
@@ -105,16 +105,18 @@ class Splitter:
         """
         if not scope.released:
             return None
-        for one in env.values():
-            if isinstance(one, PublicScope):
-                self.rest(one)
+        for inner in env.values():
+            if isinstance(inner, PublicScope):
+                self.rest(inner)
         rest = self.rest(scope)
         alone = standing_alone(rest, env)
         text = alone.sql("duckdb", comments=False)
         if text in self._given:
             return self._given[text]
         try:
-            found = given(alone, self.drafts, self.catalog.public, len(self._given) + 1, asked.sql("duckdb"))
+            found = given(
+                alone, self.releases, self.catalog.public, len(self._given) + 1, asked.sql("duckdb")
+            )
         except PostProcessingError as error:
             raise self.refuse(asked, error.cause, error.fix) from None
         if found is None:
@@ -126,9 +128,11 @@ class Splitter:
 
     def _cut(self, scope: Scope) -> exp.Expr:
         if isinstance(scope, ReleaseScope):
-            release = Release(scope, len(self.drafts) + 1, self.unknown_keys, self.refuse, self._constants)
-            self.drafts.append(release.draft)
-            return release.post(self.rest)
+            reader = ReleaseReader(
+                scope, len(self.releases) + 1, self.unknown_keys, self.refuse, self._constants
+            )
+            self.releases.append(reader.release)
+            return reader.post(self.rest)
         for inner in scope.inside:
             self.rest(inner)
         return scope.node
@@ -150,20 +154,20 @@ class Splitter:
             scope.node.set("with_", None)
 
 
-def _read_by(post: exp.Expr, drafts: list[Draft]) -> list[Draft]:
+def _read_by(post: exp.Expr, releases: list[UnplannedRelease]) -> list[UnplannedRelease]:
     """The releases that the post-processing reads, or that others of these are compared with.
 
     The rest are those of look-ups that turned out to be of another kind.
     """
-    by_name = {draft.name: draft for draft in drafts}
+    by_name = {release.name: release for release in releases}
     read: set[str] = set()
     open_ = [post]
     while open_:
         names = {table.name for table in open_.pop().find_all(exp.Table)} & by_name.keys() - read
         read |= names
         for name in names:
-            open_ += [one.query for one in released_tables([by_name[name].rows.relation]).values()]
-    return [draft for draft in drafts if draft.name in read]
+            open_ += [table.query for table in released_tables([by_name[name].rows.relation]).values()]
+    return [release for release in releases if release.name in read]
 
 
 def _unit_names(catalog: Catalog) -> list[str]:

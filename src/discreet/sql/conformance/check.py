@@ -84,7 +84,7 @@ def check(engine: Engine, only: Sequence[str] = (), every: int = 1) -> list[Prob
 
 def compare(engine: Engine, case: Case) -> list[Problem]:
     """The answers to a case that differ from those of DuckDB; expressions that an engine lacks are passed over."""
-    return [problem for one in computable(engine, case) for problem in _compare(engine, one)]
+    return [problem for computed in computable(engine, case) for problem in _compare(engine, computed)]
 
 
 def computable(engine: Engine, case: Case) -> Iterator[Case]:
@@ -106,9 +106,9 @@ def _compare(engine: Engine, case: Case) -> list[Problem]:
         halves = [problem for half in _halves(case) for problem in _compare(engine, half)]
         return halves or [Problem(case.names[0], "the engine failed")]
     return [
-        Problem(name, f"{np.count_nonzero(got[:, at] != expected[:, at])} integers differ")
-        for name, at in zip(case.names, _places(case), strict=True)
-        if (got[:, at] != expected[:, at]).any()
+        Problem(name, f"{np.count_nonzero(got[:, index] != expected[:, index])} integers differ")
+        for name, index in zip(case.names, _places(case), strict=True)
+        if (got[:, index] != expected[:, index]).any()
     ]
 
 
@@ -140,10 +140,13 @@ def _by_name(case: Case) -> list[list[Measure]]:
 
 def _subset(case: Case, which: range) -> Case:
     groups = _by_name(case)
-    chosen = tuple(measure for at in which for measure in groups[at])
+    chosen = tuple(measure for index in which for measure in groups[index])
     release = _release(case.release.parts[0], case.release.keys, chosen)
     return Case(
-        tuple(case.names[at] for at in which), release, case.origin, tuple(case.which[at] for at in which)
+        tuple(case.names[index] for index in which),
+        release,
+        case.origin,
+        tuple(case.which[index] for index in which),
     )
 
 
@@ -183,12 +186,12 @@ def _functions(part_name: str) -> Iterator[Case]:
         )
 
 
-def _questions(part_name: str, at: int) -> Iterator[Case]:
-    unit, most = POLICIES[at]
+def _questions(part_name: str, index: int) -> Iterator[Case]:
+    unit, most = POLICIES[index]
     catalog = _catalog(unit, most)
     found = 0
     # The third policy keeps nearly all rows, by sorting; a fifth of the questions will do there.
-    for text in QUESTIONS[:: 5 if at == 2 else 1]:
+    for text in QUESTIONS[:: 5 if index == 2 else 1]:
         try:
             planned = plan(text, catalog, Fraction(1))
         except QueryRefused:
@@ -206,8 +209,8 @@ def _duckdb() -> DuckDBEngine:
 
 
 @cache
-def _whole(part: str, at: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    return exact_integers(cases(part)[at].release, _duckdb(), SALT, portable=True)
+def _whole(part: str, index: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    return exact_integers(cases(part)[index].release, _duckdb(), SALT, portable=True)
 
 
 def _expected(case: Case) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

@@ -156,8 +156,8 @@ def _numbers(expression: Expression) -> list[Expression]:
             fn.clamp(_must("remainder", seconds, Literal(86400, I)), Fraction(-86400), Fraction(86400)),
             fn.clamp(micros, Fraction(-(10**6)), Fraction(10**6)),
         ]
-    pieces = [_must("substring", expression, Literal(at, I), Literal(1, I)) for at in (1, 2, 3, 5)]
+    pieces = [_must("substring", expression, Literal(index, I), Literal(1, I)) for index in (1, 2, 3, 5)]
     pieces.append(_must("right", expression, Literal(1, I)))
     points = [_must("ascii", piece) for piece in pieces]
-    clamped = [fn.clamp(one, Fraction(0), Fraction(0x10FFFF)) for one in points]
+    clamped = [fn.clamp(point, Fraction(0), Fraction(0x10FFFF)) for point in points]
     return [*clamped, fn.clamp(_must("strlen", expression), Fraction(0), Fraction(10**6))]

@@ -64,8 +64,8 @@ _EXCLUSIVE = [
 
 
 def _questions() -> list[str]:
-    out = [f"SELECT {m.format(x=x)} AS v FROM t" for at, x in enumerate(_NUMBERS) for m in
-           (_MEASURES[at % len(_MEASURES)], _MEASURES[(at * 5 + 3) % len(_MEASURES)])]  # fmt: skip
+    out = [f"SELECT {m.format(x=x)} AS v FROM t" for index, x in enumerate(_NUMBERS) for m in
+           (_MEASURES[index % len(_MEASURES)], _MEASURES[(index * 5 + 3) % len(_MEASURES)])]  # fmt: skip
     out += [f"SELECT h, {m.format(x='p')} AS v FROM t GROUP BY h" for m in _MEASURES]
     out += [f"SELECT COUNT(*) AS v, SUM(a) AS w FROM t WHERE {test}" for test in _TESTS]
     out += [f"SELECT {key}, COUNT(*) AS v, AVG(p) AS w FROM t GROUP BY {key}" for key in _KEYS]
@@ -75,7 +75,7 @@ def _questions() -> list[str]:
     for several in _EXCLUSIVE:
         for form in ("COUNT(*) FILTER (WHERE {p})", "AVG(a) FILTER (WHERE {p})", "SUM(CASE WHEN {p} THEN p ELSE 0 END)",
                      "CORR(a, p) FILTER (WHERE {p})"):  # fmt: skip
-            items = ", ".join(f"{form.format(p=p)} AS v{at}" for at, p in enumerate(several))
+            items = ", ".join(f"{form.format(p=p)} AS v{index}" for index, p in enumerate(several))
             out.append(f"SELECT h, {items} FROM t GROUP BY h")
     out.append(
         "SELECT CORR(a, p) AS v, REGR_SLOPE(p, a) AS w, REGR_SLOPE(a, p) AS x, REGR_AVGX(p, a) AS y FROM t"

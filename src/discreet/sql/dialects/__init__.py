@@ -15,7 +15,7 @@ from discreet.sql.dialects.spark import SPARK
 from discreet.sql.expressions.dialect import Dialect
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(
-    {one.name: one for one in (DUCKDB, POSTGRES, SPARK, CLICKHOUSE)}
+    {dialect.name: dialect for dialect in (DUCKDB, POSTGRES, SPARK, CLICKHOUSE)}
 )
 """By name, as an engine says it."""
 

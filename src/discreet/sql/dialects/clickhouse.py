@@ -60,7 +60,7 @@ def _least(kept: RowSelection) -> str | None:
     """The rows that are kept, from an array of those of each unit: less than half as long as ranking them all."""
     if not kept.names:
         return None
-    parts = [f"tupleElement(__x, {at})" for at in range(1, len(kept.names) + 1)]
+    parts = [f"tupleElement(__x, {index})" for index in range(1, len(kept.names) + 1)]
     # How often a row stood in the array before: which of several that are alike has which number does not matter.
     given, also = ("(__x, __n)", ", arrayEnumerateUniq(__rows)") if kept.numbered else ("__x", "")
     key = _hash(kept.salt, [kept.unit, *parts, *(["__n"] if kept.numbered else [])])
@@ -69,7 +69,7 @@ def _least(kept: RowSelection) -> str | None:
     least = (
         f"SELECT arrayJoin(arraySlice(arraySort({keyed}), 1, {kept.max_rows})) AS __row FROM ({rows}) AS l"
     )
-    items = ", ".join(f"tupleElement(__row, {at}) AS {name}" for at, name in enumerate(kept.names, 2))
+    items = ", ".join(f"tupleElement(__row, {index}) AS {name}" for index, name in enumerate(kept.names, 2))
     return f"SELECT {items} FROM ({least}) AS k"
 
 
@@ -153,8 +153,8 @@ def _pattern(text: str) -> str:
     return _braced(_text("(?-s)" + text))
 
 
-def _known(call: Call, at: int) -> str:
-    arg = call.args[at]
+def _known(call: Call, index: int) -> str:
+    arg = call.args[index]
     assert isinstance(arg, Literal)
     return str(arg.value)
 
@@ -210,17 +210,19 @@ def _trim(call: Call) -> str:
 def _among(call: Call) -> str:
     """`a IN (b, c)`: beside NULL, which is not found, the answer is unknown."""
     given = [
-        at for at, one in enumerate(call.args) if at and isinstance(one, Literal) and one.value is not None
+        index
+        for index, one in enumerate(call.args)
+        if index and isinstance(one, Literal) and one.value is not None
     ]
-    listed = ", ".join(f"{{{at}}}" for at in given)
+    listed = ", ".join(f"{{{index}}}" for index in given)
     found = f"{{0}} IN ({listed})" if given else "FALSE"
     if len(given) < len(call.args) - 1:
         return f"(CASE WHEN {found} THEN TRUE END)"
     return f"({found})"
 
 
-def _byte(at: int) -> str:
-    return f"CAST(reinterpretAsUInt8(substring({{0}}, {at}, 1)) AS Int64)"
+def _byte(index: int) -> str:
+    return f"CAST(reinterpretAsUInt8(substring({{0}}, {index}, 1)) AS Int64)"
 
 
 _CODE_POINT = (
@@ -310,7 +312,7 @@ def _of_units() -> dict[str, dict[str, str]]:
     for unit in cal.UNITS:
         if unit in cal.MONTHS:
             n = cal.MONTHS[unit]
-            months = [moments.month_of(moments.day(f"{{{at}}}")) for at in (0, 1)]
+            months = [moments.month_of(moments.day(f"{{{index}}}")) for index in (0, 1)]
             out[f"date_trunc_{unit}"] = {
                 "": f"({moments.first_of(f'({month} - modulo({month}, {n}))')} * {cal.DAY})"
             }

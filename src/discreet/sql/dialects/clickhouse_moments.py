@@ -81,7 +81,7 @@ NAMES = {
 
 def name(function: str, on: str, letters: int = 9) -> str:
     """The English name of the weekday or the month of a day."""
-    table = "".join(one.ljust(9) for one in NAMES[function])
+    table = "".join(name.ljust(9) for name in NAMES[function])
     return f"trimRight(substring('{table}', ({part(function, on)} - 1) * 9 + 1, {letters}))"
 
 

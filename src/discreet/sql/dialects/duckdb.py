@@ -18,9 +18,9 @@ def _hash(salt: int, columns: Sequence[str]) -> str:
     return f"hash(hash({salt}::UBIGINT, {', '.join(columns)}))"
 
 
-def _slice(salt: int, unit: str, at: int, of: int) -> str:
+def _slice(salt: int, unit: str, index: int, of: int) -> str:
     # Another hash than the one that groups the units, of which a slice would then see a few values only.
-    return f"hash({salt}::UBIGINT, {unit}) % {of} = {at}"
+    return f"hash({salt}::UBIGINT, {unit}) % {of} = {index}"
 
 
 def _least(kept: RowSelection) -> str | None:

@@ -184,7 +184,7 @@ def _mapped(function: str) -> str:
 
 def _ilike(_: Call) -> str:
     before, after = case_pairs("lower")
-    one, two = (f"translate({{{at}}}, '{before}', '{after}')" for at in (0, 1))
+    one, two = (f"translate({{{index}}}, '{before}', '{after}')" for index in (0, 1))
     return f"({one} LIKE {two} ESCAPE '')"
 
 

@@ -185,7 +185,7 @@ def _of_units() -> dict[str, dict[str, str]]:
             continue
         width = 7 * cal.DAY if unit == "week" else cal.CLOCK[unit]
         # Weeks begin on Monday, and 1970-01-05 was one.
-        begins = [f"(unix_micros({{{at}}}) - {4 * cal.DAY if unit == 'week' else 0})" for at in (0, 1)]
+        begins = [f"(unix_micros({{{index}}}) - {4 * cal.DAY if unit == 'week' else 0})" for index in (0, 1)]
         a, b = (_floored(begin, str(width)) for begin in begins)
         out[f"date_diff_{unit}"] = {"": f"(({b} - {a}) DIV {width})"}
         out[f"date_sub_{unit}"] = {"": f"((unix_micros({{1}}) - unix_micros({{0}})) DIV {width})"}

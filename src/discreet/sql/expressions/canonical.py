@@ -55,7 +55,7 @@ def canonical_key(expression: Expression) -> Expression:
     return Call("one_zero", NO_NAN, (expression,), Type.FLOAT, expression.span.null())
 
 
-def see_spelling(key: Expression, what: str, refuse: Callable[[str, str], QueryRefused]) -> None:
+def see_spelling(key: Expression, subject: str, refuse: Callable[[str, str], QueryRefused]) -> None:
     """See that a key that must be found has one spelling for values that the engine holds equal.
 
     Raises:
@@ -63,7 +63,7 @@ def see_spelling(key: Expression, what: str, refuse: Callable[[str, str], QueryR
     """
     if key.type is Type.OTHER:
         raise refuse(
-            f"The groups of {what} cannot be found: a value of its type has no single spelling.",
+            f"The groups of {subject} cannot be found: a value of its type has no single spelling.",
             "Group by a text, a number, a date or a time stamp; a view of the table can CAST it to one.",
         )
 

@@ -201,10 +201,10 @@ def fill(template: str, args: Sequence[str], dialect: Dialect) -> str:
         return template.format(*args)
     named: list[str] = []
     shown = list(args)
-    for at, arg in enumerate(args):
-        if len(arg) > _SHORT and template.count(f"{{{at}}}") > 1:
-            shown[at] = f'"__v"."__v{at}"'
-            named.append(f'{arg} AS "__v{at}"')
+    for index, arg in enumerate(args):
+        if len(arg) > _SHORT and template.count(f"{{{index}}}") > 1:
+            shown[index] = f'"__v"."__v{index}"'
+            named.append(f'{arg} AS "__v{index}"')
     filled = template.format(*shown)
     return f'(SELECT {filled} FROM (SELECT {", ".join(named)}{dialect.fence}) AS "__v")' if named else filled
 

@@ -91,7 +91,7 @@ def noisy_blocks(release: ScopePlan, part: int, engine: Engine, salt: int, draw:
     Raises:
         EngineError: the engine failed; the charge stays.
     """
-    measures = [(at, m) for at, m in enumerate(release.measures) if m.part == part]
+    measures = [(index, m) for index, m in enumerate(release.measures) if m.part == part]
     for block in _exact(release, part, engine, salt):
         if isinstance(block, SparseCounts):
             ((at, _),) = measures
@@ -227,14 +227,14 @@ def _spilled(
     release = plan.releases[0]
     shown, further, under, wanted = _beside(plan, has_cell)
     extra = sorted({name for names in wanted.values() for name in names})
-    beside = {f"__a{at}": aggregate_name(at) for at in sorted(under)}
+    beside = {f"__a{index}": aggregate_name(index) for index in sorted(under)}
     if extra:
         assert isinstance(post, exp.Select)
         for name, column in {**{name: name for name in extra}, **beside}.items():
             post.append("expressions", exp.alias_(exp.column(column, table=release.name), name))
     files = {
-        one.name: _file(kept, number, one, extra, folder / f"{number}.parquet")
-        for number, one in enumerate(plan.releases)
+        scope.name: _file(kept, number, scope, extra, folder / f"{number}.parquet")
+        for number, scope in enumerate(plan.releases)
     }
     without: tuple[str, ...] | None = None
     spill = folder / "spill"
@@ -249,8 +249,10 @@ def _spilled(
             hidden = (CELL, *extra, *beside)
             values = table.drop_columns([name for name in hidden if name in table.column_names])
             makers = {
-                name: partial(_ends, release, at, table.column(name), table.select(wanted[at]), confidence)
-                for name, at in shown.items()
+                name: partial(
+                    _ends, release, index, table.column(name), table.select(wanted[index]), confidence
+                )
+                for name, index in shown.items()
             }
             more = _further(further, release, table, wanted, confidence) if further else {}
             makers.update({name: partial(as_it_is, pair) for name, pair in more.items()})
@@ -280,9 +282,9 @@ def _beside(
     named = (monotone_in(item, release.name) for item in further.values())
     under = {number for name in named if name and (number := aggregate_number(name)) is not None}
     wanted: dict[int, list[str]] = {}
-    for at in under.union(shown.values()):
-        place = columns(release.measures)[release.aggregates[at].measure]
-        wanted[at] = [f"__e{entry}" for entry in range(place.start, place.stop)]
+    for index in under.union(shown.values()):
+        place = columns(release.measures)[release.aggregates[index].measure]
+        wanted[index] = [f"__e{entry}" for entry in range(place.start, place.stop)]
     return shown, further, under, wanted
 
 
@@ -304,8 +306,8 @@ def _further(
     """The intervals of columns that are monotone in one aggregate."""
     cells = arrow.numbers(table.column(CELL))
 
-    def ends(at: int) -> Interval:
-        return _ends(release, at, table.column(f"__a{at}"), table.select(wanted[at]), confidence)
+    def ends(index: int) -> Interval:
+        return _ends(release, index, table.column(f"__a{index}"), table.select(wanted[index]), confidence)
 
     moments = {name for name in items if arrow.is_moment(table, name)}
     return monotone_intervals(
@@ -332,10 +334,10 @@ def _file(kept: zipfile.ZipFile, number: int, release: ScopePlan, extra: list[st
 
 
 def _ends(
-    release: ScopePlan, at: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
+    release: ScopePlan, index: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
 ) -> Interval:
     values = arrow.floats(shown)
     integers = np.zeros((len(values), entries.num_columns))
     for place, column in enumerate(entries.itercolumns()):
         integers[:, place] = arrow.numbers(column)
-    return around(values, direct(release, release.aggregates[at], integers, values, confidence))
+    return around(values, direct(release, release.aggregates[index], integers, values, confidence))

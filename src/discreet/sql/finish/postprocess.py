@@ -62,12 +62,12 @@ class Answered:
     intervals: Mapping[str, Interval]
     without: tuple[str, ...]
 
-    def ends(self, at: int) -> Mapping[str, pa.Array]:
+    def ends(self, index: int) -> Mapping[str, pa.Array]:
         """The low (0) or the high (1) ends as Arrow arrays, null where there is none: float64, moments of moments."""
-        return LazyMapping({name: partial(self._end, name, at) for name in self.intervals})
+        return LazyMapping({name: partial(self._end, name, index) for name in self.intervals})
 
-    def _end(self, name: str, at: int) -> pa.Array:
-        ends = self.intervals[name][at]
+    def _end(self, name: str, index: int) -> pa.Array:
+        ends = self.intervals[name][index]
         if not arrow.is_moment(self.values, name):
             return arrow.column(ends)
         return arrow.moments(ends, self.values.schema.field(name).type)
@@ -184,10 +184,12 @@ def _by_draws_or_bands(
     """Intervals from draws; from bands, where noise selects or folds on the way, or draws are not enough."""
     over, level, confidence = how
     plan = over.plan
-    place = {name: at for at, name in enumerate(values.column_names)}
+    place = {name: index for index, name in enumerate(values.column_names)}
     asked = [name for name in names if is_number(values, name)]
     columns = () if over.relation is None else over.relation.columns
-    whole = rows is not None and len(noisy) == len(plan.releases) and all(one.whole for one in noisy)
+    whole = (
+        rows is not None and len(noisy) == len(plan.releases) and all(integers.whole for integers in noisy)
+    )
 
     def banded_ends(wanted: Sequence[str], at: float) -> dict[str, Interval]:
         places = [place[name] for name in wanted if place[name] < len(columns) and columns[place[name]].noisy]
@@ -265,8 +267,8 @@ def _direct(
         and (cells[1:] == cells[:-1] + 1).all()
     ):
         cells = EVERY
-    for name, at in aggregate_columns(plan).items():
-        aggregate = noisy.plan.aggregates[at]
+    for name, index in aggregate_columns(plan).items():
+        aggregate = noisy.plan.aggregates[index]
         later = partial(direct_ends, noisy, aggregate, cells, confidence)
         out[name] = later if closed(noisy.plan, aggregate) else partial(as_it_is, later())
     return out
@@ -354,10 +356,10 @@ def schema_of(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema:
     tables = {}
     for release in imagined(plan).releases:
         row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
-        for at, key in enumerate(release.keys):
-            row[key_name(at)] = arrow.listed(key.values[:1], ks.arrow_type(key.expression.type))
-        for at, aggregate in enumerate(release.aggregates):
-            row[aggregate_name(at)] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
+        for index, key in enumerate(release.keys):
+            row[key_name(index)] = arrow.listed(key.values[:1], ks.arrow_type(key.expression.type))
+        for index, aggregate in enumerate(release.aggregates):
+            row[aggregate_name(index)] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
         tables[release.name] = pa.table(row)
     try:
         with Sandbox(tables | used(public, plan.post)) as sandbox:

@@ -98,9 +98,9 @@ def blocks_of(archive: zipfile.ZipFile, number: int, release: ScopePlan) -> Iter
         at, first = at + 1, first + len(entries)
 
 
-def _parts(archive: zipfile.ZipFile, number: int, count: int, at: int) -> list[Integers] | None:
+def _parts(archive: zipfile.ZipFile, number: int, count: int, index: int) -> list[Integers] | None:
     """A block of every part; None behind the last one."""
-    parts = [part for one in range(count) if (part := block_of(archive, number, one, at)) is not None]
+    parts = [part for one in range(count) if (part := block_of(archive, number, one, index)) is not None]
     assert len(parts) in (0, count)
     return parts or None
 

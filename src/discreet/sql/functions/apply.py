@@ -37,7 +37,7 @@ def call(name: str, *args: Expression) -> Call | None:
             continue
         widened = [widen(arg, wanted) for arg, wanted in zip(args, line.takes, strict=True)]
         ready = tuple(_guarded(line, arg) for arg in widened if arg is not None)
-        if len(ready) < len(args) or not all(allowed(line, at, arg) for at, arg in enumerate(ready)):
+        if len(ready) < len(args) or not all(allowed(line, index, arg) for index, arg in enumerate(ready)):
             continue
         span = line.bounds(*(arg.span for arg in ready))
         if line.gives is I and name in numbers.OVERFLOW and not span.within(-INT64, INT64):
@@ -45,7 +45,7 @@ def call(name: str, *args: Expression) -> Call | None:
         if line.gives is not F:
             return Call(name, line.spelling, ready, line.gives, span)
         result = Call(name, line.spelling, ready, F, _as_doubles(span))
-        calm = all(_calm(one.span) for one in (result, *ready) if one.type is F)
+        calm = all(_calm(argument.span) for argument in (result, *ready) if argument.type is F)
         if calm and name in ("add", "subtract"):
             plain = {
                 "": line.spelling[""],
@@ -58,9 +58,9 @@ def call(name: str, *args: Expression) -> Call | None:
     return None
 
 
-def allowed(line: Function, at: int, arg: Expression) -> bool:
+def allowed(line: Function, index: int, arg: Expression) -> bool:
     """Whether an argument is the literal that the line asks for at that place, if it asks for one."""
-    rule = line.literals.get(at)
+    rule = line.literals.get(index)
     return rule is None or (isinstance(arg, Literal) and arg.value is not None and rule.allows(arg.value))
 
 
@@ -133,9 +133,9 @@ def case(branches: list[tuple[Expression, Expression]], otherwise: Expression) -
     """CASE WHEN … THEN … ELSE … END; results of one type."""
     parts: list[Expression] = []
     text = "CASE"
-    for at, (condition, result) in enumerate(branches):
+    for index, (condition, result) in enumerate(branches):
         parts += [condition, result]
-        text += f" WHEN {{{2 * at}}} THEN {{{2 * at + 1}}}"
+        text += f" WHEN {{{2 * index}}} THEN {{{2 * index + 1}}}"
     text += f" ELSE {{{2 * len(branches)}}} END"
     results = [result for _, result in branches] + [otherwise]
     kind = next((r.type for r in results if not is_null_literal(r)), results[0].type)
@@ -143,32 +143,32 @@ def case(branches: list[tuple[Expression, Expression]], otherwise: Expression) -
     return Call("case", {"": f"({text})"}, (*parts, otherwise), kind, span)
 
 
-def clamp(what: Expression, lo: Fraction, hi: Fraction) -> Call:
+def clamp(operand: Expression, lo: Fraction, hi: Fraction) -> Call:
     """Clamp a number to literal bounds: the nearest value within them, and NULL for NaN."""
-    if what.type is I:
+    if operand.type is I:
         # Bounds beyond 64 bits clamp nothing, and a cast of them would fail as soon as there is a row.
         least, most = (max(min(end, INT64), -INT64 - 1) for end in (math.ceil(lo), math.floor(hi)))
         ends = [f"CAST({least} AS BIGINT)", f"CAST({most} AS BIGINT)"]
-        span = sp.clamp(what.span, Fraction(least), Fraction(most))
+        span = sp.clamp(operand.span, Fraction(least), Fraction(most))
     else:
         ends = [f"CAST('{float(end)!r}' AS DOUBLE)" for end in (lo, hi)]
-        span = sp.clamp(what.span, Fraction(float(lo)), Fraction(float(hi))).null()
-    text = f"({clamped('{0}', *ends, exact=what.type is I)})"
-    return Call("clamp", {"": text}, (what,), what.type, span)
+        span = sp.clamp(operand.span, Fraction(float(lo)), Fraction(float(hi))).null()
+    text = f"({clamped('{0}', *ends, exact=operand.type is I)})"
+    return Call("clamp", {"": text}, (operand,), operand.type, span)
 
 
-def clamp_moment(what: Expression, lo: Literal, hi: Literal) -> Call:
+def clamp_moment(operand: Expression, lo: Literal, hi: Literal) -> Call:
     """Clamp a date or a time stamp to literals of its type: the nearest moment within them."""
-    below, above = _apply("lt", what, lo), _apply("gt", what, hi)
-    plain = case([(below, lo), (above, hi)], what)
-    span = sp.clamp(what.span, lo.span.lo, hi.span.lo)
-    return Call(plain.name, plain.spelling, plain.args, what.type, span)
+    below, above = _apply("lt", operand, lo), _apply("gt", operand, hi)
+    plain = case([(below, lo), (above, hi)], operand)
+    span = sp.clamp(operand.span, lo.span.lo, hi.span.lo)
+    return Call(plain.name, plain.spelling, plain.args, operand.type, span)
 
 
-def among(what: Expression, values: list[Expression]) -> Call:
+def among(operand: Expression, values: list[Expression]) -> Call:
     """`a IN (b, c, …)` with literals."""
-    text = "({0} IN (" + ", ".join(f"{{{at + 1}}}" for at in range(len(values))) + "))"
-    return Call("in", {"": text}, (what, *values), B, truth(what.span, *(v.span for v in values)))
+    text = "({0} IN (" + ", ".join(f"{{{index + 1}}}" for index in range(len(values))) + "))"
+    return Call("in", {"": text}, (operand, *values), B, truth(operand.span, *(v.span for v in values)))
 
 
 def widen(arg: Expression, wanted: Type) -> Expression | None:

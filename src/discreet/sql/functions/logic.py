@@ -24,9 +24,9 @@ define("not", "NOT a", "b", B, truth, "(NOT {0})")
 
 def _coalesce(spans: list[Span]) -> Span:
     reached: list[Span] = []
-    for one in spans:
-        reached.append(one)
-        if not one.nullable:
+    for span in spans:
+        reached.append(span)
+        if not span.nullable:
             break
     return sp.hull(reached).null(all(s.nullable for s in reached))
 

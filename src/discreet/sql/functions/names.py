@@ -105,7 +105,9 @@ def names() -> tuple[str, ...]:
 @cache
 def other_names() -> tuple[str, ...]:
     """Names that the parser knows for the same functions."""
-    known = {name.lower() for one in DIRECT if issubclass(one, exp.Func) for name in one.sql_names()}
+    known = {
+        name.lower() for function in DIRECT if issubclass(function, exp.Func) for name in function.sql_names()
+    }
     return tuple(
         sorted(known | set(BY_NAME) | {"date_part", "epoch", "ifnull", "nvl", "iif", "datediff", "datesub"})
     )

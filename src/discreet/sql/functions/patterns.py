@@ -77,25 +77,25 @@ def _escape(c: str, inside: bool) -> str:
     raise ValueError(f"\\{c} is not supported" if c else "it ends with a backslash")
 
 
-def _bracket(pattern: str, at: int) -> tuple[str, int]:
+def _bracket(pattern: str, index: int) -> tuple[str, int]:
     """A set of characters, from behind its opening bracket."""
     out = ["["]
-    if pattern[at : at + 1] == "^":
+    if pattern[index : index + 1] == "^":
         out.append("^")
-        at += 1
+        index += 1
     first = True
-    while at < len(pattern):
-        c = pattern[at]
+    while index < len(pattern):
+        c = pattern[index]
         if c == "]" and not first:
-            return "".join(out) + "]", at + 1
-        if c in "[&" and (c == "[" or pattern[at + 1 : at + 2] == "&"):
+            return "".join(out) + "]", index + 1
+        if c in "[&" and (c == "[" or pattern[index + 1 : index + 2] == "&"):
             raise ValueError(f"{c} inside [ ] must be written \\{c}")
         if c == "\\":
-            out.append(_escape(pattern[at + 1 : at + 2], inside=True))
-            at += 1
+            out.append(_escape(pattern[index + 1 : index + 2], inside=True))
+            index += 1
         else:
             out.append("\\]" if c == "]" else c)
-        at += 1
+        index += 1
         first = False
     raise ValueError("a [ is not closed")
 

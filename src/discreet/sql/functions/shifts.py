@@ -112,8 +112,8 @@ def _made(y: Span, m: Span, d: Span) -> Span:
     return Span(Fraction(ends[0]), Fraction(ends[1]), True)
 
 
-def _digits(at: int, lo: int, hi: int) -> str:
-    return f"CAST(CASE WHEN {{{at}}} BETWEEN {lo} AND {hi} THEN {{{at}}} END AS VARCHAR)"
+def _digits(index: int, lo: int, hi: int) -> str:
+    return f"CAST(CASE WHEN {{{index}}} BETWEEN {lo} AND {hi} THEN {{{index}}} END AS VARCHAR)"
 
 
 define("make_date", "make_date(a, b, c)", "iii", D, _made,
@@ -136,9 +136,9 @@ def finest(pattern: str) -> str | None:
         ('day', 'hour', None)
     """
     shown = re.findall(r"%(.?)", pattern, re.DOTALL)
-    if any(one not in DIRECTIVES for one in shown):
+    if any(directive not in DIRECTIVES for directive in shown):
         return None
-    units = {DIRECTIVES[one] for one in shown}
+    units = {DIRECTIVES[directive] for directive in shown}
     return next((unit for unit in ("second", "minute", "hour") if unit in units), "day")
 
 

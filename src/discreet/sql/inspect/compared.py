@@ -76,7 +76,7 @@ def _words(
 
 def _first(plan: QueryPlan, name: str) -> int:
     """The number of the first release that reads a table."""
-    return next(at for at, release in enumerate(plan.releases) if name in given_to(release))
+    return next(index for index, release in enumerate(plan.releases) if name in given_to(release))
 
 
 def _figure(values: pa.Table, intervals: Mapping[str, tuple[object, object]], name: str) -> str:

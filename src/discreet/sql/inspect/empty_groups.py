@@ -58,7 +58,7 @@ def _totals(post: exp.Query, releases: tuple[str, ...]) -> tuple[tuple[str, str,
 
 def _chosen(select: exp.Select, own: Collection[str]) -> bool:
     """Whether the aggregated rows were filtered before by noisy numbers, which leaves out most that are empty."""
-    sources = [select, *(one for one in select.find_all(exp.Select) if one is not select)]
+    sources = [select, *(inner for inner in select.find_all(exp.Select) if inner is not select)]
     return any(
         aggregate_number(column.name) is not None and column.table in own
         for one in sources

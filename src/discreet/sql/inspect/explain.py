@@ -115,7 +115,7 @@ def explain(
                 [compile_discovery(release, dialect, salt=0).sql] if release.discovery is not None else []
             )
             queries[release.name] = finding + [
-                compile_part(release, at, dialect, salt=0).sql for at in numbers
+                compile_part(release, index, dialect, salt=0).sql for index in numbers
             ]
     return Explanation(plan.text, plan.epsilon, root, queries, dialect)
 
@@ -153,9 +153,9 @@ def _release(release: ScopePlan, plan: QueryPlan, policy: Policy) -> Node:
 
 def _neighbours(release: ScopePlan) -> Fact:
     several = any(part.rows.per_unit for part in release.parts)
-    what = "all rows of one unit" if several else "one row"
+    subject = "all rows of one unit" if several else "one row"
     step = "added or removed" if release.unit_factor == 1 else "replaced, which counts twice"
-    return Fact("hides", f"{what}, {step}", {"what": what, "unit_factor": release.unit_factor})
+    return Fact("hides", f"{subject}, {step}", {"what": subject, "unit_factor": release.unit_factor})
 
 
 def _found(release: ScopePlan, discovery: Discovery) -> Fact:
@@ -182,14 +182,14 @@ def _found(release: ScopePlan, discovery: Discovery) -> Fact:
     return Fact("groups", "\n".join(lines), data)
 
 
-def _key(key: Key, release: ScopePlan, at: int, policy: Policy) -> Fact:
+def _key(key: Key, release: ScopePlan, index: int, policy: Policy) -> Fact:
     text = words(key.expression)
     if not key.public:
         return Fact("key", f"{text}: not public, so its values are found", {"expression": text, "values": None,
                                                                             "from": "the data"}, many=True)  # fmt: skip
     sources, rules = [], []
     for part in release.parts:
-        for name in sorted(read([part.keys[at]])):
+        for name in sorted(read([part.keys[index]])):
             for column, table, own in origins(part.rows.relation, name):
                 rules.append("a public table" if table is None or own is None else rule(table, own, policy))
                 sources.append(f"{column} ({rules[-1]})")
@@ -202,18 +202,20 @@ def _key(key: Key, release: ScopePlan, at: int, policy: Policy) -> Fact:
     return Fact("key", f"{text}: {count}, {values(key.values)}, computed from {where}", data, many=True)
 
 
-def _measure(release: ScopePlan, at: int) -> Fact:
-    measure = release.measures[at]
-    total, scale, share = release.sensitivity(measure), release.scale(at), release.shares[at]
-    what = measure.name + (f" of {' and '.join(map(words, measure.arguments))}" if measure.arguments else "")
+def _measure(release: ScopePlan, index: int) -> Fact:
+    measure = release.measures[index]
+    total, scale, share = release.sensitivity(measure), release.scale(index), release.shares[index]
+    subject = measure.name + (
+        f" of {' and '.join(map(words, measure.arguments))}" if measure.arguments else ""
+    )
     if measure.with_null:
-        what += ", and of all rows"
+        subject += ", and of all rows"
     plural = "s" * (measure.entries != 1)
     over = f" over part {measure.part + 1}" if len(release.parts) > 1 else ""
-    lines = [f"{at + 1}  {what}: {measure.entries} integer{plural} per group{over}"]
+    lines = [f"{index + 1}  {subject}: {measure.entries} integer{plural} per group{over}"]
     data: dict[str, Json] = {
-        "number": at + 1,
-        "what": what,
+        "number": index + 1,
+        "what": subject,
         "entries": measure.entries,
         "part": measure.part + 1,
     }
@@ -235,8 +237,8 @@ def _measure(release: ScopePlan, at: int) -> Fact:
     )
     one_unit = f"{' · '.join(factors)} = {total:,}" if len(factors) > 1 else f"{total:,}"
     size, unit = _natural(measure, scale)
-    lines += _noise(release, at, row, one_unit)
-    beside = [one + 1 for one in release.beside(at)]
+    lines += _noise(release, index, row, one_unit)
+    beside = [number + 1 for number in release.beside(index)]
     if len(beside) > 1:
         named = f"{', '.join(map(str, beside[:-1]))} and {beside[-1]}"
         lines.append(f"   no row moves two of the measures {named}, so they cost this epsilon once")
@@ -252,11 +254,11 @@ def _measure(release: ScopePlan, at: int) -> Fact:
     return Fact("measure", "\n".join(lines), data, many=True)
 
 
-def _noise(release: ScopePlan, at: int, row: str, one_unit: str) -> list[str]:
+def _noise(release: ScopePlan, index: int, row: str, one_unit: str) -> list[str]:
     """By how much a row and a unit move the integers of a measure, and the noise that hides it."""
-    measure, scale, share = release.measures[at], release.scale(at), release.shares[at]
+    measure, scale, share = release.measures[index], release.scale(index), release.shares[index]
     if isinstance(measure, Ranks):
-        return noise_of(ranks(release, at, measure), one_unit)
+        return noise_of(ranks(release, index, measure), one_unit)
     moved = f"   one row moves them by {row}, one unit by {one_unit}, in L1"
     if release.estimated is not None:
         return [moved]
@@ -275,9 +277,9 @@ def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:
     return float(scale if isinstance(measure, QuantileTree) else scale / measure.row_sensitivity), "rows"
 
 
-def _output(release: ScopePlan, at: int, post: exp.Query) -> Fact:
-    aggregate = release.aggregates[at]
-    names = shown_as(post, release.name, aggregate_name(at))
+def _output(release: ScopePlan, index: int, post: exp.Query) -> Fact:
+    aggregate = release.aggregates[index]
+    names = shown_as(post, release.name, aggregate_name(index))
     shown = f"{', '.join(names)} = {aggregate.sql}" if names and names != [aggregate.sql] else aggregate.sql
     text = f"{shown} ← measure {aggregate.measure + 1}"
     data: dict[str, Json] = {"columns": list(names), "sql": aggregate.sql, "measure": aggregate.measure + 1}
@@ -290,7 +292,7 @@ def _output(release: ScopePlan, at: int, post: exp.Query) -> Fact:
 
 def _deviation(release: ScopePlan, aggregate: Aggregate) -> float | None:
     """The standard deviation of the noise of a linear quantity; None where it depends on the data."""
-    weights = release.measures[aggregate.measure].weights(aggregate.what)
+    weights = release.measures[aggregate.measure].weights(aggregate.quantity)
     if weights is None:
         return None
     law = 2.0 if release.estimated is None else release.estimated.variance

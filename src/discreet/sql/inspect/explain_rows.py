@@ -17,12 +17,12 @@ from discreet.sql.inspect.wording import words
 from discreet.sql.plan.plan import MeasuredRows, ScopePlan
 
 
-def part_node(release: ScopePlan, at: int, policy: Policy) -> Node:
+def part_node(release: ScopePlan, index: int, policy: Policy) -> Node:
     """The private rows of one part of a release, down to the tables."""
-    one = release.parts[at]
-    arguments = [argument for m in release.measures if m.part == at for argument in m.arguments]
+    one = release.parts[index]
+    arguments = [argument for m in release.measures if m.part == index for argument in m.arguments]
     needed = read([*one.keys, *arguments])
-    title = "that are aggregated" if len(release.parts) == 1 else f"of part {at + 1}"
+    title = "that are aggregated" if len(release.parts) == 1 else f"of part {index + 1}"
     return Node(
         "rows", title, (Fact("cap", _cap(one), one.cap),), (_rows(one.rows.relation, needed, policy),)
     )
@@ -79,8 +79,8 @@ def _outer(relation: rel.Join | rel.PublicJoin) -> str:
 def _template(text: str, args: Sequence[Expression]) -> str:
     """The standard SQL of an aggregate or a window with its arguments in place."""
     text = text.replace("{summed}", "{0}")
-    for at, arg in enumerate(args):
-        text = text.replace(f"{{{at}}}", words(arg))
+    for index, arg in enumerate(args):
+        text = text.replace(f"{{{index}}}", words(arg))
     return re.sub(r"\s*\{over\}", " OVER (…)", text)
 
 

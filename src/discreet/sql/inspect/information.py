@@ -61,7 +61,7 @@ def _contents(catalog: Catalog, policy: Policy) -> dict[str, pa.Table]:
         unit = None if declared.public else unit_words(declared)
         kind = "public" if declared.public else "private"
         tables.append(("main", name, "BASE TABLE", kind, unit, declared.max_rows, len(listed)))
-        columns += [("main", name, index + 1, *one) for index, one in enumerate(listed)]
+        columns += [("main", name, index + 1, *row) for index, row in enumerate(listed)]
     kinds = [("table_schema", text), ("table_name", text), ("table_type", text), ("kind", text),
              ("privacy_unit", text), ("max_rows", whole), ("columns", whole)]  # fmt: skip
     columns_kinds = [("table_schema", text), ("table_name", text), ("ordinal_position", whole),

@@ -28,10 +28,10 @@ def meanings_of(plan: QueryPlan) -> dict[str, str]:
     out = {}
     direct = {item.alias_or_name for item in plan.post.selects if isinstance(item.unalias(), exp.Column)}
     shown = {item.alias_or_name for item in plan.post.selects}
-    for name, (release, at) in noisy_names(plan).items():
-        what = plan.releases[release].aggregates[at].what
-        if what in EXTREME and name in shown:
-            words = f"{int(100 * EXTREME[what])} % quantile"
+    for name, (release, index) in noisy_names(plan).items():
+        quantity = plan.releases[release].aggregates[index].quantity
+        if quantity in EXTREME and name in shown:
+            words = f"{int(100 * EXTREME[quantity])} % quantile"
             out[name] = words if name in direct else f"from the {words}"
     return out
 
@@ -78,7 +78,7 @@ def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:
         aggregate = plan.releases[0].aggregates[at]
         width = linear_half_width(plan.releases[0], aggregate, each(level.confidence, groups))
         if (
-            aggregate.what in COUNTED
+            aggregate.quantity in COUNTED
             and width is not None
             and width >= group_rows
             and _orders(plan, name, at)
@@ -108,9 +108,9 @@ def _passed(plan: QueryPlan) -> tuple[str, ...]:
     return ()
 
 
-def _orders(plan: QueryPlan, name: str, at: int) -> bool:
+def _orders(plan: QueryPlan, name: str, index: int) -> bool:
     """Whether an aggregate is among the columns that order the rows."""
-    return any(column.name.lower() in (name.lower(), aggregate_name(at)) for column in ordering(plan))
+    return any(column.name.lower() in (name.lower(), aggregate_name(index)) for column in ordering(plan))
 
 
 def _drowned(plan: QueryPlan, values: pa.Table, confidence: float, groups: int) -> tuple[str, float] | None:
@@ -119,10 +119,10 @@ def _drowned(plan: QueryPlan, values: pa.Table, confidence: float, groups: int) 
     if not has_cell or not len(values):
         return None
     (release,) = plan.releases
-    for name, at in aggregate_columns(plan).items():
-        width = linear_half_width(release, release.aggregates[at], each(confidence, groups))
+    for name, index in aggregate_columns(plan).items():
+        width = linear_half_width(release, release.aggregates[index], each(confidence, groups))
         numbers = arrow.floats(values.column(name))
-        if width is None or not _orders(plan, name, at):
+        if width is None or not _orders(plan, name, index):
             continue
         if (np.abs(numbers[~np.isnan(numbers)]) <= width).all():
             return name, width

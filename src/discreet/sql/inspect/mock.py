@@ -105,7 +105,7 @@ def _units(own: PrivateColumn, column: ColumnSchema, whose: NDArray[np.int64]) -
     if domain:
         return pa.array(list(domain), physical(column)).take(pa.array(whose % len(domain)))
     if own.type is Type.TEXT:
-        return pa.array([f"unit {at}" for at in whose], physical(column))
+        return pa.array([f"unit {index}" for index in whose], physical(column))
     if own.type is Type.FLOAT:
         return pa.array(whose.astype(np.float64))
     lo, hi = (int(end) for end in _range(own, column, Fraction(1), Fraction(2**31 - 1)))

@@ -89,8 +89,8 @@ class Preview:
 
     def __repr__(self) -> str:
         lines, errors = [self._head()], self._errors()
-        width = max((len(one) for one, _ in errors), default=0)
-        lines += [f"  {one.ljust(width)}  {error}" for one, error in errors]
+        width = max((len(column) for column, _ in errors), default=0)
+        lines += [f"  {column.ljust(width)}  {error}" for column, error in errors]
         return "\n".join([*lines, *(f"  {line}" for line in self._foot())])
 
     def _repr_html_(self) -> str:
@@ -111,8 +111,8 @@ class Preview:
 
     def _errors(self) -> list[tuple[str, str]]:
         out = []
-        for one, error in self.errors.items():
-            label = escaping.name(one) + (f" ({self.meanings[one]})" if one in self.meanings else "")
+        for column, error in self.errors.items():
+            label = escaping.name(column) + (f" ({self.meanings[column]})" if column in self.meanings else "")
             out.append((label, f"± {error:,.4g}" if math.isfinite(error) else "unknown: the noise drowns it"))
         return out
 
@@ -180,7 +180,7 @@ def expected_errors(
     """
     errors = _errors(plan, public, level, group_rows)
     plan = imagined(plan)
-    linear = all(a.what in ("rows", "count", "sum", "pairs") for r in plan.releases for a in r.aggregates)
+    linear = all(a.quantity in ("rows", "count", "sum", "pairs") for r in plan.releases for a in r.aggregates)
     return errors, not linear or not _plain(plan)
 
 
@@ -207,9 +207,9 @@ def _errors(
 
 def _invented(release: ScopePlan, group_rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     entries = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64)
-    for at, (part, measure) in enumerate(zip(columns(release.measures), release.measures, strict=True)):
+    for index, (part, measure) in enumerate(zip(columns(release.measures), release.measures, strict=True)):
         if isinstance(measure, Ranks):
-            entries[:, part] = measure.invented(group_rows, float(release.scale(at)))
+            entries[:, part] = measure.invented(group_rows, float(release.scale(index)))
         else:
             entries[:, part] = measure.invented(group_rows)
     return entries

@@ -45,9 +45,9 @@ def warnings_of(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -
 def _of_release(release: ScopePlan) -> Iterator[str]:
     for part in release.parts:
         for where in _filters(part.rows.relation):
-            for one in conjuncts([where]):
-                if verdict(one) is False:
-                    yield f"no row passes {words(one)}, because values are clamped into their bounds first"
+            for condition in conjuncts([where]):
+                if verdict(condition) is False:
+                    yield f"no row passes {words(condition)}, because values are clamped into their bounds first"
     for key in release.keys:
         free = [leaf for leaf in leaves(key.expression) if leaf.type in MOMENTS and not leaf.span.bounded]
         if key.public and len(key.values) >= MANY_GROUPS and free:
@@ -67,16 +67,16 @@ def _of_types(release: ScopePlan) -> Iterator[str]:
     """Numbers whose only bounds are those of the type that they are cast to, so that noise of that size is added."""
     for measure in release.measures:
         for argument in measure.arguments if measure.grid is not None else ():
-            for one in _calls(argument):
-                least, greatest, kind = NARROW.get(one.name.removeprefix("to_"), (0, 0, ""))
-                whole = one.span.lo == least and one.span.hi == greatest
+            for call in _calls(argument):
+                least, greatest, kind = NARROW.get(call.name.removeprefix("to_"), (0, 0, ""))
+                whole = call.span.lo == least and call.span.hi == greatest
                 if kind and whole and argument.span.bounded and argument.span.width >= greatest - least:
-                    (of,) = one.args
+                    (of,) = call.args
                     if isinstance(of, Call) and of.name == "to_integer":
                         (of,) = of.args
                     cast = f"CAST({words(of)} AS {kind})"
                     yield (
-                        f"nothing bounds {cast} but its type, and the noise is that of {ends(one.span, one.type)}: "
+                        f"nothing bounds {cast} but its type, and the noise is that of {ends(call.span, call.type)}: "
                         f"write clamp({cast}, lo, hi) with the bounds that you know, such as clamp({cast}, 0, 100)"
                     )
 
@@ -84,8 +84,8 @@ def _of_types(release: ScopePlan) -> Iterator[str]:
 def _calls(expression: Expression) -> Iterator[Call]:
     if isinstance(expression, Call):
         yield expression
-        for one in expression.args:
-            yield from _calls(one)
+        for argument in expression.args:
+            yield from _calls(argument)
 
 
 def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> Iterator[str]:
@@ -100,12 +100,14 @@ def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> I
             if error is None:
                 continue
             arguments = release.measures[aggregate.measure].arguments
-            if aggregate.what in COUNTED and error >= group_rows:
+            if aggregate.quantity in COUNTED and error >= group_rows:
                 yield f"the noise of {name} is as large as a group of {group_rows:,} rows{HINT}"
             elif (
-                aggregate.what in AVERAGED and arguments and arguments[aggregate.what == "avgy"].span.bounded
+                aggregate.quantity in AVERAGED
+                and arguments
+                and arguments[aggregate.quantity == "avgy"].span.bounded
             ):
-                width = arguments[aggregate.what == "avgy"].span.width
+                width = arguments[aggregate.quantity == "avgy"].span.width
                 if width and (not math.isfinite(error) or 2 * error >= width):
                     yield f"the noise of {name} is as wide as its bounds, in groups of {group_rows:,} rows{HINT}"
 

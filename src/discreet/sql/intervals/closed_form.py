@@ -50,7 +50,7 @@ def linear_half_width(release: ScopePlan, aggregate: Aggregate, confidence: floa
     Rounding to whole numbers afterwards is covered: the half-width of a whole quantity is rounded up.
     """
     measure = release.measures[aggregate.measure]
-    weights = measure.weights(aggregate.what)
+    weights = measure.weights(aggregate.quantity)
     if weights is None:
         return None
     if release.estimated is not None and not release.estimated.plain:
@@ -77,7 +77,9 @@ def _unit_width(weights: tuple[float, ...], confidence: float) -> float:
 def closed(release: ScopePlan, aggregate: Aggregate) -> bool:
     """Whether the interval of an aggregate is a formula of its entries, the same whenever it is made."""
     measure = release.measures[aggregate.measure]
-    return measure.weights(aggregate.what) is not None or (aggregate.what == "avg" and measure.degree == 1)
+    return measure.weights(aggregate.quantity) is not None or (
+        aggregate.quantity == "avg" and measure.degree == 1
+    )
 
 
 def mean_interval(a: Floats, b: Floats, scale: float, confidence: float) -> tuple[Floats, Floats]:
@@ -199,18 +201,18 @@ def drawn_again(
     Returns:
         For each quantity a float64 array (draws, n).
     """
-    what = release.measures[measure]
-    if isinstance(what, Ranks):
-        return [what.again(quantity, entries, draws) for quantity in quantities]
-    if isinstance(what, QuantileTree):
-        return quantiles_again(what, quantities, entries, float(release.scale(measure)), draws)
+    measured = release.measures[measure]
+    if isinstance(measured, Ranks):
+        return [measured.again(quantity, entries, draws) for quantity in quantities]
+    if isinstance(measured, QuantileTree):
+        return quantiles_again(measured, quantities, entries, float(release.scale(measure)), draws)
     out = [np.empty((draws, len(entries))) for _ in quantities]
-    block = max(1, MOST_NUMBERS // (draws * what.entries))
+    block = max(1, MOST_NUMBERS // (draws * measured.entries))
     for start in range(0, len(entries), block):
         part = slice(start, start + block)
         again = redraw(release, measure, entries[part], draws)
         for quantity, values in zip(quantities, out, strict=True):
-            values[:, part] = what.estimate(quantity, again)
+            values[:, part] = measured.estimate(quantity, again)
     return out
 
 
@@ -231,11 +233,11 @@ def direct(
         return values - width, values + width
     measure = release.measures[aggregate.measure]
     if isinstance(measure, Ranks):
-        return measure.interval(aggregate.what, entries, confidence)
+        return measure.interval(aggregate.quantity, entries, confidence)
     scale = float(release.scale(aggregate.measure))
     if isinstance(measure, QuantileTree):
-        return measure.interval(aggregate.what, entries, scale, confidence)
-    if aggregate.what == "avg" and measure.degree == 1:
+        return measure.interval(aggregate.quantity, entries, scale, confidence)
+    if aggregate.quantity == "avg" and measure.degree == 1:
         assert measure.grid is not None
         if release.estimated is not None and not release.estimated.plain:
             grid = np.linspace(0, 1, STEPS + 1)
@@ -248,7 +250,9 @@ def direct(
         return measure.grid.lo + reach * low, measure.grid.lo + reach * high
     low, high = _by_draws(release, aggregate, entries, confidence)
     if isinstance(measure, JointMoments):
-        return np.clip(low, *measure.range(aggregate.what)), np.clip(high, *measure.range(aggregate.what))
+        return np.clip(low, *measure.range(aggregate.quantity)), np.clip(
+            high, *measure.range(aggregate.quantity)
+        )
     return low, high
 
 
@@ -263,6 +267,6 @@ def _by_draws(
     block = max(1, MOST_NUMBERS // (draws * each))
     for start in range(0, len(entries), block):
         part = slice(start, start + block)
-        (values,) = drawn_again(release, aggregate.measure, [aggregate.what], entries[part], draws)
+        (values,) = drawn_again(release, aggregate.measure, [aggregate.quantity], entries[part], draws)
         low[part], high[part] = percentiles(values, confidence)
     return low, high

@@ -114,11 +114,11 @@ def _ordered(one: Floats, other: Floats) -> Interval:
 
 def _is_constant(node: exp.Expr, table: str) -> bool:
     """Whether an expression is made of literals and keys alone."""
-    for one in node.walk():
-        if isinstance(one, exp.Column):
-            if one.table != table or key_number(one.name) is None:
+    for inner in node.walk():
+        if isinstance(inner, exp.Column):
+            if inner.table != table or key_number(inner.name) is None:
                 return False
-        elif not isinstance(one, _CONSTANTS):
+        elif not isinstance(inner, _CONSTANTS):
             return False
     return True
 
@@ -139,13 +139,15 @@ def _at(
     if wanted:
         data.update(keys_of(sorted(wanted)))
     data[aggregate] = arrow.column(end)
-    shown = ", ".join(f"TRY(CAST({item.sql('duckdb')} AS DOUBLE)) AS e{at}" for at, item in enumerate(items))
+    shown = ", ".join(
+        f"TRY(CAST({item.sql('duckdb')} AS DOUBLE)) AS e{index}" for index, item in enumerate(items)
+    )
     with Sandbox({table: pa.table(data)}) as sandbox:
         result = sandbox.run(f"SELECT __row, {shown} FROM {table}")
     row = arrow.numbers(result.column("__row"))
     out = []
-    for at in range(len(items)):
+    for index in range(len(items)):
         values = np.full(len(end), np.nan)
-        values[row] = arrow.numbers(result.column(f"e{at}"))
+        values[row] = arrow.numbers(result.column(f"e{index}"))
         out.append(values)
     return out

@@ -48,7 +48,7 @@ class Linear:
 
     def times(self, factor: float) -> Linear:
         """The same, that many times."""
-        return Linear(tuple((at, own * factor) for at, own in self.terms))
+        return Linear(tuple((index, own * factor) for index, own in self.terms))
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,9 @@ def _linear(node: exp.Expr, table: str) -> Linear | None:
 def weights(release: ScopePlan, sum_: Linear) -> Floats | None:
     """A sum of aggregates as one of the integers of a group: float64 array (integers,); None where it is not linear."""
     out = np.zeros(sum(measure.entries for measure in release.measures))
-    for at, factor in sum_.terms:
-        aggregate = release.aggregates[at]
-        own = release.measures[aggregate.measure].weights(aggregate.what)
+    for index, factor in sum_.terms:
+        aggregate = release.aggregates[index]
+        own = release.measures[aggregate.measure].weights(aggregate.quantity)
         if own is None:
             return None
         out[columns(release.measures)[aggregate.measure]] += factor * own
@@ -145,9 +145,9 @@ def ratio_ends(noisy: NoisyIntegers, ratio: Ratio, at: GroupSelection, confidenc
     if top is None or bottom is None or not top.any() or not bottom.any():
         return None
     scales = np.concatenate(
-        [np.full(m.entries, float(release.scale(at))) for at, m in enumerate(release.measures)]
+        [np.full(m.entries, float(release.scale(index))) for index, m in enumerate(release.measures)]
     )
-    own = [float(np.sqrt(np.sum((one * scales) ** 2))) for one in (top, bottom)]
+    own = [float(np.sqrt(np.sum((weights * scales) ** 2))) for weights in (top, bottom)]
     angles = np.linspace(-np.pi / 2, np.pi / 2, STEPS + 1)
     unit = np.stack([top * scales / own[0], bottom * scales / own[1]])
     mixed = np.abs(np.cos(angles)[:, np.newaxis] * unit[0] - np.sin(angles)[:, np.newaxis] * unit[1])
@@ -167,7 +167,7 @@ def _widths(release: ScopePlan, mixed: Floats, used: NDArray[np.bool_], confiden
     measures = np.repeat(np.arange(len(release.measures)), [m.entries for m in release.measures])
     if release.estimated is not None and not release.estimated.plain:
         return release.estimated.half_widths(mixed, measures, confidence)
-    scales = np.array([float(release.scale(int(at))) for at in measures])
+    scales = np.array([float(release.scale(int(index))) for index in measures])
     return half_width((mixed * scales)[:, used], confidence)
 
 

@@ -174,9 +174,9 @@ class _Identity:
         sides = union_sides(node)
         shown = [[output_name(item).lower() for item in side.selects] for side in sides]
         own = [self.query(side, known) for side in sides]
-        most = max(len(one.ids) for one in own)
-        for number, (side, one) in enumerate(zip(sides, own, strict=True)):
-            for _ in range(most - len(one.ids)):
+        most = max(len(columns.ids) for columns in own)
+        for number, (side, columns) in enumerate(zip(sides, own, strict=True)):
+            for _ in range(most - len(columns.ids)):
                 self._append(side, exp.null())
             self._append(side, exp.Literal.number(number))
         names = [item.alias_or_name for item in sides[0].selects]
@@ -184,9 +184,9 @@ class _Identity:
         noise_free = frozenset(
             places[0]
             for places in zip(*shown, strict=False)
-            if all(name in one.noise_free for name, one in zip(places, own, strict=True))
+            if all(name in columns.noise_free for name, columns in zip(places, own, strict=True))
         )
-        chosen = any(one.chosen for one in own) or node.args.get("limit") is not None
+        chosen = any(columns.chosen for columns in own) or node.args.get("limit") is not None
         return _Columns(noise_free, tuple(names[len(names) - most - 1 :]), chosen)
 
     def select(self, node: exp.Select, known: Mapping[str, _Columns]) -> _Columns:
@@ -195,9 +195,9 @@ class _Identity:
             raise NoIdentityError
         clause = node.args.get("from_")
         holders = ([clause] if clause is not None else []) + (node.args.get("joins") or [])
-        for at, holder in enumerate(holders):
+        for index, holder in enumerate(holders):
             if isinstance(holder.this, exp.Subquery) and not holder.this.alias:
-                holder.this.set("alias", exp.TableAlias(this=exp.to_identifier(f"__from{at}")))
+                holder.this.set("alias", exp.TableAlias(this=exp.to_identifier(f"__from{index}")))
             if holder.args.get("kind") in ("SEMI", "ANTI") or holder.args.get("method"):
                 raise NoIdentityError
             name, columns = self.source(holder.this, known)
@@ -231,7 +231,7 @@ class _Identity:
         chosen = self._chooses(node, sources) or (
             group is None and any(columns.chosen for columns in sources.values())
         )
-        return _Columns(noise_free, tuple(self._append(node, one) for one in identity), chosen)
+        return _Columns(noise_free, tuple(self._append(node, column) for column in identity), chosen)
 
     def _bends(self, node: exp.Select, sources: Mapping[str, _Columns]) -> bool:
         """Whether noise selects or folds in a SELECT; in a sub-query of an expression, all that may do it counts."""
@@ -255,14 +255,14 @@ class _Identity:
         """Whether noise decides which rows of a SELECT are shown."""
         clauses = [node.args.get(key) for key in ("where", "having", "qualify")]
         clauses += [join.args.get("on") for join in node.args.get("joins") or []]
-        if any(one is not None and not self._is_constant(one, sources) for one in clauses):
+        if any(clause is not None and not self._is_constant(clause, sources) for clause in clauses):
             return True
         order = node.args.get("order")
         if order is None or all(node.args.get(key) is None for key in ("limit", "offset")):
             return False
         items = {item.alias_or_name.lower(): item.unalias() for item in node.expressions}
-        for one in order.expressions:
-            by = one.this
+        for ordered in order.expressions:
+            by = ordered.this
             if isinstance(by, exp.Literal) and by.is_int:
                 by = node.expressions[int(by.name) - 1].unalias()
             elif isinstance(by, exp.Column) and not by.table and not self._is_constant(by, sources):
@@ -276,7 +276,7 @@ class _Identity:
         if any(node.args.get(part) for part in ("joins", "pivots", "sample", "laterals")):
             raise NoIdentityError
         if isinstance(node, exp.Unnest | exp.Values) and isinstance(alias, exp.TableAlias) and alias.columns:
-            if any(isinstance(one, exp.Column | exp.Query) for one in node.walk()):
+            if any(isinstance(inner, exp.Column | exp.Query) for inner in node.walk()):
                 raise NoIdentityError
             names = [column.name.lower() for column in alias.columns]
             return node.alias, _Columns(frozenset(names), tuple(names))
@@ -305,7 +305,7 @@ class _Identity:
         keys = (
             [] if on is None else on.expressions if isinstance(on, exp.Tuple) else [without_parentheses(on)]
         )
-        by = [] if order is None else [one.this for one in order.expressions]
+        by = [] if order is None else [ordered.this for ordered in order.expressions]
         if on is None and not any(item.is_star for item in node.expressions):
             items = [item.unalias() for item in node.expressions]
             if all(self._is_constant(item, sources) for item in items):
@@ -314,9 +314,13 @@ class _Identity:
                 return _Columns(
                     noise_free,
                     ids,
-                    self._chooses(node, sources) or any(one.chosen for one in sources.values()),
+                    self._chooses(node, sources) or any(source.chosen for source in sources.values()),
                 )
-        if not keys or not by or not all(self._is_constant(one, sources) for one in [*keys, *by]):
+        if (
+            not keys
+            or not by
+            or not all(self._is_constant(expression, sources) for expression in [*keys, *by])
+        ):
             raise NoIdentityError
         return _Columns(frozenset(), tuple(self._append(node, key.copy()) for key in keys))
 
@@ -343,7 +347,7 @@ class _Identity:
 
     def _is_constant(self, node: exp.Expr, sources: Mapping[str, _Columns]) -> bool:
         """Whether no noise can change an expression: it is made of keys and public values alone."""
-        if any(isinstance(one, exp.Query | exp.AggFunc | exp.Window | exp.Star) for one in node.walk()):
+        if any(isinstance(inner, exp.Query | exp.AggFunc | exp.Window | exp.Star) for inner in node.walk()):
             return False
         by_name = {name.lower(): columns for name, columns in sources.items()}
         for column in node.find_all(exp.Column):

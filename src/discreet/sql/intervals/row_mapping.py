@@ -58,7 +58,10 @@ def _with_cell(post: exp.Query, names: tuple[str, ...]) -> tuple[exp.Query, bool
     order = post.args.get("order")
     if order is not None:
         _in_full(order, post)
-        if all(one.this.name.lower() != "all" or one.this.args.get("table") for one in order.expressions):
+        if all(
+            ordered.this.name.lower() != "all" or ordered.this.args.get("table")
+            for ordered in order.expressions
+        ):
             order.append("expressions", exp.Ordered(this=cell.copy(), nulls_first=False))  # for ties
     return post, True
 
@@ -66,8 +69,8 @@ def _with_cell(post: exp.Query, names: tuple[str, ...]) -> tuple[exp.Query, bool
 def _in_full(order: exp.Order, post: exp.Select) -> None:
     """Write the columns of the table where ORDER BY has the names of the answer."""
     columns = {item.alias_or_name.lower(): item.unalias() for item in post.selects}
-    for one in order.expressions:
-        named = one.this
+    for ordered in order.expressions:
+        named = ordered.this
         if isinstance(named, exp.Column) and not named.table:
             column = columns.get(named.name.lower())
             if type(column) is exp.Column and column.table:
@@ -85,7 +88,9 @@ def follows(plan: QueryPlan) -> bool:
     (release,) = plan.releases
     picked = {column for _, column in picked_columns(post) or ()}
     return all(
-        closed(release, one) for at, one in enumerate(release.aggregates) if aggregate_name(at) in picked
+        closed(release, estimated)
+        for index, estimated in enumerate(release.aggregates)
+        if aggregate_name(index) in picked
     )
 
 
@@ -115,7 +120,7 @@ def _plain(key: str, value: object) -> bool:
         return True
     if key not in _PLAIN_CLAUSES or not isinstance(value, exp.Expr):
         return False
-    if any(isinstance(one.this, exp.Literal) for one in value.find_all(exp.Ordered)):
+    if any(isinstance(ordered.this, exp.Literal) for ordered in value.find_all(exp.Ordered)):
         return False  # the place of a column
     return all(
         type(node) in _PLAIN_NODES and (not isinstance(node, exp.Column) or bool(node.table))
@@ -145,7 +150,7 @@ def aggregate_columns(plan: QueryPlan) -> Mapping[str, int]:
 
 @once
 def _aggregate_columns(post: exp.Query, noisy: str, aggregates: int) -> Mapping[str, int]:
-    names = {aggregate_name(at): at for at in range(aggregates)}
+    names = {aggregate_name(index): index for index in range(aggregates)}
     items = [(item.alias_or_name, item.unalias()) for item in post.selects]
     return {
         name: names[column.name]

@@ -49,7 +49,7 @@ def quantiles_again(
     """
     rng = np.random.default_rng()
     out = [np.empty((draws, len(noisy))) for _ in quantities]
-    shares = [float(quantile_of(what)) for what in quantities]
+    shares = [float(quantile_of(quantity)) for quantity in quantities]
     size = max(1, BLOCK // (tree.entries * len(quantities)))
     for start in range(0, len(noisy), size):
         part = slice(start, start + size)
@@ -103,8 +103,8 @@ def _correlations(tree: QuantileTree, ranks: Sequence[Floats], shares: Sequence[
     leaves = ranks[0].shape[1] - 1
     weights = np.stack(
         [
-            np.where(np.arange(leaves) < (one < 0).sum(axis=1)[:, None], 1 - q, -q)
-            for one, q in zip(ranks, shares, strict=True)
+            np.where(np.arange(leaves) < (rank < 0).sum(axis=1)[:, None], 1 - q, -q)
+            for rank, q in zip(ranks, shares, strict=True)
         ],
         axis=1,
     )

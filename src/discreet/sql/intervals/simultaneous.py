@@ -55,7 +55,7 @@ def numbers(plan: QueryPlan, columns: int, rows: int = 0) -> int:
     groups = sum(release.cells for release in plan.releases)
     noisy = columns - (len(key_columns(plan)) if has_cell else 0)
     if not has_cell:
-        chooses = any(one.args.get(word) for one in plan.post.find_all(exp.Query) for word in CHOOSING)
+        chooses = any(query.args.get(word) for query in plan.post.find_all(exp.Query) for word in CHOOSING)
         groups = max(groups, rows) if chooses else rows
     return max(1, noisy) * groups
 
@@ -82,8 +82,8 @@ def ordering(plan: QueryPlan) -> list[exp.Column]:
     order = plan.post.args.get("order")
     items = {item.alias_or_name.lower(): item for item in plan.post.selects}
     out = []
-    for one in order.expressions if order is not None else ():
-        by = one.this
+    for ordered in order.expressions if order is not None else ():
+        by = ordered.this
         if isinstance(by, exp.Literal) and by.is_int and 0 < int(by.name) <= len(plan.post.selects):
             by = plan.post.selects[int(by.name) - 1]
         elif isinstance(by, exp.Column) and not by.table and by.name.lower() in items:

@@ -90,12 +90,13 @@ def _compile_part(
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
     steps = Steps(dialect)
     items = [
-        (key_name(at), spell(steps.reduced(canonical_key(key)), dialect)) for at, key in enumerate(part.keys)
+        (key_name(index), spell(steps.reduced(canonical_key(key)), dialect))
+        for index, key in enumerate(part.keys)
     ]
-    for at, measure in enumerate(measures):
+    for index, measure in enumerate(measures):
         # A measure that scales its argument writes it several times.
         reduced = measure.reading(partial(steps.reduced, repeated=measure.grid is not None))
-        items += reduced.row_items(f"t{at}", dialect)
+        items += reduced.row_items(f"t{index}", dialect)
     numbered = numbered_axes(release) if part.rows.per_unit else ()
     tables, numbers, joins, ranges = numbering(release, numbered)
     tables.update(public_tables(part.rows.relation))
@@ -110,9 +111,13 @@ def _compile_part(
         rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, _alike(part))
         ranges = []  # rows were dropped by the same conditions
     keys = [name for name in map(key_name, range(len(part.keys))) if name in names]
-    sums = [item for at, measure in enumerate(measures) for item in measure.group_items(f"t{at}", dialect)]
-    entries = [f"{dialect.saturate.format(one, SATURATE)} AS m{at}" for at, one in enumerate(sums)]
-    outputs = ", ".join(f"g.m{at}" for at in range(len(entries)))
+    sums = [
+        item for index, measure in enumerate(measures) for item in measure.group_items(f"t{index}", dialect)
+    ]
+    entries = [
+        f"{dialect.saturate.format(summand, SATURATE)} AS m{index}" for index, summand in enumerate(sums)
+    ]
+    outputs = ", ".join(f"g.m{index}" for index in range(len(entries)))
     by, counted = keys, ""
     if isinstance(
         measures[0], QuantileTree | Ranks
@@ -150,7 +155,7 @@ def compile_discovery(release: ScopePlan, engine_dialect: str, salt: int) -> Com
     """
     assert release.discovery is not None
     part, dialect = release.discovery.part, named(engine_dialect)
-    names = [key_name(at) for at, key in enumerate(release.keys) if not key.public]
+    names = [key_name(index) for index, key in enumerate(release.keys) if not key.public]
     steps, keys = reduce_all([canonical_key(key) for key in part.keys], dialect)
     items = [(name, spell(key, dialect)) for name, key in zip(names, keys, strict=True)]
     rows = _rows(part, list(part.keys), items, steps)
@@ -198,27 +203,29 @@ def _portable(
     """The types of the unit and of the columns of a row, where every engine writes it as the same text."""
     table = scans(part.rows.relation)[0].table
     types = {} if table.unit is None else {UNIT: table.unit.type}
-    types.update({key_name(at): key.type for at, key in enumerate(part.keys) if key_name(at) in names})
+    types.update(
+        {key_name(index): key.type for index, key in enumerate(part.keys) if key_name(index) in names}
+    )
     types.update({key_name(axis[0]): Type.INTEGER for axis in numbered})
-    for at, measure in enumerate(measures):
+    for index, measure in enumerate(measures):
         if (
             isinstance(measure, Measure)
             and measure.distinct
             and measure.degree == 0
             and measure.argument is not None
         ):
-            types[f"t{at}"] = measure.argument.type
+            types[f"t{index}"] = measure.argument.type
         elif isinstance(measure, Measure) and measure.argument is not None:
-            types[f"t{at}"] = Type.INTEGER
+            types[f"t{index}"] = Type.INTEGER
     return types
 
 
 def _spans(release: ScopePlan, measures: list[AnyMeasure], numbered: Axes) -> dict[str, tuple[int, int]]:
     """The spans of those columns of a row that are integers and filtered or scaled into a span."""
     spans = {
-        f"t{at}": span
-        for at, one in enumerate(measures)
-        if isinstance(one, Measure | QuantileTree | Ranks) and (span := one.span)
+        f"t{index}": span
+        for index, measured in enumerate(measures)
+        if isinstance(measured, Measure | QuantileTree | Ranks) and (span := measured.span)
     }
     for axis in axes(release.keys):
         run = release.keys[axis[0]].range()

@@ -50,9 +50,9 @@ def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> l
     noisy = []
     for keys, marginal in workload.marginals:
         entries = summed(exact, keys).reshape(marginal.cells, -1)
-        for at, part in enumerate(columns(marginal.measures)):
+        for index, part in enumerate(columns(marginal.measures)):
             for here, _ in blocks(EVERY, marginal.cells):
-                entries[here, part] = draw(use_of(marginal, at), entries[here, part])
+                entries[here, part] = draw(use_of(marginal, index), entries[here, part])
         noisy.append(NoisyIntegers(marginal, entries))
     return noisy
 
@@ -74,7 +74,7 @@ def tables_of(plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[NoisyInte
 
     Privacy: reads noisy integers only, so it is post-processing (Dwork and Roth 2014, proposition 2.1).
     """
-    known = {one.plan.name: one for one in noisy}
+    known = {integers.plan.name: integers for integers in noisy}
     plans = {release.name: release for release in plan.releases}
     for workload in plan.workloads:
         if not known.keys() >= set(workload.tables):
@@ -93,7 +93,7 @@ def _estimated(
         keys: known[marginal.name].entries.reshape(*_of(workload.sizes, keys), -1)
         for keys, marginal in workload.marginals
     }
-    places = tuple(first.bits(at) for at in range(len(workload.finest.measures)))
+    places = tuple(first.bits(index) for index in range(len(workload.finest.measures)))
     if len(measured) == 1:
         ((held, whole),) = measured.items()
     else:

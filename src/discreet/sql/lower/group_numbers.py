@@ -26,9 +26,9 @@ Axes: TypeAlias = Sequence[tuple[int, ...]]
 
 def alike_in(release: ScopePlan, axis: tuple[int, ...], of: str, name: str) -> str:
     """That the keys of a row are those of a row of a key list, in which NULL may be a value."""
-    same = ("IS NOT DISTINCT FROM" if None in release.keys[one].values else "=" for one in axis)
+    same = ("IS NOT DISTINCT FROM" if None in release.keys[number].values else "=" for number in axis)
     return " AND ".join(
-        f"{of}{key_name(one)} {word} {name}.key{one}" for one, word in zip(axis, same, strict=True)
+        f"{of}{key_name(number)} {word} {name}.key{number}" for number, word in zip(axis, same, strict=True)
     )
 
 
@@ -41,7 +41,8 @@ def numbered_axes(release: ScopePlan) -> Axes:
     return [
         axis
         for axis in axes(release.keys)
-        if release.keys[axis[0]].range() is None and not any(None in release.keys[one].values for one in axis)
+        if release.keys[axis[0]].range() is None
+        and not any(None in release.keys[number].values for number in axis)
     ]
 
 
@@ -56,7 +57,7 @@ def with_numbers(
     if not numbered:
         return rows, names
     places = {key_name(axis[0]): f"__keys_{axis[0]}.at" for axis in numbered}
-    gone = {key_name(one) for axis in numbered for one in axis[1:]}
+    gone = {key_name(number) for axis in numbered for number in axis[1:]}
     left = [name for name in names if name not in gone]
     items = [f"{places[name]} AS {name}" if name in places else name for name in left]
     joins = [
@@ -100,7 +101,7 @@ def numbering(release: ScopePlan, numbered: Axes) -> tuple[dict[str, pa.Table], 
             ranges.append(f"g.{key_name(at)} BETWEEN {first} AND {first + count - 1}")
             continue
         name = f"__keys_{at}"
-        tables[name] = key_list(tuple((one, release.keys[one]) for one in axis))
+        tables[name] = key_list(tuple((number, release.keys[number]) for number in axis))
         if axis in numbered:
             terms.append(f"g.{key_name(at)} * {inner}")
             continue

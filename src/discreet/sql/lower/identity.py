@@ -96,9 +96,9 @@ def _plain(value: object, dialect: Dialect) -> Any:
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, tuple | list):
-        return tuple(_plain(one, dialect) for one in value)
+        return tuple(_plain(part, dialect) for part in value)
     if dataclasses.is_dataclass(value):
         fields = (getattr(value, field.name) for field in dataclasses.fields(value))
         name = type(value).__name__
-        return NAMES.get(name, name), *(_plain(one, dialect) for one in fields)
+        return NAMES.get(name, name), *(_plain(part, dialect) for part in fields)
     raise TypeError(type(value).__name__)

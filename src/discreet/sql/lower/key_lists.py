@@ -38,8 +38,8 @@ def key_list(keys: tuple[tuple[int, Key], ...]) -> pa.Table:
         keys: with their numbers.
     """
     if any(len(key.values) > MOST_ROWS or key.expression.type not in _EXACT for _, key in keys):
-        return _made(tuple((f"key{at}", key.arrow()) for at, key in keys))
-    return _kept(tuple((f"key{at}", key.expression.type, key.values) for at, key in keys))
+        return _made(tuple((f"key{index}", key.arrow()) for index, key in keys))
+    return _kept(tuple((f"key{index}", key.expression.type, key.values) for index, key in keys))
 
 
 @lru_cache(MOST)

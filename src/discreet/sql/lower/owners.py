@@ -52,9 +52,9 @@ def _owners(step: Step, dialect: Dialect) -> str:
     unit = unit_item(parent, dialect)
     unit = unit if parent.step is not None else f"{ROWS}.{unit}"
     items = ", ".join(
-        [*(f"{one} AS {key}" for one, key in zip(held, keys, strict=True)), f"{unit} AS {OWNER}"]
+        [*(f"{column} AS {key}" for column, key in zip(held, keys, strict=True)), f"{unit} AS {OWNER}"]
     )
-    present = " AND ".join(f"{one} IS NOT NULL" for one in held)
+    present = " AND ".join(f"{column} IS NOT NULL" for column in held)
     pairs = f"SELECT DISTINCT {items} FROM {source_of(parent, dialect, True)} WHERE {present}"
     listed = ", ".join(keys)
     first = dialect.only.format(OWNER)

@@ -35,7 +35,7 @@ def probe(plan: QueryPlan, engine: Engine) -> None:
         QueryRefused: the tables are there, but the engine cannot run the question.
     """
     look: Look | None = getattr(engine, "probe", None)
-    if look is None or all(look(one.sql, one.tables) for one in _queries(plan, engine)):
+    if look is None or all(look(query.sql, query.tables) for query in _queries(plan, engine)):
         return
     tables = {
         table.name

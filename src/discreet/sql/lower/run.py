@@ -97,7 +97,7 @@ class NoisyIntegers:
 
     def counted(self, aggregate: Aggregate) -> bool:
         """Whether an aggregate is exactly its one noisy integer."""
-        return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.what)
+        return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.quantity)
 
     def values(self, aggregate: Aggregate, at: GroupSelection = EVERY) -> Floats:
         """The estimate of an aggregate in some groups: float64 array (groups,)."""
@@ -109,7 +109,7 @@ class NoisyIntegers:
     def _estimate(self, aggregate: Aggregate, at: GroupSelection) -> Floats:
         if self.counted(aggregate):
             return self.of(aggregate, at)[:, 0]
-        exact = self.plan.measures[aggregate.measure].estimate(aggregate.what, self.of(aggregate, at))
+        exact = self.plan.measures[aggregate.measure].estimate(aggregate.quantity, self.of(aggregate, at))
         return np.rint(exact) if aggregate.whole else exact
 
     def table(self, names: Collection[str] | None = None) -> pa.Table:
@@ -121,10 +121,12 @@ class NoisyIntegers:
         import pyarrow as pa
 
         schema = NoisySchema(len(self.plan.keys), len(self.plan.aggregates))
-        keys = {name: at for at, name in enumerate(schema.key_names)}
+        keys = {name: index for index, name in enumerate(schema.key_names)}
         data: dict[str, pa.Array] = {}
-        made = self.keys([at for name, at in keys.items() if names is None or name in names])
-        for name in schema.columns if names is None else [one for one in schema.columns if one in names]:
+        made = self.keys([index for name, index in keys.items() if names is None or name in names])
+        for name in (
+            schema.columns if names is None else [column for column in schema.columns if column in names]
+        ):
             number = aggregate_number(name)
             if name == CELL:
                 data[name] = arrow.column(np.arange(self.first, self.first + len(self.entries)))
@@ -195,12 +197,14 @@ def exact_integers(
     out = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64, order="F")
     places = columns(release.measures)
     for number in range(len(release.parts)):
-        if not release.cells or all(at in known for at, m in enumerate(release.measures) if m.part == number):
+        if not release.cells or all(
+            index in known for index, m in enumerate(release.measures) if m.part == number
+        ):
             continue
-        for at, result in enumerate(_results(release, number, engine, salt, portable, given)):
-            _put(out, release, number, result, more=at > 0)
-    for one in known:
-        out[:, places[one]] = 0
+        for index, result in enumerate(_results(release, number, engine, salt, portable, given)):
+            _put(out, release, number, result, more=index > 0)
+    for number in known:
+        out[:, places[number]] = 0
     return out
 
 
@@ -234,8 +238,8 @@ def _results(
 ) -> Iterator[pa.Table]:
     """The integers of a part from the engine, for one slice of the units after the other."""
     slices = getattr(engine, "slices", 1) if adds_up(release, number) else 1
-    for at in range(slices):
-        compiled = compile_part(release, number, engine.dialect, salt, portable, Units(at, slices))
+    for index in range(slices):
+        compiled = compile_part(release, number, engine.dialect, salt, portable, Units(index, slices))
         tables = filled(compiled.tables, release.parts[number].rows.relation, given)
         yield engine.integers(compiled.sql, tables)
 
@@ -259,13 +263,13 @@ def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more:
             out[:, place] += measure.from_leaves(release.cells, *_by_leaf(result))
             return
     own = [
-        at
+        index
         for measure, place in zip(release.measures, places, strict=True)
         if measure.part == number
-        for at in range(place.start, place.stop)
+        for index in range(place.start, place.stop)
     ]
-    for at, place_of_entry in enumerate(own):
-        found = arrow.numbers(result.column(f"m{at}"))
+    for index, place_of_entry in enumerate(own):
+        found = arrow.numbers(result.column(f"m{index}"))
         if more:
             # All are within 2^62, and with one less the sum of two does not wrap.
             before = np.minimum(out[cell, place_of_entry], SATURATE - 1)
@@ -297,17 +301,21 @@ def run_release(
     if release.discovery is not None:
         known = release.discovery.measure
         release, units = discover(release, engine, salt, draw, given)
-        for at in range(len(release.measures)):
-            if at != known:
-                draw.settle_size(use_of(release, at), drawn(release, at))
-    elsewhere = [at for at, one in enumerate(release.measures) if at == known or isinstance(one, Ranks)]
+        for index in range(len(release.measures)):
+            if index != known:
+                draw.settle_size(use_of(release, index), drawn(release, index))
+    elsewhere = [
+        index
+        for index, measured in enumerate(release.measures)
+        if index == known or isinstance(measured, Ranks)
+    ]
     entries = exact_integers(release, engine, salt, elsewhere, given=given)
-    for at, (measure, part) in enumerate(zip(release.measures, columns(release.measures), strict=True)):
-        if at == known:
+    for index, (measure, part) in enumerate(zip(release.measures, columns(release.measures), strict=True)):
+        if index == known:
             entries[:, part] = units[:, np.newaxis]
             continue
         counts = exact_counts(release, measure, engine, salt, given) if isinstance(measure, Ranks) else None
         for here, _ in blocks(EVERY, release.cells):
             exact = entries[here, part] if counts is None else counts[here]
-            entries[here, part] = draw(use_of(release, at), exact)
+            entries[here, part] = draw(use_of(release, index), exact)
     return NoisyIntegers(release, entries)

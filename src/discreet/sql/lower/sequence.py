@@ -35,7 +35,7 @@ def compared(release: ScopePlan, aggregate: Aggregate) -> bool:
     """Whether a released number decides which rows an aggregate is of, or the numbers in it."""
     measure = release.measures[aggregate.measure]
     part = release.parts[measure.part]
-    arguments = () if aggregate.what == "rows" else measure.arguments  # every row counts
+    arguments = () if aggregate.quantity == "rows" else measure.arguments  # every row counts
     return reads_released(part.rows.relation, read([*part.keys, *arguments]))
 
 
@@ -66,7 +66,7 @@ def run_all(
         PostProcessingError: DuckDB refused a statement over released numbers; its message speaks of these only.
     """
     noisy: list[NoisyIntegers] = []
-    for release in (one for one in plan.releases if one.estimated is None):
+    for release in (release for release in plan.releases if release.estimated is None):
         given = {name: content(table, noisy, public) for name, table in given_to(release).items()}
         noisy.append(run_release(release, engine, salt, draw, given))
     for workload in plan.workloads:
@@ -81,7 +81,7 @@ def content(table: ReleasedTable, noisy: Sequence[NoisyIntegers], public: Mappin
         EngineError: it would read a release that was not drawn yet.
         PostProcessingError: DuckDB refused its statement.
     """
-    drawn = {one.plan.name: one for one in noisy}
+    drawn = {integers.plan.name: integers for integers in noisy}
     names = _names(table.query)
     if any(is_table(name) and name not in drawn for name in names):
         raise EngineError("A released number is read before it is drawn.", REPORT)

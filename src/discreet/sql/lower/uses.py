@@ -25,9 +25,9 @@ def groups(release: ScopePlan) -> str:
     return f"{release.name} groups"
 
 
-def measure(release: ScopePlan, at: int) -> str:
+def measure(release: ScopePlan, index: int) -> str:
     """The name of the use that makes a measure of a release noisy."""
-    return f"{release.name} {at}"
+    return f"{release.name} {index}"
 
 
 def uses_of(releases: Iterable[ScopePlan]) -> dict[str, Use]:
@@ -40,33 +40,33 @@ def uses_of(releases: Iterable[ScopePlan]) -> dict[str, Use]:
             out[groups(release)] = Use(
                 found.mechanism(release), neighbours, None, _set(release, found.measure)
             )
-        for index, one in enumerate(release.measures):
+        for index, measured in enumerate(release.measures):
             if found is not None and index == found.measure:
                 continue
             noise: LaplaceVector | QuantilesWithEnds
-            if isinstance(one, Ranks):
-                noise = ranks(release, index, one)
+            if isinstance(measured, Ranks):
+                noise = ranks(release, index, measured)
             else:
-                noise = LaplaceVector(release.scale(index), release.sensitivity(one))
+                noise = LaplaceVector(release.scale(index), release.sensitivity(measured))
             values = drawn(release, index) if found is None else None
             out[measure(release, index)] = Use(noise, neighbours, values, _set(release, index))
     return out
 
 
-def ranks(release: ScopePlan, at: int, one: Ranks) -> QuantilesWithEnds:
+def ranks(release: ScopePlan, index: int, one: Ranks) -> QuantilesWithEnds:
     """The mechanism that chooses leaves by rank.
 
     Of groups with keys there may be any number; and one row that is replaced by another may go from one of several
     alternatives to another, as between groups.
     """
-    alone = not release.keys and len(release.beside(at)) == 1
+    alone = not release.keys and len(release.beside(index)) == 1
     neighbours: Neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
-    return one.mechanism(release.shares[at], release.parts[one.part].cap, neighbours, 1 if alone else 2)
+    return one.mechanism(release.shares[index], release.parts[one.part].cap, neighbours, 1 if alone else 2)
 
 
-def drawn(release: ScopePlan, at: int) -> int:
+def drawn(release: ScopePlan, index: int) -> int:
     """How many values of a measure get noise: its integers, or, where leaves are chosen by rank, the groups."""
-    one = release.measures[at]
+    one = release.measures[index]
     return release.cells * (1 if isinstance(one, Ranks) else one.entries)
 
 

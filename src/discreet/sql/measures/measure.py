@@ -123,9 +123,9 @@ class Measure:
         """Columns that a row must carry."""
         return () if self.argument is None else (self.argument,)
 
-    def plain(self, what: str) -> bool:
+    def plain(self, quantity: str) -> bool:
         """Whether a quantity is exactly the one integer of a group."""
-        return self.entries == 1 and self.grid is None and what in ("rows", "count")
+        return self.entries == 1 and self.grid is None and quantity in ("rows", "count")
 
     def over(self, rename: Callable[[Expression], Expression]) -> Measure:
         """The same measure, reading its argument elsewhere; only where it is clamped here anyway."""
@@ -164,20 +164,20 @@ class Measure:
             return [total(name, dialect)]
         if self.degree == 1:
             return [f"{r} * {n} - {total(name, dialect)}", total(name, dialect), *null]
-        sums = [total(one, dialect) for one in bernstein.integers(name, r, self.degree, dialect)]
+        sums = [total(integer, dialect) for integer in bernstein.integers(name, r, self.degree, dialect)]
         return [f"{r} * {n} - {' - '.join(sums)}", *sums, *null]
 
-    def estimate(self, what: str, noisy: Floats) -> Floats:
+    def estimate(self, quantity: str, noisy: Floats) -> Floats:
         """Estimate a quantity from noisy entries.
 
         Args:
-            what: a quantity of one argument, as the table of aggregates names it.
+            quantity: a quantity of one argument, as the table of aggregates names it.
             noisy: float64 array (..., entries).
 
         Returns:
             float64 array (...); NaN where the noisy entries hold no row to speak of.
         """
-        weights = self.weights(what)
+        weights = self.weights(quantity)
         if weights is not None:
             return np.asarray(noisy @ weights)
         assert self.grid is not None
@@ -187,17 +187,17 @@ class Measure:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             usable = total > 0
             mean = np.where(usable, (body @ np.linspace(0, 1, self.degree + 1)) / total, np.nan)
-            if what == "avg":
+            if quantity == "avg":
                 return lo + width * np.clip(mean, 0, 1)
-            if what in SHAPES:
-                return shape(what, body, self.row_sensitivity)
+            if quantity in SHAPES:
+                return shape(quantity, body, self.row_sensitivity)
             n = total / self.row_sensitivity
             square = body @ bernstein.power(self.degree, 2) / total
             variance = np.clip(square - mean * mean, 0, 0.25) * width * width
-            if what.endswith("samp"):
+            if quantity.endswith("samp"):
                 variance = np.where(n > 1, variance * n / (n - 1), np.nan)
             variance = np.where(usable, variance, np.nan)
-        return np.sqrt(variance) if what.startswith("stddev") else variance
+        return np.sqrt(variance) if quantity.startswith("stddev") else variance
 
     def invented(self, rows: int) -> Integers:
         """The entries of a group whose values are spread evenly over their bounds: int64 array (entries,)."""
@@ -209,15 +209,15 @@ class Measure:
             out[0] = round(rows * middle / self.grid.step)
         return out
 
-    def relative_variance(self, what: str) -> float:
+    def relative_variance(self, quantity: str) -> float:
         """The variance of the noise of a quantity for one row, relative to the size of the quantity.
 
         For a sensitivity over epsilon of 1 and values spread evenly, as the table of aggregates says; of a count, and
         of a sum that comes with a mean, as many times more as they have entries.
         """
-        if what in ("rows", "count"):
+        if quantity in ("rows", "count"):
             return float(self.entries)
-        if what == "sum" and self.degree > 0:
+        if quantity == "sum" and self.degree > 0:
             assert self.argument is not None
             span = self.argument.span
             assert span.lo is not None
@@ -225,21 +225,21 @@ class Measure:
             places = [span.lo + span.width * k / self.degree for k in range(self.degree + 1)]
             reach = max(abs(span.lo), abs(span.hi)) or Fraction(1)
             return float(sum(4 * place * place for place in places) / reach**2)
-        return RELATIVE[what]
+        return RELATIVE[quantity]
 
-    def weights(self, what: str) -> Floats | None:
+    def weights(self, quantity: str) -> Floats | None:
         """The estimate of a linear quantity as weights of the entries; None when it is not linear.
 
         Args:
-            what: `rows` (every row), `count` (rows where the argument is not NULL) or `sum`.
+            quantity: `rows` (every row), `count` (rows where the argument is not NULL) or `sum`.
         """
         w = np.zeros(self.entries)
         body = slice(0, self.entries - self.with_null)
-        if what == "rows":
+        if quantity == "rows":
             w[:] = 1 / self.row_sensitivity
-        elif what == "count":
+        elif quantity == "count":
             w[body] = 1 / self.row_sensitivity
-        elif what == "sum" and self.grid is not None:
+        elif quantity == "sum" and self.grid is not None:
             step = float(self.grid.step)
             if self.degree < 0:
                 w[0] = step

@@ -87,7 +87,7 @@ class JointMoments:
         """Columns that a row must carry."""
         return self.argument, self.other
 
-    def plain(self, what: str) -> bool:
+    def plain(self, quantity: str) -> bool:
         """No quantity of a pair is exactly one of its integers."""
         return False
 
@@ -99,13 +99,13 @@ class JointMoments:
         """The same measure, reading its arguments where they were computed already."""
         return self.over(rename)
 
-    def weights(self, what: str) -> Floats | None:
+    def weights(self, quantity: str) -> Floats | None:
         """The estimate of a linear quantity as weights of the entries; None when it is not linear."""
         out = np.full(self.entries, 1 / self.row_sensitivity)
-        if what == "rows":
+        if quantity == "rows":
             return out
         out[self._body :] = 0
-        return out if what == "pairs" else None
+        return out if quantity == "pairs" else None
 
     def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
         """Names and SQL of the columns that a row must carry: both scaled integers, or NULL for both."""
@@ -136,28 +136,28 @@ class JointMoments:
         out[: self._body] = rows * self.row_sensitivity // self._body
         return out
 
-    def relative_variance(self, what: str) -> float:
+    def relative_variance(self, quantity: str) -> float:
         """Of the noise, as the table of aggregates says."""
-        return float(self.entries) if what in ("rows", "pairs") else RELATIVE[what]
+        return float(self.entries) if quantity in ("rows", "pairs") else RELATIVE[quantity]
 
-    def range(self, what: str) -> tuple[float, float]:
+    def range(self, quantity: str) -> tuple[float, float]:
         """The least and the greatest value of a quantity; infinite where there is none."""
-        if what in ("avgx", "avgy"):
-            argument = self.grid if what == "avgx" else self.other_grid
+        if quantity in ("avgx", "avgy"):
+            argument = self.grid if quantity == "avgx" else self.other_grid
             return argument.lo, argument.hi
-        return {"corr": (-1.0, 1.0), "r2": (0.0, 1.0)}.get(what, (-np.inf, np.inf))
+        return {"corr": (-1.0, 1.0), "r2": (0.0, 1.0)}.get(quantity, (-np.inf, np.inf))
 
-    def estimate(self, what: str, noisy: Floats) -> Floats:
+    def estimate(self, quantity: str, noisy: Floats) -> Floats:
         """Estimate a quantity from noisy entries.
 
         Args:
-            what: a quantity of a pair, or `rows`.
+            quantity: a quantity of a pair, or `rows`.
             noisy: float64 array (..., entries).
 
         Returns:
             float64 array (...), within the range of the quantity; NaN where the noise drowns it.
         """
-        weights = self.weights(what)
+        weights = self.weights(quantity)
         if weights is not None:
             return np.asarray(noisy @ weights)
         p, q = self.degrees
@@ -170,26 +170,26 @@ class JointMoments:
             wide, high = (float(g.step) * g.levels for g in (self.grid, self.other_grid))
             mean_x = self.grid.lo + wide * np.clip(u, 0, 1)
             mean_y = self.other_grid.lo + high * np.clip(v, 0, 1)
-            if what in ("avgx", "avgy"):
-                return np.asarray(mean_x if what == "avgx" else mean_y)
+            if quantity in ("avgx", "avgy"):
+                return np.asarray(mean_x if quantity == "avgx" else mean_y)
             product = (
                 np.einsum("...ij,i,j->...", body, np.linspace(0, 1, p + 1), np.linspace(0, 1, q + 1)) / n
             )
             covariance = np.clip(product - u * v, -0.25, 0.25)
-            if what.startswith("covar"):
+            if quantity.startswith("covar"):
                 rows = n / self.row_sensitivity
-                besides = np.where(rows > 1, rows / (rows - 1), np.nan) if what == "covar_samp" else 1.0
+                besides = np.where(rows > 1, rows / (rows - 1), np.nan) if quantity == "covar_samp" else 1.0
                 return np.asarray(covariance * wide * high * besides)
-            if what in ("slope_of_x", "intercept_of_x"):
+            if quantity in ("slope_of_x", "intercept_of_x"):
                 slope = covariance / _positive(of_y[..., 2] / n - v * v) * (wide / high)
-                return np.asarray(slope if what == "slope_of_x" else mean_x - slope * mean_y)
+                return np.asarray(slope if quantity == "slope_of_x" else mean_x - slope * mean_y)
             spread_x = _positive(of_x[..., 2] / n - u * u)
-            if what in ("slope", "intercept"):
+            if quantity in ("slope", "intercept"):
                 slope = covariance / spread_x * (high / wide)
-                return np.asarray(slope if what == "slope" else mean_y - slope * mean_x)
+                return np.asarray(slope if quantity == "slope" else mean_y - slope * mean_x)
             spread_y = _positive(of_y[..., 2] / n - v * v)
             correlation = np.clip(covariance / np.sqrt(spread_x * spread_y), -1, 1)
-            return np.asarray(correlation if what == "corr" else correlation**2)
+            return np.asarray(correlation if quantity == "corr" else correlation**2)
 
 
 def _positive(variance: Floats) -> Floats:

@@ -47,9 +47,9 @@ BLOCK = 2_000_000
 """How many numbers are worked on at a time."""
 
 
-def quantile_of(what: str) -> Fraction:
+def quantile_of(quantity: str) -> Fraction:
     """The q of a quantity: `min`, `max`, or `quantile 1/2`."""
-    return EXTREME[what] if what in EXTREME else Fraction(what.removeprefix("quantile "))
+    return EXTREME[quantity] if quantity in EXTREME else Fraction(quantity.removeprefix("quantile "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class QuantileTree:
         """The least and the greatest integer that a row carries: its leaf."""
         return 0, self.grid.levels - 1
 
-    def plain(self, what: str) -> bool:
+    def plain(self, quantity: str) -> bool:
         """No quantile is exactly one of the integers."""
         return False
 
@@ -114,7 +114,7 @@ class QuantileTree:
         """The same measure, reading its argument where it was computed already."""
         return self.over(rename)
 
-    def weights(self, what: str) -> Floats | None:
+    def weights(self, quantity: str) -> Floats | None:
         """No quantile is linear in the entries."""
         return None
 
@@ -151,15 +151,15 @@ class QuantileTree:
         leaves[:n] = np.diff(below)
         return np.asarray(ct.nodes(leaves, self.shape), dtype=np.int64)
 
-    def relative_variance(self, what: str) -> float:
+    def relative_variance(self, quantity: str) -> float:
         """Of the noise at sensitivity over epsilon 1, for one row spread evenly, relative to half the range."""
-        return 4 * ct.rank_variance(self.shape, float(quantile_of(what)))
+        return 4 * ct.rank_variance(self.shape, float(quantile_of(quantity)))
 
-    def estimate(self, what: str, noisy: Floats) -> Floats:
+    def estimate(self, quantity: str, noisy: Floats) -> Floats:
         """Estimate a quantile.
 
         Args:
-            what: `min`, `max` or `quantile q`.
+            quantity: `min`, `max` or `quantile q`.
             noisy: float64 array (..., entries).
 
         Returns:
@@ -167,13 +167,15 @@ class QuantileTree:
         """
         flat = noisy.reshape(-1, self.entries)
         if _alike(flat):
-            return np.full(noisy.shape[:-1], self.estimate(what, flat[0]))
+            return np.full(noisy.shape[:-1], self.estimate(quantity, flat[0]))
         out = np.empty(len(flat))
         for part, below in self._blocks(flat):
-            out[part] = self._crossing(ct.increasing(below), float(quantile_of(what)))
+            out[part] = self._crossing(ct.increasing(below), float(quantile_of(quantity)))
         return out.reshape(noisy.shape[:-1])
 
-    def interval(self, what: str, noisy: Floats, scale: float, confidence: float) -> tuple[Floats, Floats]:
+    def interval(
+        self, quantity: str, noisy: Floats, scale: float, confidence: float
+    ) -> tuple[Floats, Floats]:
         """The interval of a quantile, by inverting a test.
 
         A leaf is left out when S at its lower end is greater than zero, or at its upper end less than zero, by more
@@ -183,15 +185,15 @@ class QuantileTree:
         Galichon 2009); where a quantile is so extreme that the rows beyond it drown in noise, it is the hull.
 
         Args:
-            what: as above.
+            quantity: as above.
             noisy: float64 array (n, entries).
             scale: of the Laplace noise on each entry.
             confidence: strictly between 0 and 1.
         """
         if _alike(noisy):
-            ends = self.interval(what, noisy[:1], scale, confidence)
+            ends = self.interval(quantity, noisy[:1], scale, confidence)
             return np.repeat(ends[0], len(noisy)), np.repeat(ends[1], len(noisy))
-        q = float(quantile_of(what))
+        q = float(quantile_of(quantity))
         deviation, effective = ct.rank_noise(self.shape, q)
         width = scale * deviation * half_width.effective(effective, confidence)
         factor = self.calibration(q, noisy, scale, width, confidence)

@@ -92,7 +92,7 @@ class Ranks:
         """The least and the greatest integer that a row carries: its leaf."""
         return 0, self.grid.levels - 1
 
-    def plain(self, what: str) -> bool:
+    def plain(self, quantity: str) -> bool:
         """No quantile is exactly one of the integers."""
         return False
 
@@ -104,7 +104,7 @@ class Ranks:
         """The same measure, reading its argument where it was computed already."""
         return self.over(rename)
 
-    def weights(self, what: str) -> Floats | None:
+    def weights(self, quantity: str) -> Floats | None:
         """No quantile is linear in the entries."""
         return None
 
@@ -163,38 +163,38 @@ class Ranks:
     def _end_scale(self, q: Fraction, scale: float) -> float:
         return 4 * float(row_moves(q)) * scale * len(self.quantiles) / float(1 - NUMBER)
 
-    def relative_variance(self, what: str) -> float:
+    def relative_variance(self, quantity: str) -> float:
         """The variance of the rank at sensitivity over epsilon 1, in rows squared, four times as for a tree."""
-        return 4 * rank_variance(share(quantile_of(what)), len(self.quantiles))
+        return 4 * rank_variance(share(quantile_of(quantity)), len(self.quantiles))
 
-    def estimate(self, what: str, noisy: Floats) -> Floats:
+    def estimate(self, quantity: str, noisy: Floats) -> Floats:
         """The value of a quantile: the roundest of its leaf.
 
         Args:
-            what: `min`, `max` or `quantile q`.
+            quantity: `min`, `max` or `quantile q`.
             noisy: float64 array (..., entries).
 
         Returns:
             float64 array (...).
         """
-        return self._value(np.clip(noisy[..., self._place(what)], 0, self.grid.levels - 1))
+        return self._value(np.clip(noisy[..., self._place(quantity)], 0, self.grid.levels - 1))
 
-    def interval(self, what: str, noisy: Floats, confidence: float) -> tuple[Floats, Floats]:
+    def interval(self, quantity: str, noisy: Floats, confidence: float) -> tuple[Floats, Floats]:
         """The interval of a quantile: from the leaf of its lower end to that of its upper one.
 
         At another confidence than `LEVEL` it is as much wider or narrower as errors with exponential tails are. A bound
         of the range stays.
 
         Args:
-            what: as above.
+            quantity: as above.
             noisy: float64 array (n, entries).
             confidence: strictly between 0 and 1.
         """
-        value, low, high = self._ends(what, noisy)
+        value, low, high = self._ends(quantity, noisy)
         times = stretch(confidence)
         return self._stretched(value, low, times, 0), self._stretched(value, high, times, 1)
 
-    def again(self, what: str, noisy: Floats, draws: int) -> Floats:
+    def again(self, quantity: str, noisy: Floats, draws: int) -> Floats:
         """Draw where a quantile may lie, from the distribution whose central parts are its intervals.
 
         This simulates; it protects nothing, so NumPy's generator will do.
@@ -203,20 +203,20 @@ class Ranks:
             float64 array (draws, n).
         """
         rng = np.random.default_rng()
-        value, low, high = self._ends(what, noisy)
+        value, low, high = self._ends(quantity, noisy)
         sure = np.minimum(rng.random((draws, len(value))), 1 - 1e-9)
         far = np.log(1 / (1 - sure)) / math.log(1 / (1 - LEVEL))
         upper = rng.random((draws, len(value))) < 0.5
         place = np.where(upper, value + far * (high - value), value - far * (value - low))
         return np.asarray(np.clip(place, self.grid.lo, self.grid.hi))
 
-    def _place(self, what: str) -> int:
-        return EACH * self.quantiles.index(share(quantile_of(what)))
+    def _place(self, quantity: str) -> int:
+        return EACH * self.quantiles.index(share(quantile_of(quantity)))
 
-    def _ends(self, what: str, noisy: Floats) -> tuple[Floats, Floats, Floats]:
+    def _ends(self, quantity: str, noisy: Floats) -> tuple[Floats, Floats, Floats]:
         """The value and both ends; the range ends where a bound was drawn."""
-        at, step = self._place(what), float(self.grid.step)
-        value = self.estimate(what, noisy)
+        at, step = self._place(quantity), float(self.grid.step)
+        value = self.estimate(quantity, noisy)
         low = self.grid.lo + step * noisy[:, at + 1]
         high = self.grid.lo + step * noisy[:, at + 2] + (step - 1 if self.whole else step)
         low = np.where(noisy[:, at + 1] < 0, self.grid.lo, low)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 SHAPES = frozenset({"skewness", "kurtosis", "kurtosis_pop"})
 
 
-def shape(what: str, body: Floats, levels: int) -> Floats:
+def shape(quantity: str, body: Floats, levels: int) -> Floats:
     """A measure of shape of the rows behind some noisy entries.
 
     Args:
-        what: one of `SHAPES`.
+        quantity: one of `SHAPES`.
         body: float64 array (..., degree + 1), noisy sums of the Bernstein basis.
         levels: R, which one row adds to their sum.
 
@@ -35,13 +35,13 @@ def shape(what: str, body: Floats, levels: int) -> Floats:
         variance = square - mean**2
         variance = np.where(variance > 0, variance, np.nan)
         third = cube - 3 * square * mean + 2 * mean**3
-        if what == "skewness":
+        if quantity == "skewness":
             adjusted = np.where(n > 2, np.sqrt(n * (n - 1)) / (n - 2), np.nan)
             return np.asarray(adjusted * third / variance**1.5)
         fourth = np.clip(body @ power(degree, 4) / total, 0, 1)
         central = fourth - 4 * cube * mean + 6 * square * mean**2 - 3 * mean**4
         ratio = central / variance**2
-        if what == "kurtosis_pop":
+        if quantity == "kurtosis_pop":
             return np.asarray(np.where(n > 1, ratio - 3, np.nan))
         scaled = (n - 1) * ((n + 1) * ratio - 3 * (n - 1)) / ((n - 2) * (n - 3))
         return np.asarray(np.where(n > 3, scaled, np.nan))

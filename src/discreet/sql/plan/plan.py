@@ -32,13 +32,13 @@ class Aggregate:
 
     Attributes:
         measure: the number of the measure that it is estimated from.
-        ``what``: the quantity, as `measures.estimate` names it.
+        quantity: as `measures.estimate` names it.
         whole: whether the answer is an integer.
         sql: as the analyst wrote it.
     """
 
     measure: int
-    what: str
+    quantity: str
     whole: bool
     sql: str
 
@@ -127,14 +127,14 @@ class ScopePlan:
         """The privacy loss: sets of alternatives compose by addition, and each costs its largest share."""
         own = self.discovery
         most: dict[int, Fraction] = {}
-        for at, share in zip(self.sets or range(len(self.shares)), self.shares, strict=True):
-            most[at] = max(most.get(at, share), share)
+        for index, share in zip(self.sets or range(len(self.shares)), self.shares, strict=True):
+            most[index] = max(most.get(index, share), share)
         return sum(most.values(), own.share if own is not None and own.measure is None else Fraction(0))
 
     def beside(self, measure: int) -> tuple[int, ...]:
         """The numbers of the measures of one set of alternatives, this one among them."""
         sets = self.sets or tuple(range(len(self.measures)))
-        return tuple(index for index, one in enumerate(sets) if one == sets[measure])
+        return tuple(index for index, alternatives in enumerate(sets) if alternatives == sets[measure])
 
     @property
     def delta(self) -> Fraction:

@@ -17,9 +17,9 @@ from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates.aggregate import Request
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.analyze.classify import unknown_table
-from discreet.sql.analyze.release_scope import Draft
+from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
@@ -48,7 +48,7 @@ class Limits:
     max_groups: int | None = None
 
 
-Reading: TypeAlias = tuple[str, list[Draft], exp.Query, list[Chosen], list[list[Fraction]]]
+Reading: TypeAlias = tuple[str, list[UnplannedRelease], exp.Query, list[Chosen], list[list[Fraction]]]
 """A statement read with a catalog, before epsilon is known; see `_read`."""
 MOST_KNOWN = 64
 LEAST_FINDING = Fraction(1, 4)
@@ -94,20 +94,20 @@ def plan(
         if len(known) >= MOST_KNOWN:
             known.clear()
         read = known[asked] = _read(text, catalog, delta > 0)
-    canonical, drafts, post, chosen, even = read
+    canonical, unplanned, post, chosen, even = read
     weights = [list(one) for one in even]
     sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
-    _emphasise(weights, emphasis, drafts, sets, post)
-    finding = sum(draft.unknown for draft in drafts)
+    _emphasise(weights, emphasis, unplanned, sets, post)
+    finding = sum(release.unknown for release in unplanned)
     shares = shares_of(epsilon, weights)
 
-    def build(draft: Draft, index: int, own: tuple[Fraction, ...]) -> ScopePlan:
-        return _release(draft, chosen[index], own, catalog.unit_factor, limits, delta / max(finding, 1))
+    def build(release: UnplannedRelease, index: int, own: tuple[Fraction, ...]) -> ScopePlan:
+        return _release(release, chosen[index], own, catalog.unit_factor, limits, delta / max(finding, 1))
 
-    releases = [build(draft, index, shares[index]) for index, draft in enumerate(drafts)]
+    releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
     workloads = []
-    for group in groups_of(drafts, chosen, weights):
-        joined = together(group, drafts, releases, shares, build)
+    for group in groups_of(unplanned, chosen, weights):
+        joined = together(group, unplanned, releases, shares, build)
         if joined is not None:
             workloads.append(joined[0])
             for index, table in joined[1].items():
@@ -138,25 +138,27 @@ def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
         raise unknown_table(text, catalog, table)
     post = splitter.split(statement)
-    for draft in splitter.drafts:
-        if not draft.requests and not draft.unknown:
-            raise splitter.refuse(draft.place, "This asks for no aggregate, and its groups are public already.",
+    for release in splitter.releases:
+        if not release.requests and not release.unknown:
+            raise splitter.refuse(release.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
-    chosen = [choose(draft.requests, draft.rows.per_unit) for draft in splitter.drafts]
-    weights = [_weights(draft, one) for draft, one in zip(splitter.drafts, chosen, strict=True)]
-    return canonical, splitter.drafts, post, chosen, weights
+    chosen = [choose(release.requests, release.rows.per_unit) for release in splitter.releases]
+    weights = [_weights(release, one) for release, one in zip(splitter.releases, chosen, strict=True)]
+    return canonical, splitter.releases, post, chosen, weights
 
 
-def _weights(draft: Draft, chosen: Chosen) -> list[Fraction]:
+def _weights(release: UnplannedRelease, chosen: Chosen) -> list[Fraction]:
     """The weights of the sets of measures, and behind them that of the counts by which groups are found, if any are."""
-    measures = [measure(c, Fraction(1), 0, planned_cells(draft.keys)) for c in chosen.choices]
+    measures = [measure(c, Fraction(1), 0, planned_cells(release.keys)) for c in chosen.choices]
     weights = weights_of(measures, chosen.requests, chosen.answered_by, chosen.sets)
-    if not draft.unknown:
+    if not release.unknown:
         return weights
-    number = answering(chosen.choices, draft.keys, draft.rows.per_unit)
+    number = answering(chosen.choices, release.keys, release.rows.per_unit)
     at = len(weights) if number is None else chosen.sets[number]
     if number is None:
-        weights += weights_of([measure(FINDING, Fraction(1), 0, 1)], [Request("units", None, "")], [0], [0])
+        weights += weights_of(
+            [measure(FINDING, Fraction(1), 0, 1)], [RequestedAggregate("units", None, "")], [0], [0]
+        )
     # A group not found has no other answers at all, so a costly column such as a median must not starve the search.
     rest = sum(weights, Fraction(0)) - weights[at]
     weights[at] = max(weights[at], rest * LEAST_FINDING / (1 - LEAST_FINDING))
@@ -166,7 +168,7 @@ def _weights(draft: Draft, chosen: Chosen) -> list[Fraction]:
 def _emphasise(
     weights: list[list[Fraction]],
     emphasis: Emphasis,
-    drafts: list[Draft],
+    unplanned: list[UnplannedRelease],
     answered_by: list[list[int]],
     post: exp.Query,
 ) -> None:
@@ -174,22 +176,22 @@ def _emphasise(
     if not emphasis:
         return
     columns: dict[str, set[tuple[int, int]]] = {}
-    for release, (draft, measures) in enumerate(zip(drafts, answered_by, strict=True)):
+    for index, (release, measures) in enumerate(zip(unplanned, answered_by, strict=True)):
         for at, number in enumerate(measures):
-            for name in shown_as(post, draft.name, aggregate_name(at)):
-                columns.setdefault(name.lower(), set()).add((release, number))
+            for name in shown_as(post, release.name, aggregate_name(at)):
+                columns.setdefault(name.lower(), set()).add((index, number))
     for name, factor in emphasis:
         if name.lower() not in columns:
             raise InvalidParameter(
                 f"{name} is not a column of the answer that has noise.",
                 f"Name one of {', '.join(columns)}." if columns else "Leave the split out.",
             )
-        for release, number in columns[name.lower()]:
-            weights[release][number] *= factor
+        for index, number in columns[name.lower()]:
+            weights[index][number] *= factor
 
 
 def _release(
-    draft: Draft,
+    release: UnplannedRelease,
     chosen: Chosen,
     of_sets: tuple[Fraction, ...],
     unit_factor: int,
@@ -203,7 +205,7 @@ def _release(
     measures: list[AnyMeasure] = []
     shares = tuple(of_sets[at] for at in chosen.sets)  # the counts that find groups may come behind
     for choice, share in zip(chosen.choices, shares, strict=True):
-        part = _part(draft, choice, limits)
+        part = _part(release, choice, limits)
         at = next((at for at, one in shared.items() if one == part), len(parts))
         if choice.counts in BY_LEAF or at == len(parts):
             at = len(parts)
@@ -211,16 +213,16 @@ def _release(
             if choice.counts not in BY_LEAF:
                 shared[at] = part
         contribution = Fraction(unit_factor * part.cap) / share
-        measures.append(measure(choice, contribution, at, planned_cells(draft.keys)))
+        measures.append(measure(choice, contribution, at, planned_cells(release.keys)))
     discovery = None
-    if draft.unknown:
-        answers = answering(chosen.choices, draft.keys, draft.rows.per_unit)
+    if release.unknown:
+        answers = answering(chosen.choices, release.keys, release.rows.per_unit)
         share = of_sets[-1] if answers is None else shares[answers]
-        discovery = Discovery(_part(draft, FINDING, limits), share, delta, answers)
+        discovery = Discovery(_part(release, FINDING, limits), share, delta, answers)
     return ScopePlan(
-        name=draft.name,
+        name=release.name,
         parts=tuple(parts),
-        keys=draft.keys,
+        keys=release.keys,
         measures=tuple(measures),
         shares=shares,
         aggregates=tuple(aggregate(r, at) for r, at in zip(chosen.requests, chosen.answered_by, strict=True)),
@@ -230,11 +232,11 @@ def _release(
     )
 
 
-def _part(draft: Draft, choice: MeasureChoice, limits: Limits) -> MeasuredRows:
+def _part(release: UnplannedRelease, choice: MeasureChoice, limits: Limits) -> MeasuredRows:
     """The rows that a measure is taken over, and how many of one unit count."""
-    rows = draft.rows
+    rows = release.rows
     finding = choice.counts == FINDING.counts
-    keys = tuple(key.expression for key in draft.keys if not (finding and key.public))
+    keys = tuple(key.expression for key in release.keys if not (finding and key.public))
     cap = rows.max_rows
     if limits.max_rows is not None and rows.per_unit and not rows.fixed:
         cap = limits.max_rows
@@ -252,8 +254,8 @@ def _part(draft: Draft, choice: MeasureChoice, limits: Limits) -> MeasuredRows:
         groups = min(
             groups, most_groups(rows.relation, read(keys)) or groups
         )  # a join multiplies rows, not groups
-    if not finding and not draft.unknown:
-        groups = min(groups, planned_cells(draft.keys))  # nobody is in more groups than there are
+    if not finding and not release.unknown:
+        groups = min(groups, planned_cells(release.keys))  # nobody is in more groups than there are
     counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
     return MeasuredRows(counted, tuple(columns.values()), groups)
 

@@ -26,7 +26,7 @@ def quantile_choice(argument: Expression, wanted: Iterable[str]) -> MeasureChoic
         argument: a bounded numeric expression.
         wanted: the quantities, such as `quantile 1/2` and `max`.
     """
-    quantiles = sorted({share(quantile_of(what)) for what in wanted})
+    quantiles = sorted({share(quantile_of(quantity)) for quantity in wanted})
     by_rank = sum(rank_variance(q, len(quantiles)) for q in quantiles)
     shape = tree_for(argument, 1).shape
     if argument.type in NUMBERS and by_rank <= sum(tree_variance(shape, float(q)) for q in quantiles):

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from discreet.sql.analyze.aggregates.aggregate import Request
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.plan.plan import AnyMeasure
 
 
 def weights_of(
     measures: Sequence[AnyMeasure],
-    requests: Sequence[Request],
+    requests: Sequence[RequestedAggregate],
     answered_by: Sequence[int],
     sets: Sequence[int],
 ) -> list[Fraction]:
@@ -35,9 +35,11 @@ def weights_of(
         sets: for each measure the number of its set of alternatives.
     """
     losses = [0.0] * len(set(sets))
-    for request, at in zip(requests, answered_by, strict=True):
-        what = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(request.what, request.what)
-        losses[sets[at]] += measures[at].relative_variance(what)
+    for request, index in zip(requests, answered_by, strict=True):
+        quantity = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(
+            request.quantity, request.quantity
+        )
+        losses[sets[index]] += measures[index].relative_variance(quantity)
     return [Fraction(f"{loss ** (1 / 3):.3g}") for loss in losses]
 
 
@@ -52,5 +54,5 @@ def shares_of(epsilon: Fraction, weights: Sequence[Sequence[Fraction]]) -> list[
         >>> shares_of(Fraction(1), [[Fraction(1)], [Fraction(1), Fraction(2)]])
         [(Fraction(1, 4),), (Fraction(1, 4), Fraction(1, 2))]
     """
-    whole = sum((weight for one in weights for weight in one), Fraction(0))
-    return [tuple(epsilon * weight / whole for weight in one) for one in weights]
+    whole = sum((weight for of_release in weights for weight in of_release), Fraction(0))
+    return [tuple(epsilon * weight / whole for weight in of_release) for of_release in weights]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
-from discreet.sql.analyze.aggregates.aggregate import Request
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of
 from discreet.sql.measures.measure import Measure, grid_of
@@ -15,8 +15,8 @@ from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import tree_for
 from discreet.sql.measures.ranks import ranks_for
 from discreet.sql.plan.alternatives import sets_of
+from discreet.sql.plan.canonical_aggregates import canonical_aggregates
 from discreet.sql.plan.measure_choice import MeasureChoice
-from discreet.sql.plan.one_request import unified
 from discreet.sql.plan.plan import Aggregate, AnyMeasure
 from discreet.sql.plan.quantile_choice import quantile_choice
 
@@ -34,7 +34,7 @@ class Chosen:
     """
 
     choices: list[MeasureChoice]
-    requests: list[Request]
+    requests: list[RequestedAggregate]
     answered_by: list[int]
     sets: tuple[int, ...]
     rewritten: bool
@@ -46,7 +46,7 @@ class Chosen:
         return f" sets {self.sets} {self.answered_by}" if shared else ""
 
 
-def choose(asked: Sequence[Request], per_unit: bool = True) -> Chosen:
+def choose(asked: Sequence[RequestedAggregate], per_unit: bool = True) -> Chosen:
     """Choose the fewest measures that answer all requests.
 
     Everything asked of one argument comes from one measure, and the number of all rows comes for free from the
@@ -57,10 +57,10 @@ def choose(asked: Sequence[Request], per_unit: bool = True) -> Chosen:
         asked: the requests.
         per_unit: whether the rows of a unit are chosen.
     """
-    requests = unified(asked)
+    requests = canonical_aggregates(asked)
     wanted: dict[Family, set[str]] = {}
     for request in requests:
-        wanted.setdefault(_family(request), set()).add(request.what)
+        wanted.setdefault(_family(request), set()).add(request.quantity)
     counting = wanted.pop(ALL_ROWS, set())
     # Plain measures come first, so that the number of all rows can be had from one of them.
     order = sorted(wanted, key=lambda f: ("rows", "pairs").index(f[0]) if f[0] in ("rows", "pairs") else 2)
@@ -69,7 +69,9 @@ def choose(asked: Sequence[Request], per_unit: bool = True) -> Chosen:
     free = None
     if counting:
         alone = (
-            at for at, c in enumerate(choices) if c.counts in ("rows", "pairs") and sets.count(sets[at]) == 1
+            index
+            for index, c in enumerate(choices)
+            if c.counts in ("rows", "pairs") and sets.count(sets[index]) == 1
         )
         free = next(alone, None)
         if free is None:
@@ -80,10 +82,12 @@ def choose(asked: Sequence[Request], per_unit: bool = True) -> Chosen:
             first = choices[free]
             with_null = _nullable(first.argument) or _nullable(first.other)
             choices[free] = replace(first, degree=abs(first.degree), with_null=with_null)
-    places = {family: at for at, family in enumerate(order)}
-    answered_by = [free if r.what == "rows" and free is not None else places[_family(r)] for r in requests]
+    places = {family: index for index, family in enumerate(order)}
+    answered_by = [
+        free if r.quantity == "rows" and free is not None else places[_family(r)] for r in requests
+    ]
     rewritten = any(
-        (a.what, *_family(a)) != (r.what, *_family(r)) for a, r in zip(asked, requests, strict=True)
+        (a.quantity, *_family(a)) != (r.quantity, *_family(r)) for a, r in zip(asked, requests, strict=True)
     )
     return Chosen(choices, requests, answered_by, sets, rewritten)
 
@@ -92,7 +96,7 @@ def _choice(family: Family, wanted: set[str]) -> MeasureChoice:
     """The measure of the quantities wanted of one argument, or of one pair."""
     counts, argument, other = family
     if counts == "pairs":
-        p, q = (max(PAIR_DEGREES[what][axis] for what in wanted) for axis in (0, 1))
+        p, q = (max(PAIR_DEGREES[quantity][axis] for quantity in wanted) for axis in (0, 1))
         return MeasureChoice(p, argument, False, counts, other, q)
     if counts == "tree":
         assert argument is not None
@@ -100,7 +104,9 @@ def _choice(family: Family, wanted: set[str]) -> MeasureChoice:
     if counts != "rows":
         return MeasureChoice(-1 if counts == "distinct_sum" else 0, argument, False, counts)
     return MeasureChoice(
-        -1 if wanted == {"sum"} else max(BY_QUANTITY[what].degrees[0] for what in wanted), argument, False
+        -1 if wanted == {"sum"} else max(BY_QUANTITY[quantity].degrees[0] for quantity in wanted),
+        argument,
+        False,
     )
 
 
@@ -112,9 +118,9 @@ Family: TypeAlias = tuple[str, Expression | None, Expression | None]
 ALL_ROWS: Family = ("rows", None, None)
 
 
-def _family(request: Request) -> Family:
-    """Requests of one family are answered by one measure."""
-    return family_of(request.what), request.argument, request.other
+def _family(request: RequestedAggregate) -> Family:
+    """Aggregates of one family are answered by one measure."""
+    return family_of(request.quantity), request.argument, request.other
 
 
 def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int) -> AnyMeasure:
@@ -152,7 +158,11 @@ def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int
     )
 
 
-def aggregate(request: Request, at: int) -> Aggregate:
+def aggregate(request: RequestedAggregate, index: int) -> Aggregate:
     """The column of the noisy table that answers a request."""
-    what = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(request.what, request.what)
-    return Aggregate(at, what, request.always_whole if request.whole is None else request.whole, request.sql)
+    quantity = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(
+        request.quantity, request.quantity
+    )
+    return Aggregate(
+        index, quantity, request.always_whole if request.whole is None else request.whole, request.sql
+    )

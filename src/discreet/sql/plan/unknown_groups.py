@@ -21,8 +21,13 @@ def answering(choices: Sequence[MeasureChoice], keys: tuple[ks.Key, ...], per_un
     if any(key.public for key in keys):
         return None
     wanted = "units" if per_unit else "rows"
-    for index, one in enumerate(choices):
-        if one.counts == wanted and one.argument is None and one.degree == 0 and not one.with_null:
+    for index, choice in enumerate(choices):
+        if (
+            choice.counts == wanted
+            and choice.argument is None
+            and choice.degree == 0
+            and not choice.with_null
+        ):
             return index
     return None
 

@@ -27,7 +27,7 @@ from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.algebra.released import released_tables
-from discreet.sql.analyze.release_scope import Draft
+from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.expressions.expression import Expression, Literal, leaves
 from discreet.sql.functions.apply import among
 from discreet.sql.plan.estimated import Estimated
@@ -76,7 +76,7 @@ class _Axes:
 
 
 def groups_of(
-    drafts: Sequence[Draft], chosen: Sequence[Chosen], weights: Sequence[Sequence[Fraction]]
+    drafts: Sequence[UnplannedRelease], chosen: Sequence[Chosen], weights: Sequence[Sequence[Fraction]]
 ) -> list[list[int]]:
     """The numbers of the releases that are measured together, by workload."""
     if released_tables(draft.rows.relation for draft in drafts):
@@ -110,10 +110,10 @@ def _rows(rows: Rows) -> tuple[object, ...]:
 
 def together(
     group: Sequence[int],
-    drafts: Sequence[Draft],
+    drafts: Sequence[UnplannedRelease],
     releases: Sequence[ScopePlan],
     shares: Sequence[tuple[Fraction, ...]],
-    build: Callable[[Draft, int, tuple[Fraction, ...]], ScopePlan],
+    build: Callable[[UnplannedRelease, int, tuple[Fraction, ...]], ScopePlan],
 ) -> tuple[Workload, dict[int, ScopePlan]] | None:
     """The workload of some releases; None where their keys are not apart, or too many.
 
@@ -148,11 +148,11 @@ def together(
         (keys, _marginal(finest, axes, keys, share / least, number))
         for number, (keys, share) in enumerate(chosen.shares)
     )
-    scales = tuple(finest.scale(at) * least for at in range(len(finest.measures)))
+    scales = tuple(finest.scale(index) * least for index in range(len(finest.measures)))
     of_tables = {}
     for index, own in zip(group, axes.of, strict=True):
         estimated = Estimated(chosen, own, scales, axes.more)
-        inexact = any(estimated.bits(at) for at in range(len(scales)))
+        inexact = any(estimated.bits(index) for index in range(len(scales)))
         of_tables[index] = replace(
             releases[index],
             measures=finest.measures,
@@ -187,7 +187,7 @@ def _axes(of_releases: Sequence[tuple[ks.Key, ...]]) -> _Axes | None:
     for keys in of_releases:
         own = []
         for numbers in ks.axes(keys):
-            axis = tuple(keys[at] for at in numbers)
+            axis = tuple(keys[index] for index in numbers)
             named = tuple((key.expression, key.values) for key in axis)
             if named not in known:
                 known[named] = len(axes)

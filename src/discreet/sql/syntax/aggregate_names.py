@@ -62,7 +62,7 @@ def _meant(node: exp.Expr) -> exp.Expr | None:
     if name in known and len(args) == 1:
         return known[name](this=args[0].copy())
     if name in UNPARSED and args:
-        return exp.AnonymousAggFunc(this=name, expressions=[one.copy() for one in args])
+        return exp.AnonymousAggFunc(this=name, expressions=[argument.copy() for argument in args])
     if name == "count_star" and not args:
         return exp.Count(this=exp.Star())
     if name in WEIGHTED and len(args) == 2:

@@ -48,7 +48,7 @@ def expand(node: exp.Select, text: str) -> exp.Query:
     if len(sets) > MOST_SETS:
         raise refuse(group, text, f"These are {len(sets)} grouping sets; at most {MOST_SETS} are allowed.",
                      "Ask for fewer.")  # fmt: skip
-    every = list(dict.fromkeys(key for one in sets for key in one))
+    every = list(dict.fromkeys(key for keys_of_set in sets for key in keys_of_set))
     names = [output_name(item) for item in node.expressions]
     selects = [_one(node, keys, every, names) for keys in sets]
     for one in selects:
@@ -69,7 +69,7 @@ def expand(node: exp.Select, text: str) -> exp.Query:
 
 def _place(group: exp.Expr) -> int:
     """Where a GROUP BY stands in its text."""
-    return min((one.meta["start"] for one in group.walk() if "start" in one.meta), default=0)
+    return min((inner.meta["start"] for inner in group.walk() if "start" in inner.meta), default=0)
 
 
 def _resolve(node: exp.Select, several: list[exp.Expr]) -> None:

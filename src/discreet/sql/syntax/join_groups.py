@@ -36,8 +36,8 @@ def one_after_the_other(node: exp.Select) -> None:
             continue
         inner.set("joins", None)
         at = joins.index(join) if join in joins else len(joins)
-        conditions += [one.args["on"] for one in (join, *own) if one.args.get("on") is not None]
-        joins[at : at + 1] = [exp.Join(this=source) for source in (inner, *(one.this for one in own))]
+        conditions += [joined.args["on"] for joined in (join, *own) if joined.args.get("on") is not None]
+        joins[at : at + 1] = [exp.Join(this=source) for source in (inner, *(joined.this for joined in own))]
     if joins != (node.args.get("joins") or []):
         node.set("joins", joins)
     for condition in conditions:

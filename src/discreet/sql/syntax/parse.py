@@ -173,7 +173,7 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
     details = getattr(error, "errors", None) or [{}]
     first = details[0]
     line, column = int(first.get("line") or 0), int(first.get("col") or 0)
-    what = _in_words(str(first.get("description") or "the text ends inside a quote or a comment"))
+    fault = _in_words(str(first.get("description") or "the text ends inside a quote or a comment"))
     picture = ""
     if line:
         shown = text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""
@@ -183,7 +183,7 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
     meant = rewrites.misspelt(text, _offset(text, line, column)) if line else None
     if meant is not None:
         start, end, keyword = meant
-        return at(text, start, end, f"This is not SQL that can be read: {what}.",
+        return at(text, start, end, f"This is not SQL that can be read: {fault}.",
                         f"Did you mean {keyword}, where it says {text[start:end]}?")  # fmt: skip
     top = re.search(r"\bselect\s+top\s+(\d{1,9})\b", text, re.IGNORECASE)
     fix = (
@@ -192,14 +192,14 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
         else "Check the spelling there, and the comma before it; a name with spaces or signs in it stands in double "
         "quotes, a text in single ones."
     )
-    return QueryRefused(f"This is not SQL that can be read: {what}.", fix,
+    return QueryRefused(f"This is not SQL that can be read: {fault}.", fix,
                         line=line, column=column, picture=picture)  # fmt: skip
 
 
 _CLAUSES = ("WHERE", "HAVING", "ORDER BY", "LIMIT", "OFFSET", "QUALIFY", "JOIN", "AS")
 
 
-def _in_words(what: str) -> str:
+def _in_words(fault: str) -> str:
     """The parser's message, without the names of its classes.
 
     Example:
@@ -208,11 +208,11 @@ def _in_words(what: str) -> str:
         >>> _in_words("Expected table name but got <Token token_type: TokenType.SENTINEL, text: SENTINEL>")
         'Expected table name'
     """
-    missing = re.fullmatch(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>\.?", what)
+    missing = re.fullmatch(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>\.?", fault)
     if missing is not None:
         after = {"Order": "ORDER BY", "Alias": "AS"}.get(missing[1], missing[1].upper())
         return f"Something is missing after {after}" if after in _CLAUSES else "Something is missing here"
-    return re.sub(r" but got <.*", "", what, flags=re.DOTALL).rstrip(".")
+    return re.sub(r" but got <.*", "", fault, flags=re.DOTALL).rstrip(".")
 
 
 def _offset(text: str, line: int, column: int) -> int:

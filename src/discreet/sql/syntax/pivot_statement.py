@@ -44,7 +44,11 @@ def statements(text: str) -> list[exp.Expr]:
         PIVOT t ON (x > 5) USING COUNT(*)
     """
     dialect = DuckDB()
-    return [one for one in _Parser(dialect=dialect).parse(dialect.tokenize(text), text) if one is not None]
+    return [
+        statement
+        for statement in _Parser(dialect=dialect).parse(dialect.tokenize(text), text)
+        if statement is not None
+    ]
 
 
 def as_select(pivot: exp.Pivot) -> exp.Select:

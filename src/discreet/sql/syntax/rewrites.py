@@ -102,9 +102,9 @@ def clamped(function: exp.Expr, argument: exp.Expr, ends: str) -> str:
     ):
         return f"{called(function).upper()}({bounded})"
     whole = function.copy()
-    for one in list(whole.find_all(type(argument))):
-        if one == argument:
-            one.replace(exp.var(bounded))
+    for inner in list(whole.find_all(type(argument))):
+        if inner == argument:
+            inner.replace(exp.var(bounded))
     return sql(whole)
 
 
@@ -130,7 +130,7 @@ def of_pivot(node: exp.Pivot, table: str) -> str:
         'Write the groups in rows: SELECT c, SUM(x) AS v FROM t GROUP BY c; or a column each: ...'
     """
     fields = node.args.get("fields") or []
-    by = [sql(one.this if isinstance(one, exp.In) else one) for one in (fields or node.expressions)]
+    by = [sql(field.this if isinstance(field, exp.In) else field) for field in (fields or node.expressions)]
     group = node.args.get("group")
     if isinstance(group, exp.Group):
         by = [*map(sql, group.expressions), *by]
@@ -226,8 +226,8 @@ def _small(node: exp.Pad) -> bool:
 
 def _calls(text: str) -> Iterator[str]:
     tokens = DuckDB().tokenize(text)
-    for at, token in enumerate(tokens[:-1]):
-        if tokens[at + 1].text == "(":
+    for index, token in enumerate(tokens[:-1]):
+        if tokens[index + 1].text == "(":
             yield token.text.lower()
 
 

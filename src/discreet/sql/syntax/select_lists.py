@@ -25,7 +25,7 @@ def name_apart(nodes: Iterable[exp.Expr], name_of: Callable[[exp.Expr], str]) ->
         names = [name_of(item) for item in select.expressions]
         taken = {name.lower() for name in names}
         seen: set[str] = set()
-        for at, (item, name) in enumerate(zip(select.expressions, names, strict=True)):
+        for index, (item, name) in enumerate(zip(select.expressions, names, strict=True)):
             if name.lower() not in seen:
                 seen.add(name.lower())
                 continue
@@ -35,7 +35,7 @@ def name_apart(nodes: Iterable[exp.Expr], name_of: Callable[[exp.Expr], str]) ->
             seen.add(new.lower())
             plain = item.this if isinstance(item, exp.Alias) else item
             quoted = not new.replace("_", "a").isalnum()
-            select.expressions[at] = exp.alias_(plain.copy(), exp.to_identifier(new, quoted=quoted))
+            select.expressions[index] = exp.alias_(plain.copy(), exp.to_identifier(new, quoted=quoted))
         select.set("expressions", select.expressions)
 
 

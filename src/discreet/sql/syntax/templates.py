@@ -76,12 +76,12 @@ class Template:
         statement = self.statement.copy()
         for path, literal in zip(self.paths, literals, strict=True):
             node: exp.Expr = statement
-            for name, at in path:
-                node = node.args[name] if at is None else node.args[name][at]
+            for name, index in path:
+                node = node.args[name] if index is None else node.args[name][index]
             node.args["this"] = literal[1:-1] if literal[0] == "'" else literal
         out = [self.canonical[0]]
-        for at, piece in zip(self.order, self.canonical[1:], strict=True):
-            out += [literals[at], piece]
+        for index, piece in zip(self.order, self.canonical[1:], strict=True):
+            out += [literals[index], piece]
         return statement, "".join(out)
 
 
@@ -100,7 +100,7 @@ def alike(text: object) -> tuple[exp.Query, str] | None:
         >>> [None if found is None else found[1] for found in map(alike, texts)]
         [None, 'SELECT a FROM t WHERE b < 2', 'SELECT a FROM t WHERE b < 3']
     """
-    if not isinstance(text, str) or len(text) > LONGEST or any(one in text for one in _UNUSUAL):
+    if not isinstance(text, str) or len(text) > LONGEST or any(character in text for character in _UNUSUAL):
         return None
     taken = taken_apart(text)
     if taken is None or not taken[1]:
@@ -129,8 +129,8 @@ def taken_apart(text: str) -> tuple[Shape, list[str]] | None:
         return None
     pieces, literals, piece = [], [], ""
     before = ""
-    for at, (kind, token) in enumerate(tokens):
-        if kind in _LITERALS and before in _COMPARES and _after(tokens, at + 1) in _ENDS:
+    for index, (kind, token) in enumerate(tokens):
+        if kind in _LITERALS and before in _COMPARES and _after(tokens, index + 1) in _ENDS:
             pieces += [piece, kind]
             literals.append(token)
             piece = ""
@@ -140,27 +140,27 @@ def taken_apart(text: str) -> tuple[Shape, list[str]] | None:
     return (*pieces, piece), literals
 
 
-def _after(tokens: list[tuple[str, str]], at: int) -> str:
+def _after(tokens: list[tuple[str, str]], index: int) -> str:
     """The next token but for spaces, in lower case."""
-    while at < len(tokens) and tokens[at][0] == "space":
-        at += 1
-    return tokens[at][1].lower() if at < len(tokens) else ""
+    while index < len(tokens) and tokens[index][0] == "space":
+        index += 1
+    return tokens[index][1].lower() if index < len(tokens) else ""
 
 
 def made(shape: Shape) -> Template | None:
     """The template of a shape; None where a literal decides more than its own value."""
     kinds = shape[1::2]
-    invented = [_invented(kind, at) for at, kind in enumerate(kinds)]
-    text = "".join(invented[at // 2] if at % 2 else piece for at, piece in enumerate(shape))
+    invented = [_invented(kind, index) for index, kind in enumerate(kinds)]
+    text = "".join(invented[index // 2] if index % 2 else piece for index, piece in enumerate(shape))
     try:
         statement, canonical = spelled(text)
     except QueryRefused:
         return None
-    if any(text.count(one) != 1 or canonical.count(one) != 1 for one in invented):
+    if any(text.count(value) != 1 or canonical.count(value) != 1 for value in invented):
         return None
-    values = [one.strip("'") for one in invented]
+    values = [value.strip("'") for value in invented]
     found = {str(node.this): node for node in statement.find_all(exp.Literal) if str(node.this) in values}
-    paths = [_path(found[one], statement) if one in found else None for one in values]
+    paths = [_path(found[value], statement) if value in found else None for value in values]
     order = sorted(range(len(invented)), key=lambda at: canonical.index(invented[at]))
     rest, pieces = canonical, []
     for at in order:
@@ -173,9 +173,9 @@ def made(shape: Shape) -> Template | None:
     )
 
 
-def _invented(kind: str, at: int) -> str:
+def _invented(kind: str, index: int) -> str:
     """A literal that nobody writes, none within another."""
-    number = f"8{at:03d}5309712646"
+    number = f"8{index:03d}5309712646"
     return {"whole": number, "decimal": f"{number}.5", "string": f"'{number}'"}[kind]
 
 

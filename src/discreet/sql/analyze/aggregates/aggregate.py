@@ -21,10 +21,10 @@ from discreet.sql.syntax import rewrites
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestedAggregate:
     """An aggregate that a query asks for.
 
-    The quantity `what` is named as in the table of aggregates, or, for a quantile, as in `quantile_syntax`.
+    Its quantity is named as in the table of aggregates, or, for a quantile, as in `quantile_syntax`.
 
     Attributes:
         argument: over the rows; None for `rows`, and for `units` unless only some rows are looked at.
@@ -35,7 +35,7 @@ class Request:
             answer.
     """
 
-    what: str
+    quantity: str
     argument: Expression | None
     sql: str
     other: Expression | None = None
@@ -45,13 +45,13 @@ class Request:
     @property
     def always_whole(self) -> bool:
         """Whether the answer is an integer by the quantity and its argument."""
-        if table.whole(self.what):
+        if table.whole(self.quantity):
             return True
-        listed = self.what in ("sum", "distinct_sum") or table.is_quantile(self.what)
+        listed = self.quantity in ("sum", "distinct_sum") or table.is_quantile(self.quantity)
         return listed and self.argument is not None and self.argument.type is Type.INTEGER
 
 
-def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Binder) -> Request:
+def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Binder) -> RequestedAggregate:
     """Read one aggregate function.
 
     Args:
@@ -72,20 +72,20 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
         if isinstance(node, exp.Sum) and len(node.this.expressions) == 1:
             (inner,) = node.this.expressions
             argument = _number(inner, node, binder, within)
-            return Request("distinct_sum", filtered(argument, condition), sql)
+            return RequestedAggregate("distinct_sum", filtered(argument, condition), sql)
         return _distinct(node, binder, units, condition, sql)
     _counted_arguments(node, binder)
-    what = quantile_asked(node, binder)
-    if what is not None:
-        return _place(what, node, binder, within, condition, sql)
+    asked = quantile_asked(node, binder)
+    if asked is not None:
+        return _place(asked, node, binder, within, condition, sql)
     line = table.BY_NODE.get(type(node))
     if line is not None and line.family == "pairs":
         y, x = (_number(node.args[key], node, binder, within) for key in ("this", "expression"))
-        return Request(line.quantity, filtered(x, condition), sql, filtered(y, condition))
+        return RequestedAggregate(line.quantity, filtered(x, condition), sql, filtered(y, condition))
     if isinstance(node, exp.AnonymousAggFunc) and len(node.expressions) == 1:
         line = table.BY_QUANTITY.get(rewrites.called(node))  # the parser has no class for it
         if line is not None:
-            return Request(
+            return RequestedAggregate(
                 line.quantity, filtered(_number(node.expressions[0], node, binder, within), condition), sql
             )
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
@@ -96,38 +96,40 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
         return _counted(condition, sql)
     if isinstance(node, exp.Count):
         if node.this is None or isinstance(node.this, exp.Star):
-            return Request("rows", None, sql) if condition is None else _counted(condition, sql)
+            return RequestedAggregate("rows", None, sql) if condition is None else _counted(condition, sql)
         argument = binder.presence(node.this)
         if constant(argument) or not argument.span.nullable:
-            return Request("rows", None, sql) if condition is None else _counted(condition, sql)
-        return Request("count", filtered(argument, condition), sql)
+            return RequestedAggregate("rows", None, sql) if condition is None else _counted(condition, sql)
+        return RequestedAggregate("count", filtered(argument, condition), sql)
     if line is None:
         raise binder.refuse(node, *(rewrites.of_aggregate(node) or table.not_supported()))
     if line.quantity == "avg":
         return _place((line.quantity, node.this), node, binder, within, condition, sql)
-    return Request(line.quantity, filtered(_number(node.this, node, binder, within), condition), sql)
+    return RequestedAggregate(
+        line.quantity, filtered(_number(node.this, node, binder, within), condition), sql
+    )
 
 
 def _place(
-    what: tuple[str, exp.Expr],
+    asked: tuple[str, exp.Expr],
     node: exp.Expr,
     binder: Binder,
     within: Binder,
     condition: Expression | None,
     sql: str,
-) -> Request:
+) -> RequestedAggregate:
     """A quantity between the least and the greatest value, which dates have as numbers do."""
-    quantity, of = what
+    quantity, of = asked
     argument = binder.bind(of)
     shown = moment_type(node, argument)
     if shown is None:
-        return Request(quantity, filtered(_number(of, node, binder, within), condition), sql)
+        return RequestedAggregate(quantity, filtered(_number(of, node, binder, within), condition), sql)
     place = place_of(argument)
     if not place.span.bounded:
         place = place_of(within.bind(of))
     if not place.span.bounded:
         raise _unbounded(node, of, binder, "DATE '2000-01-01', DATE '2030-12-31'", "dates")
-    return Request(quantity, filtered(place, condition), sql, moment=(argument.type, shown))
+    return RequestedAggregate(quantity, filtered(place, condition), sql, moment=(argument.type, shown))
 
 
 def _counted_arguments(node: exp.Expr, binder: Binder) -> None:
@@ -175,7 +177,7 @@ def _unbounded(function: exp.Expr, of: exp.Expr, binder: Binder, ends: str, name
 
 def _distinct(
     node: exp.Expr, binder: Binder, units: Set[str], condition: Expression | None, sql: str
-) -> Request:
+) -> RequestedAggregate:
     if not isinstance(node, exp.Count) or len(node.this.expressions) != 1:
         raise binder.refuse(node, f"This form of {node.key.upper()}(DISTINCT …) is not supported.",
                             "Leave DISTINCT out, or count one expression, such as concat(a, ' ', b).")  # fmt: skip
@@ -183,13 +185,13 @@ def _distinct(
     argument = as_one_text(inner, binder) if isinstance(inner, exp.Tuple) else binder.bind(inner)
     if isinstance(argument, Column) and argument.name in units:
         some = None if condition is None else filtered(Literal(1, Type.INTEGER), condition)
-        return Request("units", some, sql)
-    return Request("distinct", filtered(argument, condition), sql)
+        return RequestedAggregate("units", some, sql)
+    return RequestedAggregate("distinct", filtered(argument, condition), sql)
 
 
-def _counted(condition: Expression, sql: str) -> Request:
+def _counted(condition: Expression, sql: str) -> RequestedAggregate:
     one = fn.case([(condition, Literal(1, Type.INTEGER))], Literal(None, Type.INTEGER))
-    return Request("count", one, sql)
+    return RequestedAggregate("count", one, sql)
 
 
 def filtered(argument: Expression, condition: Expression | None) -> Expression:

@@ -54,7 +54,7 @@ class Expansion:
         inner = node.this if isinstance(node, exp.Filter) else node
         quantiles = several_quantiles(inner)
         if quantiles is not None:
-            return exp.Array(expressions=[_where(one, condition) for one in quantiles])
+            return exp.Array(expressions=[_where(quantile, condition) for quantile in quantiles])
         name = rewrites.called(inner)
         arguments = (
             [inner.this, *inner.expressions] if isinstance(inner.this, exp.Expr) else inner.expressions
@@ -166,7 +166,7 @@ def _count() -> exp.Expr:
 
 
 def _where(aggregate: exp.Expr, *conditions: exp.Expr | None) -> exp.Expr:
-    tests = [one.copy() for one in conditions if one is not None]
+    tests = [condition.copy() for condition in conditions if condition is not None]
     if not tests:
         return aggregate
     return exp.Filter(this=aggregate, expression=exp.Where(this=exp.and_(*tests)))

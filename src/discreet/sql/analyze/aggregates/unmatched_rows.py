@@ -18,7 +18,7 @@ from discreet.errors import QueryRefused
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, NotTracedError, branches
 from discreet.sql.algebra.relation import PublicJoin, Relation, parts
-from discreet.sql.analyze.aggregates.aggregate import Request
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Expression, Literal, leaves, spell
 from discreet.sql.expressions.span import Value
@@ -41,12 +41,16 @@ class UnmatchedRows:
         self.lost = False
         if _keeps(relation):
             try:
-                self._branches = [one for one in branches(relation) if one.unmatched]
+                self._branches = [branch for branch in branches(relation) if branch.unmatched]
             except NotTracedError:
                 self.lost = True
 
     def answered(
-        self, request: Request, column: exp.Expr, counted: str, refuse: Callable[[str, str], QueryRefused]
+        self,
+        request: RequestedAggregate,
+        column: exp.Expr,
+        counted: str,
+        refuse: Callable[[str, str], QueryRefused],
     ) -> exp.Expr:
         """An aggregate as SQL has it, with these rows.
 
@@ -60,48 +64,53 @@ class UnmatchedRows:
             QueryRefused: by `refuse`, such rows would count.
         """
         if any(
-            one.judged and self._run(one, [], "SELECT COUNT(*) AS v FROM {}") != [0] for one in self._branches
+            branch.judged and self._run(branch, [], "SELECT COUNT(*) AS v FROM {}") != [0]
+            for branch in self._branches
         ):
             raise refuse(
                 "WHERE looks for rows of the public table without a partner, so that who is there would decide which "
                 "groups are shown.",
                 f"Leave that condition out, and look at the groups with HAVING COUNT({counted}) < 1.",
             )
-        found = {one for branch in self._branches for one in self._of(branch, request)}
+        found = {value for branch in self._branches for value in self._of(branch, request)}
         if self.lost:
             found = {UNKNOWN}
-        if request.what == "rows" and found == {1}:
+        if request.quantity == "rows" and found == {1}:
             return exp.Greatest(this=column, expressions=[exp.Literal.number(1)], ignore_nulls=True)
-        harmless: set[Value | None] = {None, 0} if request.what in ("rows", "sum") else {None}
+        harmless: set[Value | None] = {None, 0} if request.quantity in ("rows", "sum") else {None}
         if found <= harmless:
             return column
-        what = "COUNT(*)" if request.what == "rows" else request.sql
+        subject = "COUNT(*)" if request.quantity == "rows" else request.sql
         raise refuse(
-            f"{what} would count rows of the public table without a partner, too.",
+            f"{subject} would count rows of the public table without a partner, too.",
             f"Write COUNT({counted}), of a column that is NULL there; or JOIN instead of LEFT JOIN, which "
             "leaves those rows out."
-            if request.what == "rows"
+            if request.quantity == "rows"
             else f"Write {counted} IS NOT NULL into a FILTER: "
             f"{rewrites.filtered(request.sql, f'{counted} IS NOT NULL')}.",
         )
 
-    def _of(self, branch: Branch, request: Request) -> set[Value | None]:
+    def _of(self, branch: Branch, request: RequestedAggregate) -> set[Value | None]:
         """For COUNT(*) how many such rows a group has, at least and at most; else the values of the argument."""
-        if request.what == "units":
+        if request.quantity == "units":
             return set()
-        if request.what == "rows":
+        if request.quantity == "rows":
             keys = [branch.over_leaves(key) for key in self._keys]
-            listed = ", ".join(str(at + 1) for at in range(len(keys)))
-            items = ", ".join(f"{spell(key, DUCKDB)} AS {key_name(at)}" for at, key in enumerate(keys))
+            listed = ", ".join(str(index + 1) for index in range(len(keys)))
+            items = ", ".join(f"{spell(key, DUCKDB)} AS {key_name(index)}" for index, key in enumerate(keys))
             inner = f"SELECT {items}{', ' if keys else ''}COUNT(*) AS n FROM {{}}" + (
                 f" GROUP BY {listed}" if keys else ""
             )
             sql = f"SELECT unnest([MIN(n), MAX(n)]) AS v FROM ({inner}) AS g"
             return set(self._run(branch, keys, sql))
-        arguments = [branch.over_leaves(one) for one in (request.argument, request.other) if one is not None]
-        if any(isinstance(one, Literal) and one.value is None for one in arguments):
+        arguments = [
+            branch.over_leaves(argument)
+            for argument in (request.argument, request.other)
+            if argument is not None
+        ]
+        if any(isinstance(argument, Literal) and argument.value is None for argument in arguments):
             return set()
-        first, *rest = [spell(one, DUCKDB) for one in arguments]
+        first, *rest = [spell(argument, DUCKDB) for argument in arguments]
         value = f"CASE WHEN {rest[0]} IS NOT NULL THEN {first} END" if rest else first
         return set(self._run(branch, arguments, f"SELECT DISTINCT {value} AS v FROM {{}}"))
 
@@ -109,17 +118,17 @@ class UnmatchedRows:
         """Run a query over the public rows of a branch."""
         from discreet.engines.sandbox import Sandbox
 
-        prefixes = tuple(one.prefix for one in branch.joined)
-        used = [leaf.name for one in (*read, *branch.conditions) for leaf in leaves(one)]
+        prefixes = tuple(joined.prefix for joined in branch.joined)
+        used = [leaf.name for expression in (*read, *branch.conditions) for leaf in leaves(expression)]
         if not all(name.startswith(prefixes) for name in used):
             return [UNKNOWN]
         tables = {
-            f"p{at}": one.table.data.rename_columns(
-                [f"{one.prefix}{name}" for name in one.table.data.column_names]
+            f"p{index}": joined.table.data.rename_columns(
+                [f"{joined.prefix}{name}" for name in joined.table.data.column_names]
             )
-            for at, one in enumerate(branch.joined)
+            for index, joined in enumerate(branch.joined)
         }
-        where = " AND ".join(spell(one, DUCKDB) for one in branch.conditions) or "TRUE"
+        where = " AND ".join(spell(condition, DUCKDB) for condition in branch.conditions) or "TRUE"
         source = f"{', '.join(tables)} WHERE {where}"
         with Sandbox(tables) as sandbox:
             found: list[Value | None] = sandbox.run(sql.replace("{}", source)).column("v").to_pylist()

@@ -145,19 +145,20 @@ class Binder:
             return result
         for line in lines:
             if len(line.takes) == len(args):
-                for at, rule in line.literals.items():
-                    widened = fn.widen(args[at], line.takes[at])
-                    if widened is None or not fn.allowed(line, at, widened):
-                        where = nodes[at] if place(nodes[at], self.text) else node
+                for index, rule in line.literals.items():
+                    widened = fn.widen(args[index], line.takes[index])
+                    if widened is None or not fn.allowed(line, index, widened):
+                        where = nodes[index] if place(nodes[index], self.text) else node
                         raise self.refuse(where, f"This must be {rule.says}.", rule.fix)
         usage = " or ".join(dict.fromkeys(line.usage for line in lines))
         if all(len(line.takes) != len(args) for line in lines):
             raise self.refuse(
                 node, f"{usage} does not take {len(args)} arguments.", f"Write {lines[0].usage}."
             )
-        got = " and ".join(TYPE_WORDS[one.type] for one in args)
+        got = " and ".join(TYPE_WORDS[arg.type] for arg in args)
         moment = next(
-            (at for at, one in enumerate(args) if one.type is T and _wants_moment(lines, at, args)), None
+            (index for index, arg in enumerate(args) if arg.type is T and _wants_moment(lines, index, args)),
+            None,
         )
         if moment is not None:
             raise self.refuse(node, f"{usage} takes a time stamp, not a text.",
@@ -232,7 +233,7 @@ class Binder:
         if kind is None:
             words = " and ".join(dict.fromkeys(TYPE_WORDS[k] for k in kinds))
             fix = "Convert them to one type with CAST(… AS …)."
-            if T in kinds and {I, F} & set(kinds) and any(isinstance(one, Literal) for one in bound):
+            if T in kinds and {I, F} & set(kinds) and any(isinstance(operand, Literal) for operand in bound):
                 fix = "Write numbers without quotes and texts with them, or convert with CAST(… AS …)."
             raise self.refuse(node, f"This mixes {words}.", fix)
         widened = [fn.widen(b, kind) for b in bound]
@@ -244,11 +245,11 @@ class Binder:
         return self.unify(node, self.aligned([self.bind(n) for n in nodes], nodes))
 
 
-def _wants_moment(lines: Sequence[fn.Function], at: int, args: Sequence[Expression]) -> bool:
+def _wants_moment(lines: Sequence[fn.Function], index: int, args: Sequence[Expression]) -> bool:
     """Whether the other arguments fit, and this one should be a date or a time stamp."""
     return any(
         len(line.takes) == len(args)
-        and line.takes[at] in (D, S)
-        and all(fn.widen(arg, line.takes[i]) is not None for i, arg in enumerate(args) if i != at)
+        and line.takes[index] in (D, S)
+        and all(fn.widen(arg, line.takes[i]) is not None for i, arg in enumerate(args) if i != index)
         for line in lines
     )

@@ -22,8 +22,8 @@ def where(condition: Expression, result: Expression) -> Expression:
     if not free:
         return result
     left, _ = narrowed(conjuncts([condition]), free)
-    said = {name: _as_known(free[name], one) for name, one in left.items() if one != free[name]}
-    return rebuilt(result, {name: one for name, one in said.items() if one is not None})
+    said = {name: _as_known(free[name], column) for name, column in left.items() if column != free[name]}
+    return rebuilt(result, {name: known for name, known in said.items() if known is not None})
 
 
 def _as_known(column: Column, left: Column) -> Expression | None:

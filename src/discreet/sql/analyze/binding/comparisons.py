@@ -28,27 +28,27 @@ def by_type(bound: Sequence[Expression]) -> list[Expression]:
 
     Only literals of certain meaning are read so, and nothing is guessed; the others stay unchanged.
     """
-    kinds = {one.type for one in bound if not isinstance(one, Literal)}
+    kinds = {operand.type for operand in bound if not isinstance(operand, Literal)}
     if len(kinds) != 1:
         return list(bound)
     (kind,) = kinds
-    return [_meant(one, kind) if isinstance(one, Literal) else one for one in bound]
+    return [_meant(operand, kind) if isinstance(operand, Literal) else operand for operand in bound]
 
 
-def _meant(one: Literal, kind: Type) -> Literal:
-    value = one.value
+def _meant(literal: Literal, kind: Type) -> Literal:
+    value = literal.value
     if kind in _NUMBERS and isinstance(value, str) and _PLAIN.fullmatch(value.strip(" ")):
         number = Decimal(value.strip(" "))
         if kind is Type.INTEGER and number != number.to_integral_value():
-            return one  # the engine would round it
+            return literal  # the engine would round it
         return (
             Literal(int(number), Type.INTEGER) if kind is Type.INTEGER else Literal(float(number), Type.FLOAT)
         )
     if kind is Type.BOOLEAN and isinstance(value, str) and value.lower() in _TRUTHS:
         return Literal(_TRUTHS[value.lower()], Type.BOOLEAN)
-    if kind is Type.BOOLEAN and one.type is Type.INTEGER and value in (0, 1):
+    if kind is Type.BOOLEAN and literal.type is Type.INTEGER and value in (0, 1):
         return Literal(bool(value), Type.BOOLEAN)
-    return one
+    return literal
 
 
 def of_two_types(name: str, bound: list[Expression], nodes: list[exp.Expr]) -> tuple[str, str]:

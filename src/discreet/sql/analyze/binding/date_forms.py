@@ -42,17 +42,17 @@ def _extract(binder: Binder, node: exp.Expr) -> Expression:
 
 
 def _date_part(binder: Binder, node: exp.Expr) -> Expression:
-    part, what = _exactly(binder, node, 2, "date_part('month', x)")
-    return _part(binder, node, part, what)
+    part, operand = _exactly(binder, node, 2, "date_part('month', x)")
+    return _part(binder, node, part, operand)
 
 
-def _part(binder: Binder, node: exp.Expr, part: exp.Expr, what: exp.Expr) -> Expression:
-    return binder.call(node, _unit(binder, part, node, PARTS), [what])
+def _part(binder: Binder, node: exp.Expr, part: exp.Expr, operand: exp.Expr) -> Expression:
+    return binder.call(node, _unit(binder, part, node, PARTS), [operand])
 
 
 def _trunc(binder: Binder, node: exp.Expr) -> Expression:
-    (what,) = binder.arguments(node, "this", "unit")[:1]
-    return binder.call(node, f"date_trunc_{_unit(binder, node.args.get('unit'), node, cal.UNITS)}", [what])
+    (operand,) = binder.arguments(node, "this", "unit")[:1]
+    return binder.call(node, f"date_trunc_{_unit(binder, node.args.get('unit'), node, cal.UNITS)}", [operand])
 
 
 def _diff(binder: Binder, node: exp.Expr) -> Expression:
@@ -114,12 +114,12 @@ def interval(binder: Binder, node: exp.Expr) -> tuple[int, int]:
     return int(months), int(micros)
 
 
-def _shifted(binder: Binder, node: exp.Expr, what: exp.Expr, by: exp.Expr, sign: int) -> Expression:
+def _shifted(binder: Binder, node: exp.Expr, operand: exp.Expr, by: exp.Expr, sign: int) -> Expression:
     product = factors(by)
     months, micros = interval(binder, by if product is None else product[0])
-    moment = binder.bind(what)
+    moment = binder.bind(operand)
     if isinstance(moment, Literal) and isinstance(moment.value, str):
-        moment = binder.moment(what, moment.value, S)
+        moment = binder.moment(operand, moment.value, S)
     if moment.type not in (D, S):
         raise binder.refuse(
             node, "An interval can only be added to a date or a time stamp.", "Convert it with CAST."
@@ -128,15 +128,15 @@ def _shifted(binder: Binder, node: exp.Expr, what: exp.Expr, by: exp.Expr, sign:
         return shifted(binder, by, moment, months, sign * micros, product[1])
     for name, count in (("add_months", months), ("add_micros", micros)):
         if count or (name == "add_micros" and not months):
-            moment = binder.apply(node, name, [moment, Literal(sign * count, I)], [what, by])
+            moment = binder.apply(node, name, [moment, Literal(sign * count, I)], [operand, by])
     return moment
 
 
 def _add(binder: Binder, node: exp.Expr) -> Expression:
     nodes = binder.arguments(node, "this", "expression")
-    for what, by in (nodes, nodes[::-1]):
+    for operand, by in (nodes, nodes[::-1]):
         if isinstance(by, exp.Interval) or factors(by) is not None:
-            return _shifted(binder, node, what, by, 1)
+            return _shifted(binder, node, operand, by, 1)
     bound = [binder.bind(n) for n in nodes]
     for day, count in ((0, 1), (1, 0)):
         if bound[day].type is D and bound[count].type is I:
@@ -152,7 +152,7 @@ def _subtract(binder: Binder, node: exp.Expr) -> Expression:
     if bound[0].type is D and bound[1].type is I:
         return binder.apply(node, "sub_days", bound, nodes)
     bound = binder.aligned(bound, nodes)
-    kinds = {one.type for one in bound}
+    kinds = {operand.type for operand in bound}
     if S in kinds and kinds <= {D, S}:
         raise binder.refuse(node, "The difference of time stamps is an interval, which has no single unit.",
                             "Write date_diff('day', b, a), or epoch(a) - epoch(b).")  # fmt: skip
@@ -163,15 +163,15 @@ def _subtract(binder: Binder, node: exp.Expr) -> Expression:
 
 
 def _bucket(binder: Binder, node: exp.Expr) -> Expression:
-    width, what = binder.arguments(node, "this", "expression")
+    width, operand = binder.arguments(node, "this", "expression")
     months, micros = interval(binder, width)
     if bool(months) == bool(micros):
         raise binder.refuse(
             width, "A bin is some months wide or some time, not both.", "Write INTERVAL '15 minutes'."
         )
-    moment = binder.bind(what)
+    moment = binder.bind(operand)
     name, count = ("bucket_of_months", months) if months else ("bucket_of_micros", micros)
-    binned = binder.apply(node, name, [Literal(count, I), moment], [width, what])
+    binned = binder.apply(node, name, [Literal(count, I), moment], [width, operand])
     if moment.type is D and (months or micros % cal.DAY == 0):
         return binder.apply(node, "to_date", [binned], [node])
     return binned
@@ -193,19 +193,19 @@ def _zone(binder: Binder, node: exp.Expr) -> Expression:
 
 
 def _milliseconds(binder: Binder, node: exp.Expr) -> Expression:
-    what = binder.bind(node.this)
-    if node.args.get("scale") is not None and node.args["scale"].name == "3" and what.type in (D, S):
-        return binder.apply(node, "epoch_ms", [what], [node.this])
+    operand = binder.bind(node.this)
+    if node.args.get("scale") is not None and node.args["scale"].name == "3" and operand.type in (D, S):
+        return binder.apply(node, "epoch_ms", [operand], [node.this])
     raise binder.refuse(node, "A number cannot be read as a moment here.",
                         "Write TIMESTAMP '1970-01-01' + INTERVAL …, or keep the number.")  # fmt: skip
 
 
 def _added(binder: Binder, node: exp.Expr) -> Expression:
     """date_add(x, INTERVAL …)."""
-    what, by = binder.arguments(node, "this", "expression", "unit")[:2]
+    operand, by = binder.arguments(node, "this", "expression", "unit")[:2]
     if node.args.get("unit") is not None:
         by = exp.Interval(this=by, unit=node.args["unit"])
-    return _add(binder, exp.Add(this=_plain(what).copy(), expression=by.copy()))
+    return _add(binder, exp.Add(this=_plain(operand).copy(), expression=by.copy()))
 
 
 def _constant(binder: Binder, node: exp.Expr) -> Expression:

@@ -23,7 +23,9 @@ def _pattern(binder: Binder, node: exp.Expr, fix: str) -> str:
 
 
 def _extract(binder: Binder, node: exp.Expr) -> Expression:
-    what, pattern, *more = binder.arguments(node, "this", "expression", "group", "null_if_pos_overflow")[:3]
+    subject, pattern, *more = binder.arguments(node, "this", "expression", "group", "null_if_pos_overflow")[
+        :3
+    ]
     text, number = _pattern(binder, pattern, EXTRACT), 0
     if more and isinstance(more[0], exp.Literal | exp.Neg):
         said = binder.literal(more[0], int, "The number of the group must be a literal.", EXTRACT).value
@@ -34,12 +36,12 @@ def _extract(binder: Binder, node: exp.Expr) -> Expression:
     elif more and isinstance(more[0], exp.Expr):
         raise binder.refuse(more[0], "The group must be a number.", EXTRACT)
     found = Literal(one_group(text, number), Type.TEXT)
-    return binder.apply(node, "regexp_extract", [binder.bind(what), found], [what, pattern])
+    return binder.apply(node, "regexp_extract", [binder.bind(subject), found], [subject, pattern])
 
 
 def _replace(binder: Binder, node: exp.Expr) -> Expression:
     nodes = binder.arguments(node, "this", "expression", "replacement", "modifiers", "single_replace")
-    what, pattern = nodes[:2]
+    subject, pattern = nodes[:2]
     replacement = node.args.get("replacement") or exp.Literal.string("")
     said = node.args.get("modifiers")
     options = said.name if isinstance(said, exp.Literal) else ""
@@ -55,7 +57,7 @@ def _replace(binder: Binder, node: exp.Expr) -> Expression:
         text = one_group(text, 1 if groups(text) else 0)
     name = "regexp_replace_all" if options == "g" or once else "regexp_replace"
     return binder.apply(
-        node, name, [binder.bind(what), Literal(text, Type.TEXT), new], [what, pattern, replacement]
+        node, name, [binder.bind(subject), Literal(text, Type.TEXT), new], [subject, pattern, replacement]
     )
 
 

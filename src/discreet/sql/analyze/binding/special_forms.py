@@ -58,18 +58,18 @@ def _same(binder: Binder, node: exp.Expr) -> Expression:
 def _between(binder: Binder, node: exp.Expr) -> Expression:
     if node.args.get("symmetric"):
         raise binder.refuse(node, "BETWEEN SYMMETRIC is not supported.", "Write the smaller bound first.")
-    what, (low, high) = binder.bind(node.this), (node.args["low"], node.args["high"])
-    above = binder.apply(node, "ge", *_pair(binder, what, node.this, low))
-    below = binder.apply(node, "le", *_pair(binder, what, node.this, high))
+    operand, (low, high) = binder.bind(node.this), (node.args["low"], node.args["high"])
+    above = binder.apply(node, "ge", *_pair(binder, operand, node.this, low))
+    below = binder.apply(node, "le", *_pair(binder, operand, node.this, high))
     return must("and", above, below)
 
 
 def _pair(
-    binder: Binder, what: Expression, node: exp.Expr, other: exp.Expr
+    binder: Binder, operand: Expression, node: exp.Expr, other: exp.Expr
 ) -> tuple[list[Expression], list[exp.Expr]]:
     """A bound expression beside one to be bound, aligned."""
     nodes = [node, other]
-    return binder.aligned(by_type([what, binder.bind(other)]), nodes), nodes
+    return binder.aligned(by_type([operand, binder.bind(other)]), nodes), nodes
 
 
 def _in(binder: Binder, node: exp.Expr) -> Expression:
@@ -93,7 +93,7 @@ def _like(binder: Binder, node: exp.Expr) -> Expression:
 
 
 def _regexp(binder: Binder, node: exp.Expr) -> Expression:
-    what, pattern = binder.arguments(node, "this", "expression")
+    operand, pattern = binder.arguments(node, "this", "expression")
     fix = r"Write it out in quotes, like '^[A-Z]\d+'."
     text = str(binder.literal(pattern, str, "The pattern must be a literal.", fix).value)
     wrong = problem(text)
@@ -103,7 +103,7 @@ def _regexp(binder: Binder, node: exp.Expr) -> Expression:
     text = portable(text)
     if isinstance(node, exp.RegexpFullMatch | exp.SimilarTo):
         text = f"^(?:{text})$"
-    return binder.apply(node, "regexp_matches", [binder.bind(what), Literal(text, T)], [what, pattern])
+    return binder.apply(node, "regexp_matches", [binder.bind(operand), Literal(text, T)], [operand, pattern])
 
 
 # Choices ---------------------------------------------------------------------------------------------------
@@ -142,12 +142,12 @@ def _many(binder: Binder, node: exp.Expr) -> Expression:
 def _clamp(binder: Binder, node: exp.Expr) -> Expression:
     if len(node.expressions) != 3:
         raise binder.refuse(node, "clamp takes a number and two bounds.", "Write clamp(x, 0, 100).")
-    what = binder.bind(node.expressions[0])
-    if what.type in (D, S):
-        return clamped_moment(binder, node, what)
-    if what.type not in (I, F):
+    operand = binder.bind(node.expressions[0])
+    if operand.type in (D, S):
+        return clamped_moment(binder, node, operand)
+    if operand.type not in (I, F):
         raise binder.refuse(
-            node, f"clamp takes a number, not {TYPE_WORDS[what.type]}.", "Convert it with CAST."
+            node, f"clamp takes a number, not {TYPE_WORDS[operand.type]}.", "Convert it with CAST."
         )
     ends = []
     for end in node.expressions[1:]:
@@ -156,11 +156,11 @@ def _clamp(binder: Binder, node: exp.Expr) -> Expression:
                 bound.value, int | float):  # fmt: skip
             raise binder.refuse(end, "The bounds of clamp must be literals.", "Write clamp(x, 0, 100).")
         ends.append(Fraction(bound.value))
-    if not ends[0] < ends[1] or (what.type is I and math.ceil(ends[0]) > math.floor(ends[1])):
+    if not ends[0] < ends[1] or (operand.type is I and math.ceil(ends[0]) > math.floor(ends[1])):
         raise binder.refuse(
             node, "The lower bound of clamp is not below the upper one.", "Write clamp(x, 0, 100)."
         )
-    return fn.clamp(what, *ends)
+    return fn.clamp(operand, *ends)
 
 
 # Numbers ---------------------------------------------------------------------------------------------------
@@ -168,24 +168,24 @@ def _clamp(binder: Binder, node: exp.Expr) -> Expression:
 
 def _round(binder: Binder, node: exp.Expr) -> Expression:
     nodes = binder.arguments(node, "this", "decimals")
-    what = binder.bind(nodes[0])
+    operand = binder.bind(nodes[0])
     if len(nodes) == 1:
-        return _whole(node.key, what) or binder.apply(node, node.key, [what], nodes)
+        return _whole(node.key, operand) or binder.apply(node, node.key, [operand], nodes)
     if f"{node.key}_to" not in fn.TABLE:
         raise binder.refuse(nodes[1], f"{node.key} takes one number.", "Use round(x, 2) or trunc(x, 2).")
     digits = binder.bind(nodes[1])
-    result = binder.apply(node, f"{node.key}_to", [what, digits], nodes)
-    if what.type is not I:
+    result = binder.apply(node, f"{node.key}_to", [operand, digits], nodes)
+    if operand.type is not I:
         return result
     assert isinstance(digits, Literal)
     if isinstance(digits.value, int) and digits.value >= 0:
-        return what
+        return operand
     return _whole("round", result) or result
 
 
-def _whole(name: str, what: Expression) -> Expression | None:
-    if what.type is F and what.span.within(-(2**52), 2**52):
-        return fn.call(f"{name}_whole", what)
+def _whole(name: str, operand: Expression) -> Expression | None:
+    if operand.type is F and operand.span.within(-(2**52), 2**52):
+        return fn.call(f"{name}_whole", operand)
     return None
 
 
@@ -193,7 +193,7 @@ def _integer_divide(binder: Binder, node: exp.Expr) -> Expression:
     nodes = binder.arguments(node, "this", "expression")
     result = binder.call(node, "integer_divide", nodes)
     if result.type is F and result.span.within(-(2**52), 2**52):
-        quotient = fn.call("divide", *(binder.bind(one) for one in nodes))
+        quotient = fn.call("divide", *(binder.bind(argument) for argument in nodes))
         return (None if quotient is None else fn.call("trunc_whole", quotient)) or result
     return result
 
@@ -246,7 +246,7 @@ def _as_text(binder: Binder, node: exp.Expr) -> Expression:
 
 def _beside(binder: Binder, node: exp.Expr) -> Expression:
     nodes = binder.arguments(node, "this", "expression")
-    return binder.apply(node, "concat", [_as_text(binder, one) for one in nodes], nodes)
+    return binder.apply(node, "concat", [_as_text(binder, argument) for argument in nodes], nodes)
 
 
 def _concat(binder: Binder, node: exp.Expr) -> Expression:
@@ -262,7 +262,7 @@ def _concat(binder: Binder, node: exp.Expr) -> Expression:
         raise binder.refuse(
             node, f"It takes 1 to {fn.MOST_PIECES} texts.", "Join parts of them in a sub-query."
         )
-    return fn.join([_as_text(binder, one) for one in pieces], separator)
+    return fn.join([_as_text(binder, piece) for piece in pieces], separator)
 
 
 # Casts -----------------------------------------------------------------------------------------------------

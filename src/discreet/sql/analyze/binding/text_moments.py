@@ -9,9 +9,9 @@ def text_moment(node: exp.Expr, argument: exp.Expr) -> str:
     """The fix where a text stands for a date or a time stamp."""
     x = argument.sql("duckdb")
     whole = node.copy()
-    for one in list(whole.find_all(exp.Column)):
-        if one.sql("duckdb") == x:
-            one.replace(exp.cast(one.copy(), "TIMESTAMP"))
+    for column in list(whole.find_all(exp.Column)):
+        if column.sql("duckdb") == x:
+            column.replace(exp.cast(column.copy(), "TIMESTAMP"))
     fix = f"Write {whole.sql('duckdb')} where the texts are like 2024-01-31 09:27:00"
     if "hour" not in node.sql("duckdb").lower():
         return f"{fix}; a text that is no date is NULL."

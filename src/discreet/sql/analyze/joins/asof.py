@@ -15,7 +15,7 @@ from sqlglot import exp
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.public_data import spelled
-from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.joins.joins import Clause, join_public
 from discreet.sql.expressions.dialect import quote
 
@@ -40,7 +40,9 @@ BEYOND: dict[type[exp.Expr], type[exp.Binary]] = {
 Refuse = Callable[[exp.Expr, str, str], QueryRefused]
 
 
-def join_asof(left: Frame, name: str, data: pa.Table, number: int, clause: Clause, refuse: Refuse) -> Frame:
+def join_asof(
+    left: FromClause, name: str, data: pa.Table, number: int, clause: Clause, refuse: Refuse
+) -> FromClause:
     """Join private rows with the nearest rows of a public table.
 
     Args:
@@ -61,8 +63,8 @@ def join_asof(left: Frame, name: str, data: pa.Table, number: int, clause: Claus
         own = isinstance(node, exp.Column) and node.table.lower() in ("", name)
         return columns.get(node.name.lower()) if own else None
 
-    unequal = [one for one in clause.on if type(one) in MIRRORED]
-    equal = [one for one in clause.on if isinstance(one, exp.EQ)]
+    unequal = [condition for condition in clause.on if type(condition) in MIRRORED]
+    equal = [condition for condition in clause.on if isinstance(condition, exp.EQ)]
     if clause.using or len(unequal) != 1 or len(unequal) + len(equal) < len(clause.on):
         raise refuse(clause.node, "An ASOF JOIN has one inequality.", FIX)
     (one,) = unequal
@@ -104,18 +106,18 @@ def _with_next(data: pa.Table, since: str, partition: list[str], after: bool) ->
         )
 
 
-def _without_next(frame: Frame, name: str) -> Frame:
-    """The frame without the column that the join needed."""
+def _without_next(from_clause: FromClause, name: str) -> FromClause:
+    """The FROM clause without the column that the join needed."""
     tables = {
         key: {n: c for n, c in columns.items() if key != name or n != NEXT}
-        for key, columns in frame.tables.items()
+        for key, columns in from_clause.tables.items()
     }
     rows = replace(
-        frame.rows,
-        columns={key: column for key, column in frame.rows.columns.items() if key != NEXT},
-        names=tuple(one for one in frame.rows.names if one != NEXT),
+        from_clause.rows,
+        columns={key: column for key, column in from_clause.rows.columns.items() if key != NEXT},
+        names=tuple(name for name in from_clause.rows.names if name != NEXT),
     )
-    return Frame(frame.text, rows, tables, frame.ambiguous - {NEXT}, frame.held)
+    return FromClause(from_clause.text, rows, tables, from_clause.ambiguous - {NEXT}, from_clause.held)
 
 
 __all__ = ["join_asof"]

@@ -25,7 +25,7 @@ from discreet.sql.syntax.refusal import refuse
 if TYPE_CHECKING:
     import pyarrow as pa
 
-from discreet.sql.analyze.from_clause import Frame, all_of, inner, prefixed
+from discreet.sql.analyze.from_clause import FromClause, all_of, inner, prefixed
 from discreet.sql.analyze.joins.multiplicity import (
     MOST_ROWS,
     compared_columns,
@@ -79,7 +79,9 @@ def read_join(text: str, node: exp.Join) -> Clause:
                   not (on or using or side or kind or method), method == "ASOF")  # fmt: skip
 
 
-def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
+def join_private(
+    left: FromClause, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]
+) -> FromClause:
     """Join private rows with private rows on the privacy unit.
 
     Args:
@@ -89,11 +91,13 @@ def join_private(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: 
         clause: the join.
         elsewhere: conditions of WHERE, in which the equality of the units may stand; it is taken out of them.
     """
-    return join_frames(left, prefixed(left.text, name, rows), clause, elsewhere)
+    return join_on_unit(left, prefixed(left.text, name, rows), clause, elsewhere)
 
 
-def join_frames(left: Frame, right: Frame, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
-    """Join two frames of private rows, whose internal names differ, on the privacy unit."""
+def join_on_unit(
+    left: FromClause, right: FromClause, clause: Clause, elsewhere: list[exp.Expr]
+) -> FromClause:
+    """Join two FROM clauses over private rows, whose internal names differ, on the privacy unit."""
     rows = right.rows
     if clause.natural:
         clause = replace(clause, using=tuple(c for c in left.rows.columns if c in rows.columns))
@@ -118,7 +122,7 @@ def join_frames(left: Frame, right: Frame, clause: Clause, elsewhere: list[exp.E
 
 
 def _beside_the_unit(
-    left: Frame, right: Frame, both: Frame, clause: Clause, elsewhere: list[exp.Expr]
+    left: FromClause, right: FromClause, both: FromClause, clause: Clause, elsewhere: list[exp.Expr]
 ) -> list[Expression]:
     """The conditions of a join beside the equality of the units, which must be among them or in WHERE."""
     binder = both.binder()
@@ -164,7 +168,7 @@ def _between(name: str, rows: Rows) -> str:
     return f"The unit of {name} is found through {parent}: join it before, and this ON {keys}."
 
 
-def _of_the_path(path: key_paths.KeyPath, both: Frame, elsewhere: list[exp.Expr]) -> list[Expression]:
+def _of_the_path(path: key_paths.KeyPath, both: FromClause, elsewhere: list[exp.Expr]) -> list[Expression]:
     """The conditions of WHERE that compare parts of a key on the path to the unit; they are taken out of it."""
     found = []
     for node in list(elsewhere):
@@ -183,7 +187,7 @@ def _of_the_path(path: key_paths.KeyPath, both: Frame, elsewhere: list[exp.Expr]
     return found
 
 
-def shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterator[tuple[Column, Column]]:
+def shared(left: FromClause, right: Mapping[str, Column], clause: Clause) -> Iterator[tuple[Column, Column]]:
     """The columns of both sides that USING names."""
     for shared in clause.using:
         a, b = left.rows.columns.get(shared), right.get(shared)
@@ -195,14 +199,14 @@ def shared(left: Frame, right: Mapping[str, Column], clause: Clause) -> Iterator
 
 
 def join_public(
-    left: Frame,
+    left: FromClause,
     name: str,
     data: pa.Table,
     number_: int,
     clause: Clause,
     elsewhere: list[exp.Expr],
     one_of: Collection[str] | None = None,
-) -> Frame:
+) -> FromClause:
     """Join private rows with a public table on anything; a row of the result belongs to its private row's unit.
 
     How many partners a row can find is counted in the public table: as many rows as are alike there in the columns that
@@ -217,13 +221,13 @@ def join_public(
 
 
 def join_public_tables(
-    left: Frame,
+    left: FromClause,
     data: Mapping[str, pa.Table],
     number_: int,
     clause: Clause,
     elsewhere: list[exp.Expr],
     one_of: Collection[str] | None = None,
-) -> Frame:
+) -> FromClause:
     """The same with several public tables whose rows stand side by side already.
 
     With `one_of` the caller has shown that no row finds two partners which agree in these columns.
@@ -232,12 +236,12 @@ def join_public_tables(
         QueryRefused: two partners may differ in a column of `one_of`, for it is not compared as it stands there.
     """
     tables, named = _read(data, lambda cause, fix: refuse(clause.node.this, left.text, cause, fix))
-    readable = {field: column for one in reversed(tables.values()) for field, column in one.items()}
+    readable = {field: column for table in reversed(tables.values()) for field, column in table.items()}
     if clause.natural:
         clause = replace(clause, using=tuple(c for c in left.rows.columns if c in readable))
     right_rows = Rows(left.rows.relation, readable, tuple(readable), True, 1)
     both = side_by_side(
-        left, Frame(left.text, right_rows, tables, frozenset(), frozenset()), clause.using, clause.keeps
+        left, FromClause(left.text, right_rows, tables, frozenset(), frozenset()), clause.using, clause.keeps
     )
     binder = both.binder()
     conditions = [binder.condition(node) for node in clause.on]
@@ -250,7 +254,7 @@ def join_public_tables(
     import pyarrow as pa
 
     rows = pa.table(named)
-    columns = {column.name: column for one in tables.values() for column in one.values()}
+    columns = {column.name: column for table in tables.values() for column in table.values()}
     partners, exact = partners_of(rows, conditions, both, columns, () if clause.outer else elsewhere)
     if one_of is not None:
         internal = {inner(next(iter(data)), field.lower()) for field in one_of}
@@ -275,25 +279,27 @@ def _read(
     """The columns of public tables as expressions read them, by table and name, and all that the engine gets."""
     tables: dict[str, dict[str, Column]] = {}
     named: dict[str, pa.ChunkedArray] = {}
-    for name, one in data.items():
-        same = twins(one.column_names)
+    for name, table in data.items():
+        same = twins(table.column_names)
         if same:
             cause = f"{name} has two columns {same[0]} and {same[1]}, but case does not count in a query."
             raise refused(cause, "Rename one of them with AS.")
-        one = spelled(one)
+        table = spelled(table)
         tables[name] = {}
-        for field in one.column_names:
-            column = public_column(inner(name, field.lower()), one.column(field))
+        for field in table.column_names:
+            column = public_column(inner(name, field.lower()), table.column(field))
             if column is not None:
                 tables[name][field.lower()] = column
         # A column that no expression can read is not sent to the engine, which may not know its type.
-        for field in [f for f in one.column_names if f.lower() in tables[name]] or one.column_names:
-            named[inner(name, field.lower())] = one.column(field)
+        for field in [f for f in table.column_names if f.lower() in tables[name]] or table.column_names:
+            named[inner(name, field.lower())] = table.column(field)
     return tables, named
 
 
-def side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first: bool = False) -> Frame:
-    """Both frames beside each other; of the columns of USING those on the right are meant where these are kept."""
+def side_by_side(
+    left: FromClause, right: FromClause, using: tuple[str, ...], right_first: bool = False
+) -> FromClause:
+    """Both sides beside each other; of the columns of USING those on the right are meant where these are kept."""
     for name in right.tables:
         if name in left.tables:
             raise QueryRefused(f"Two sources are named {name}.", "Give one of them another name with AS.")
@@ -306,13 +312,13 @@ def side_by_side(left: Frame, right: Frame, using: tuple[str, ...], right_first:
     rows = Rows(
         left.rows.relation, columns, left.rows.names, left.rows.per_unit, left.rows.max_rows, left.rows.units
     )
-    return Frame(left.text, rows, tables, frozenset((left.ambiguous | shared) - set(using)), left.held)
+    return FromClause(left.text, rows, tables, frozenset((left.ambiguous | shared) - set(using)), left.held)
 
 
 def joined(
-    both: Frame, relation: rel.Relation, cap: int, fixed: bool, held: frozenset[str], nullable: Set[str]
-) -> Frame:
-    """The frame of a join: the columns of both sides, of which those of some tables may be NULL."""
+    both: FromClause, relation: rel.Relation, cap: int, fixed: bool, held: frozenset[str], nullable: Set[str]
+) -> FromClause:
+    """The FROM clause of a join: the columns of both sides, of which those of some tables may be NULL."""
     tables = {
         name: {
             key: Column(c.name, c.type, c.span.null()) if name in nullable else c
@@ -331,10 +337,10 @@ def joined(
                     names.append(key)
     units = frozenset(key for key, column in columns.items() if column.name in held)
     rows = Rows(relation, columns, tuple(names), both.rows.per_unit, cap, units, fixed)
-    return Frame(both.text, rows, tables, both.ambiguous, held)
+    return FromClause(both.text, rows, tables, both.ambiguous, held)
 
 
-def _equates(node: exp.Expr, both: Frame, left: frozenset[str], right: frozenset[str]) -> bool:
+def _equates(node: exp.Expr, both: FromClause, left: frozenset[str], right: frozenset[str]) -> bool:
     """Whether a condition says that the units of both sides are the same."""
     if not (
         isinstance(node, exp.EQ)
@@ -351,7 +357,7 @@ def _equates(node: exp.Expr, both: Frame, left: frozenset[str], right: frozenset
     return (a.name in left and b.name in right) or (b.name in left and a.name in right)
 
 
-def same_columns(node: exp.Expr, left: Frame, a: Column, b: Column) -> Expression:
+def same_columns(node: exp.Expr, left: FromClause, a: Column, b: Column) -> Expression:
     """The condition of USING, that two columns are equal."""
     if a.type is Type.OTHER:
         raise refuse(node, left.text, *about_column(left.rows.relation, a, a.name.rpartition(".")[2]))

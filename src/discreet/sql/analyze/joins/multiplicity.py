@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 from discreet.sql.algebra.narrowing import conjuncts
-from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.from_clause import FromClause
 
 EXACT = 2**53
 """Up to here all whole numbers are doubles."""
@@ -27,10 +27,10 @@ MOST_ROWS = 2**40
 def _own_columns(node: exp.Expr) -> list[exp.Column]:
     """The columns of a condition outside its sub-queries, whose columns are those of other tables."""
     found = node.walk(prune=lambda one: isinstance(one, exp.Query))
-    return [one for one in found if isinstance(one, exp.Column)]
+    return [inner for inner in found if isinstance(inner, exp.Column)]
 
 
-def reads_new(node: exp.Expr, both: Frame, right: Mapping[str, Column]) -> bool:
+def reads_new(node: exp.Expr, both: FromClause, right: Mapping[str, Column]) -> bool:
     """Whether a condition reads a column of the right side, and nothing that is not there yet."""
     internal = {c.name for c in right.values()}
     try:
@@ -42,7 +42,7 @@ def reads_new(node: exp.Expr, both: Frame, right: Mapping[str, Column]) -> bool:
 
 
 def _read_of(
-    elsewhere: Iterable[exp.Expr], both: Frame, right: Mapping[str, Column]
+    elsewhere: Iterable[exp.Expr], both: FromClause, right: Mapping[str, Column]
 ) -> list[Expression | None]:
     """The conditions of WHERE that read a column of the right side; None for one that cannot be read by itself."""
     out: list[Expression | None] = []
@@ -58,26 +58,31 @@ def _read_of(
 def partners_of(
     data: pa.Table,
     conditions: list[Expression],
-    both: Frame,
+    both: FromClause,
     right: Mapping[str, Column],
     elsewhere: Iterable[exp.Expr],
 ) -> tuple[int, bool]:
     """How many rows of a public table a private row can find at most; whether nothing that is asked leaves fewer."""
     internal = {c.name for c in right.values()}
     asked = [*conditions, *_read_of(elsewhere, both, right)]
-    known = [one for one in asked if one is not None]
+    known = [condition for condition in asked if condition is not None]
     compared = compared_columns(known, internal)
     exact = len(known) == len(asked) and all(
-        compared_columns([one], internal)
+        compared_columns([condition], internal)
         for whole in known
-        for one in conjuncts([whole])
-        if _reads(one, internal)
+        for condition in conjuncts([whole])
+        if _reads(condition, internal)
     )
     return _most_partners(data, compared), exact
 
 
 def pairs_of(
-    left: Frame, right: Frame, both: Frame, on: list[Expression], outer: bool, elsewhere: list[exp.Expr]
+    left: FromClause,
+    right: FromClause,
+    both: FromClause,
+    on: list[Expression],
+    outer: bool,
+    elsewhere: list[exp.Expr],
 ) -> tuple[int, bool, int]:
     """How many pairs of private rows of a unit are kept, whether it cannot have more, and how many times more it may.
 
@@ -92,9 +97,13 @@ def pairs_of(
     where = (
         []
         if outer
-        else [one for one in _read_of(elsewhere, both, other.columns) if one is None or _reads(one, ours)]
+        else [
+            condition
+            for condition in _read_of(elsewhere, both, other.columns)
+            if condition is None or _reads(condition, ours)
+        ]
     )
-    asked = [*on, *(one for one in where if one is not None)]
+    asked = [*on, *(condition for condition in where if condition is not None)]
     found: list[tuple[int, bool]] = []
     for declared in (
         False,
@@ -111,7 +120,7 @@ def pairs_of(
     if found:
         return *min(found, key=lambda one: (one[0], not one[1])), 1
     both_fixed = mine.fixed and other.fixed
-    fewer = any(_reads(one, ours) and _reads(one, theirs) for one in asked) or None in where
+    fewer = any(_reads(condition, ours) and _reads(condition, theirs) for condition in asked) or None in where
     if (fewer and not both_fixed and min(a, b) > 1) or a * b > MOST_ROWS:
         return max(a, b), False, min(a, b)
     return a * b, both_fixed, 1
@@ -127,10 +136,10 @@ def compared_columns(conditions: list[Expression], right: set[str]) -> list[str]
     A whole number that is compared as a fraction is one of them where no two are the same fraction.
     """
     out = []
-    for one in conjuncts(conditions):
-        if not (isinstance(one, Call) and one.name == "eq"):
+    for condition in conjuncts(conditions):
+        if not (isinstance(condition, Call) and condition.name == "eq"):
             continue
-        for whole, other in (one.args, one.args[::-1]):
+        for whole, other in (condition.args, condition.args[::-1]):
             side = _unwidened(whole)
             if (
                 isinstance(side, Column)

@@ -19,13 +19,13 @@ from sqlglot import exp
 
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.from_clause import Frame, prefixed
-from discreet.sql.analyze.joins.joins import Clause, join_frames
+from discreet.sql.analyze.from_clause import FromClause, prefixed
+from discreet.sql.analyze.joins.joins import Clause, join_on_unit
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.syntax.refusal import refuse
 
 
-def keeping(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
+def keeping(left: FromClause, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> FromClause:
     """A RIGHT or FULL JOIN of private rows with private rows."""
     right = prefixed(left.text, name, rows)
     if name in left.tables:
@@ -33,7 +33,7 @@ def keeping(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[
             clause.node.this, left.text, f"Two sources are named {name}.", "Give one another name with AS."
         )
     if not clause.outer:
-        return join_frames(right, left, replace(clause, outer=True, keeps=False), elsewhere)
+        return join_on_unit(right, left, replace(clause, outer=True, keeps=False), elsewhere)
     if clause.natural or clause.using:
         unit, theirs = next(iter(left.rows.units), "unit"), next(iter(rows.units), "unit")
         raise refuse(
@@ -42,7 +42,7 @@ def keeping(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[
             "A FULL JOIN USING columns has to put both sides into one column.",
             f"Write ON {next(iter(left.tables))}.{unit} = {name}.{theirs}, and coalesce of both columns.",
         )
-    matched = join_frames(left, right, replace(clause, keeps=False), elsewhere)
+    matched = join_on_unit(left, right, replace(clause, keeps=False), elsewhere)
     relation = matched.rows.relation
     assert isinstance(relation, rel.Join)
     alone = rel.Matching(relation.right, relation.left, relation.on, anti=True)
@@ -68,4 +68,4 @@ def keeping(left: Frame, name: str, rows: Rows, clause: Clause, elsewhere: list[
         fixed=matched.rows.fixed and rows.fixed,
     )
     # Neither column of the unit holds it in every row.
-    return Frame(left.text, whole, nullable, matched.ambiguous, frozenset())
+    return FromClause(left.text, whole, nullable, matched.ambiguous, frozenset())

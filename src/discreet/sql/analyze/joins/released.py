@@ -10,14 +10,16 @@ from sqlglot import exp
 
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.from_clause import Frame, all_of
+from discreet.sql.analyze.from_clause import FromClause, all_of
 from discreet.sql.analyze.joins.joins import Clause, joined, same_columns, shared, side_by_side
 from discreet.sql.analyze.joins.multiplicity import compared_columns, reads_new
 from discreet.sql.analyze.scope_tree import OVER_GROUPS, Given
 from discreet.sql.syntax.refusal import refuse
 
 
-def join_released(left: Frame, name: str, given: Given, clause: Clause, elsewhere: list[exp.Expr]) -> Frame:
+def join_released(
+    left: FromClause, name: str, given: Given, clause: Clause, elsewhere: list[exp.Expr]
+) -> FromClause:
     """Join private rows with a table of released numbers.
 
     Args:
@@ -36,12 +38,16 @@ def join_released(left: Frame, name: str, given: Given, clause: Clause, elsewher
     columns = dict(given.columns)
     right = Rows(left.rows.relation, columns, tuple(columns), True, 1)
     both = side_by_side(
-        left, Frame(left.text, right, {name: columns}, frozenset(), frozenset()), clause.using
+        left, FromClause(left.text, right, {name: columns}, frozenset(), frozenset()), clause.using
     )
     binder = both.binder()
     nodes = list(clause.on)
     if not clause.outer:
-        nodes += [one for one in elsewhere if isinstance(one, exp.EQ) and reads_new(one, both, columns)]
+        nodes += [
+            condition
+            for condition in elsewhere
+            if isinstance(condition, exp.EQ) and reads_new(condition, both, columns)
+        ]
     conditions = [binder.condition(node) for node in nodes]
     conditions += [same_columns(clause.node, left, a, b) for a, b in shared(left, columns, clause)]
     internal = {column.name for column in columns.values()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
-from discreet.sql.analyze.from_clause import Frame, prefixed, single
+from discreet.sql.analyze.from_clause import FromClause, prefixed, single
 from discreet.sql.analyze.joins.asof import join_asof
 from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.joins.outer_joins import keeping
@@ -45,9 +45,11 @@ class Sources:
         self.scopes = scopes
         self.conditions = conditions
         self.env = env
-        self.names = [holder.this.alias_or_name.lower() or f"from{at}" for at, holder in enumerate(holders)]
+        self.names = [
+            holder.this.alias_or_name.lower() or f"from{index}" for index, holder in enumerate(holders)
+        ]
 
-    def frame(self) -> Frame:
+    def from_clause(self) -> FromClause:
         """All sources, joined."""
         text, names = self.around.text, self.names
         start = self.scopes[0]
@@ -58,7 +60,7 @@ class Sources:
             read_join(text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in self.holders
         ]
         order = list(range(len(self.holders)))
-        first = next(at for at in order if isinstance(self.scopes[at], PrivateScope))
+        first = next(index for index in order if isinstance(self.scopes[index], PrivateScope))
         met = clauses[first]
         if first > 0 and (met.outer or met.keeps or met.natural or met.using or met.asof):
             return self._joined(self._public_first(first, met), order[first + 1 :], clauses)
@@ -75,12 +77,12 @@ class Sources:
             order.insert(0, order.pop(first))
         return self._joined(self._prefixed(order[0]), order[1:], clauses)
 
-    def _prefixed(self, at: int) -> Frame:
-        scope = self.scopes[at]
+    def _prefixed(self, index: int) -> FromClause:
+        scope = self.scopes[index]
         assert isinstance(scope, PrivateScope)
-        return prefixed(self.around.text, self.names[at], scope.rows)
+        return prefixed(self.around.text, self.names[index], scope.rows)
 
-    def _public_first(self, first: int, clause: Clause) -> Frame:
+    def _public_first(self, first: int, clause: Clause) -> FromClause:
         """Public tables, then a LEFT, RIGHT, FULL or NATURAL JOIN, or USING, with the first private rows."""
         if clause.asof:
             raise self.around.refuse(
@@ -111,9 +113,9 @@ class Sources:
         items = [
             exp.alias_(
                 exp.column(exp.to_identifier(field, quoted=True), table=exp.to_identifier(name, quoted=True)),
-                f"c{at}",
+                f"c{index}",
             )
-            for at, (name, field) in enumerate(listed)
+            for index, (name, field) in enumerate(listed)
         ]
         query = exp.Select(expressions=items)
         query.set("from_", exp.From(this=self.holders[0].this.copy()))
@@ -121,19 +123,19 @@ class Sources:
         joined = self.around.evaluate(left_in_place(query, self.scopes[:first]), self.env)
         return {
             name: joined.select(
-                [f"c{at}" for at, (own, _) in enumerate(listed) if own == name]
+                [f"c{index}" for index, (own, _) in enumerate(listed) if own == name]
             ).rename_columns([field for own, field in listed if own == name])
             for name in data
         }
 
-    def _joined(self, frame: Frame, order: list[int], clauses: Sequence[Clause]) -> Frame:
-        """Join further sources to a frame."""
+    def _joined(self, from_clause: FromClause, order: list[int], clauses: Sequence[Clause]) -> FromClause:
+        """Join further sources to a FROM clause."""
         waiting, stuck = list(order), {-1}
         while waiting:
             at = waiting.pop(0)
             scope, clause = self.scopes[at], clauses[at]
             if not isinstance(scope, PrivateScope):
-                frame = self._with_public(frame, at, clause)
+                from_clause = self._with_public(from_clause, at, clause)
                 continue
             if clause.asof:
                 raise self.around.refuse(
@@ -145,7 +147,7 @@ class Sources:
             tried = list(self.conditions)
             join = keeping if clause.keeps else join_private
             try:
-                frame = join(frame, self.names[at], scope.rows, clause, tried)
+                from_clause = join(from_clause, self.names[at], scope.rows, clause, tried)
             except QueryRefused:
                 # FROM customer, lineitem, orders: a table that is on the path between them may come later.
                 stuck.add(at)
@@ -156,16 +158,16 @@ class Sources:
                 waiting = [first, at, *(w for w in waiting if w != first)]
                 continue
             self.conditions[:], stuck = tried, {-1}
-        return frame
+        return from_clause
 
-    def _with_public(self, frame: Frame, at: int, clause: Clause) -> Frame:
+    def _with_public(self, from_clause: FromClause, index: int, clause: Clause) -> FromClause:
         """Join a public source, or one of released numbers."""
-        scope, name = self.scopes[at], self.names[at]
+        scope, name = self.scopes[index], self.names[index]
         released = self.around.given(scope, self.env, exp.to_table(name))
         if released is not None:
-            return join_released(frame, name, released, clause, self.conditions)
+            return join_released(from_clause, name, released, clause, self.conditions)
         data = self.around.evaluate(scope, self.env)
         number = next(self.around.public_numbers)
         if clause.asof:
-            return join_asof(frame, name, data, number, clause, self.around.refuse)
-        return join_public(frame, name, data, number, clause, self.conditions)
+            return join_asof(from_clause, name, data, number, clause, self.around.refuse)
+        return join_public(from_clause, name, data, number, clause, self.conditions)

@@ -23,7 +23,7 @@ from discreet.sql.algebra import key_paths
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.analyze.binding.comparisons import by_type
-from discreet.sql.analyze.from_clause import Frame, all_of, prefixed
+from discreet.sql.analyze.from_clause import FromClause, all_of, prefixed
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.syntax.nodes import conjunct_nodes
 
@@ -113,12 +113,12 @@ class Inside:
         outside: the rows around it.
     """
 
-    def __init__(self, text: str, source: Rows, name: str, outside: Frame) -> None:
+    def __init__(self, text: str, source: Rows, name: str, outside: FromClause) -> None:
         # A name of its own: the sub-query may read a table that is read around it, under the same name.
         own = prefixed(text, INSIDE, source)
-        self.frame = Frame(text, own.rows, {name: own.rows.columns}, frozenset(), own.held)
+        self.from_clause = FromClause(text, own.rows, {name: own.rows.columns}, frozenset(), own.held)
         self.outside = outside
-        self.binder = self.frame.binder(self._column)
+        self.binder = self.from_clause.binder(self._column)
 
     def conditions(self, asked: Lookup, refuse: Refuse) -> Expression | None:
         """The conditions on a match beside being of the same unit.
@@ -146,15 +146,15 @@ class Inside:
             tests.append(
                 around.apply(item, "eq" if asked.every and len(asked.outer) > 1 else asked.name, bound, nodes)
             )
-        path = key_paths.between(self.outside.rows.relation, self.frame.rows.relation)
+        path = key_paths.between(self.outside.rows.relation, self.from_clause.rows.relation)
         if not linked and not path.joined([*rest, *tests]):
-            if not (self.outside.rows.units and self.frame.rows.units):
+            if not (self.outside.rows.units and self.from_clause.rows.units):
                 raise refuse(asked.query, "A sub-query over private rows must compare the privacy units, "
                              "and rows that are one unit each have no column for it.",
                              "Declare the column that names the unit as privacy_unit in the policy.")  # fmt: skip
             ours = next(iter(sorted(self.outside.rows.units)), "unit")
-            theirs = next(iter(sorted(self.frame.rows.units)), "unit")
-            named = next(iter(self.frame.tables))
+            theirs = next(iter(sorted(self.from_clause.rows.units)), "unit")
+            named = next(iter(self.from_clause.tables))
             outer = next(iter(self.outside.tables))
             raise refuse(asked.query, "A sub-query over private rows must compare the privacy units.",
                          f"Add WHERE {named}.{theirs} = {outer}.{ours}." if named != outer else
@@ -162,14 +162,14 @@ class Inside:
                          )  # fmt: skip
         if asked.every and tests:
             # Of several columns at once a match is a row that is equal, or may be; of one, a row that is not as asked.
-            tests = [_not_true(tests[0])] if len(asked.outer) == 1 else [_not_false(one) for one in tests]
+            tests = [_not_true(tests[0])] if len(asked.outer) == 1 else [_not_false(test) for test in tests]
         return all_of([*rest, *tests])
 
     def _column(self, node: exp.Column) -> Expression:
         """The column that a name stands for: one of the sub-query first, as SQL has it."""
-        mine = self.frame.tables if node.table else self.frame.rows.columns
+        mine = self.from_clause.tables if node.table else self.from_clause.rows.columns
         name = node.table if node.table else node.name
-        return (self.frame if name.lower() in mine else self.outside).column(node)
+        return (self.from_clause if name.lower() in mine else self.outside).column(node)
 
     def _links(self, one: Binder, other: Binder, a: exp.Expr, b: exp.Expr) -> bool:
         """Whether two columns are the unit, one of either side."""
@@ -179,7 +179,7 @@ class Inside:
             names = {found.name for found in (one.column(a), other.column(b)) if isinstance(found, Column)}
         except QueryRefused:
             return False
-        return bool(names & self.frame.held) and bool(names & self.outside.held)
+        return bool(names & self.from_clause.held) and bool(names & self.outside.held)
 
 
 def _not_true(test: Expression) -> Expression:

@@ -63,7 +63,7 @@ class Compared:
             items: its columns behind those, `__key_0` and so on, by name.
         """
         out = self.query.copy()
-        keys = [exp.alias_(mine.copy(), f"{KEY}{at}") for at, (mine, _) in enumerate(self.pairs)]
+        keys = [exp.alias_(mine.copy(), f"{KEY}{index}") for index, (mine, _) in enumerate(self.pairs)]
         out.set("expressions", [*keys, *(exp.alias_(item.copy(), name) for name, item in items.items())])
         kept = [node.copy() for node in self.kept]
         out.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
@@ -107,8 +107,8 @@ def compared(query: exp.Expr, names_of: Names) -> Compared | None:
 def _looked_up(asked: Compared) -> exp.Select:
     item = asked.query.selects[0].unalias()
     same = [
-        exp.EQ(this=exp.column(f"{KEY}{at}", table=GROUPED), expression=other.copy())
-        for at, (_, other) in enumerate(asked.pairs)
+        exp.EQ(this=exp.column(f"{KEY}{index}", table=GROUPED), expression=other.copy())
+        for index, (_, other) in enumerate(asked.pairs)
     ]
     value: exp.Expr = exp.column(VALUE, table=GROUPED)
     if isinstance(item, exp.Count):  # of no rows there are none

@@ -21,7 +21,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.joins.joins import Clause, join_private
 from discreet.sql.analyze.joins.multiplicity import compared_columns
 from discreet.sql.analyze.scope_tree import (
@@ -49,12 +49,12 @@ class InnerQueries:
     Attributes:
         around: the statement around it.
         env: the tables of WITH.
-        frame: the rows, with a column beside them for each sub-query that was read.
+        from_clause: the rows, with a column beside them for each sub-query that was read.
     """
 
     around: Scopes
     env: Env
-    frame: Frame
+    from_clause: FromClause
 
     def __post_init__(self) -> None:
         self._known: dict[str, exp.Expr] = {}
@@ -69,20 +69,20 @@ class InnerQueries:
 
     def read(self, node: exp.Expr) -> exp.Expr:
         """Put columns in the place of the sub-queries of an expression, which is returned."""
-        for one in with_queries(node):
-            if isinstance(one, exp.In) and one.args.get("query") is not None:
-                found = self._once(one, self._listed)
-            elif isinstance(one, exp.Exists):
-                found = self._once(one, self._there)
-            elif isinstance(one, exp.Subquery) and not isinstance(one.parent, exp.In | exp.Any | exp.All):
-                found = self._once(one, self._number)
+        for inner in with_queries(node):
+            if isinstance(inner, exp.In) and inner.args.get("query") is not None:
+                found = self._once(inner, self._listed)
+            elif isinstance(inner, exp.Exists):
+                found = self._once(inner, self._there)
+            elif isinstance(inner, exp.Subquery) and not isinstance(inner.parent, exp.In | exp.Any | exp.All):
+                found = self._once(inner, self._number)
             else:
                 continue
-            if one is node:
+            if inner is node:
                 if node.parent is not None:
                     node.replace(found)
                 return found
-            one.replace(found)
+            inner.replace(found)
         return node
 
     def read_rows(self, node: exp.Expr, groups: set[str]) -> None:
@@ -133,11 +133,11 @@ class InnerQueries:
         scope = self.around.once(asked.grouped({VALUE: item}), self.env)
         others = [other for _, other in asked.pairs]
         if isinstance(scope, PrivateScope):
-            name = self._joined(scope.rows, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
+            name = self._joined(scope.rows, [(f"{KEY}{index}", other) for index, other in enumerate(others)])
         else:
             given = self.around.given(scope, self.env, node)
             assert given is not None
-            name = self._given(given, [(f"{KEY}{at}", other) for at, other in enumerate(others)])
+            name = self._given(given, [(f"{KEY}{index}", other) for index, other in enumerate(others)])
         alone = exp.Is(this=exp.column(f"{KEY}0", table=name), expression=exp.Null())
         value = exp.column(VALUE, table=name)
         return exp.Case(ifs=[exp.If(this=alone, true=_of_nothing(item))], default=value)
@@ -173,13 +173,15 @@ class InnerQueries:
 
     def _in_some(self, met: exp.Expr, asked: Compared, inner: exp.Expr, outer: exp.Expr) -> exp.Expr:
         """Whether a value is in a list: of no rows FALSE, and unknown where it, or one of the list, is NULL."""
-        if self.frame.is_unit(outer):
+        if self.from_clause.is_unit(outer):
             return met  # of no row that counts is it NULL
         missing = exp.Is(this=exp.paren(inner.copy()), expression=exp.Null())
         scope = self.around.once(asked.grouped({VALUE: exp.LogicalOr(this=missing)}), self.env)
         if not isinstance(scope, PrivateScope):
             return met  # the value itself leads to the unit, and is NULL in no row that counts
-        name = self._joined(scope.rows, [(f"{KEY}{at}", other) for at, (_, other) in enumerate(asked.pairs)])
+        name = self._joined(
+            scope.rows, [(f"{KEY}{index}", other) for index, (_, other) in enumerate(asked.pairs)]
+        )
         none = exp.Is(this=exp.column(f"{KEY}0", table=name), expression=exp.Null())
         unknown = exp.or_(
             exp.Is(this=exp.paren(outer.copy()), expression=exp.Null()), exp.column(VALUE, table=name)
@@ -201,7 +203,9 @@ class InnerQueries:
         if not isinstance(scope, PrivateScope):
             raise self.around.refuse(node, "A sub-query over private rows must compare the privacy units.",
                                        "Add the equality of the units to its WHERE.")  # fmt: skip
-        return self._met(scope.rows, [(f"{KEY}{at}", other) for at, (_, other) in enumerate(asked.pairs)])
+        return self._met(
+            scope.rows, [(f"{KEY}{index}", other) for index, (_, other) in enumerate(asked.pairs)]
+        )
 
     def _of_units(self, node: exp.Expr, rows: Rows) -> Rows:
         if not rows.units or not rows.per_unit:
@@ -229,7 +233,10 @@ class InnerQueries:
         given = self.around.given(left_in_place(once, [scope]), self.env, node.args["query"])
         assert given is not None, "public values were put in before"
         outer = node.this
-        if given.columns[VALUE].type is Type.INTEGER and self.frame.binder().bind(outer).type is Type.FLOAT:
+        if (
+            given.columns[VALUE].type is Type.INTEGER
+            and self.from_clause.binder().bind(outer).type is Type.FLOAT
+        ):
             # Of whole numbers beyond 2^53 several are one fraction, which would be found once for each of them.
             once.set("expressions", [exp.alias_(exp.cast(column, "DOUBLE"), VALUE)])
             given = self.around.given(left_in_place(once, [scope]), self.env, node.args["query"])
@@ -248,22 +255,24 @@ class InnerQueries:
 
     def _given(self, given: Given, on: list[tuple[str, exp.Expr]]) -> str:
         """A table of released numbers beside the rows, each of which finds one row of it at most."""
-        rows, name = self.frame.rows, given.table.name
+        rows, name = self.from_clause.rows, given.table.name
         columns = {key: Column(c.name, c.type, c.span.null()) for key, c in given.columns.items()}
-        both = self.frame.beside(rows, name, columns)
+        both = self.from_clause.beside(rows, name, columns)
         tests = [exp.EQ(this=exp.column(key, table=name), expression=other.copy()) for key, other in on]
         test = both.binder().condition(exp.and_(*tests)) if tests else None
-        matched = compared_columns([] if test is None else [test], {one.name for one in columns.values()})
+        matched = compared_columns(
+            [] if test is None else [test], {column.name for column in columns.values()}
+        )
         if not set(given.table.keys) <= set(matched):
             raise self.around.refuse(on[0][1], "Whole numbers that differ would be equal to one and the same fraction.",
                                      "Compare columns of one type, with CAST where they are of two.")  # fmt: skip
         relation = rel.PublicJoin(rows.relation, given.table, test, bool(given.table.keys))
-        self.frame = both.over(rel.replaced(rows, relation))
+        self.from_clause = both.over(rel.replaced(rows, relation))
         return name
 
     def _joined(self, rows: Rows, on: list[tuple[str, exp.Expr]]) -> str:
         """Other rows of the same unit beside the rows, each of which finds one of them at most."""
-        before = self.frame
+        before = self.from_clause
         name = f"{NAME}{next(self.around.inner_numbers)}"
         tests = [
             exp.EQ(this=exp.column(exp.to_identifier(key, quoted=True), table=name), expression=other.copy())
@@ -274,7 +283,7 @@ class InnerQueries:
         seen = replace(
             both.rows, columns=before.rows.columns, names=before.rows.names, units=before.rows.units
         )
-        self.frame = Frame(both.text, seen, both.tables, before.ambiguous, before.held)
+        self.from_clause = FromClause(both.text, seen, both.tables, before.ambiguous, before.held)
         return name
 
 

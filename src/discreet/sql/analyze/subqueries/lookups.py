@@ -12,7 +12,7 @@ from discreet.sql.algebra import key_paths
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.key_paths import links
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scopes
 from discreet.sql.analyze.subqueries.correlated import BEYOND, Inside, looked_up
@@ -23,29 +23,29 @@ INSIDE = "__inside."
 """Before the names of the columns of a sub-query, so that none is one of the query around it."""
 
 
-def matched(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Frame | None:
+def matched(node: exp.Expr, from_clause: FromClause, around: Scopes, env: Env) -> FromClause | None:
     """The rows for which a condition holds that looks up other private rows; None where it is of another kind.
 
     Args:
         node: the condition.
-        frame: the rows.
+        from_clause: the rows.
         around: the statement around them.
         env: the tables of WITH.
 
     Raises:
         QueryRefused: by `around`, it looks up rows that may be of other units.
     """
-    found = _by_unit(node, frame, around, env) or _by_key(node, frame, around, env)
-    found = found or _of_the_same_unit(node, frame, around, env)
+    found = _by_unit(node, from_clause, around, env) or _by_key(node, from_clause, around, env)
+    found = found or _of_the_same_unit(node, from_clause, around, env)
     if found is None:
         return None
     scope, on, anti, said = found
-    rows = frame.rows
+    rows = from_clause.rows
     if not (rows.per_unit and scope.per_unit):
         raise around.refuse(said, "Rows that are one unit each cannot be looked up in other private rows.",
                             "Declare the column that names the unit in the policy.")  # fmt: skip
     see_same_units(said, around.text, rows, scope)
-    return frame.over(rel.replaced(rows, rel.Matching(rows.relation, scope.relation, on, anti)))
+    return from_clause.over(rel.replaced(rows, rel.Matching(rows.relation, scope.relation, on, anti)))
 
 
 Match = tuple[Rows, Expression | None, bool, exp.Expr]
@@ -61,10 +61,12 @@ def _bare(node: exp.Expr) -> tuple[exp.Expr, bool]:
     return inner, anti
 
 
-def _by_unit(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Match | None:
+def _by_unit(node: exp.Expr, from_clause: FromClause, around: Scopes, env: Env) -> Match | None:
     """Read `unit IN (SELECT unit …)`."""
     inner, anti = _bare(node)
-    if not (isinstance(inner, exp.In) and inner.args.get("query") is not None and frame.is_unit(inner.this)):
+    if not (
+        isinstance(inner, exp.In) and inner.args.get("query") is not None and from_clause.is_unit(inner.this)
+    ):
         return None
     scope = around.once(inner.args["query"], env)
     if not isinstance(scope, PrivateScope):
@@ -72,27 +74,27 @@ def _by_unit(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Match | 
     rows = scope.rows
     if len(rows.names) != 1 or rows.names[0].lower() not in rows.units:
         raise around.refuse(inner.this, "Private rows can be looked up by their privacy unit only.",
-                            f"Write {frame.unit} IN (SELECT {frame.unit} FROM …).")  # fmt: skip
+                            f"Write {from_clause.unit} IN (SELECT {from_clause.unit} FROM …).")  # fmt: skip
     return rows, None, anti, inner
 
 
-def _by_key(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Match | None:
+def _by_key(node: exp.Expr, from_clause: FromClause, around: Scopes, env: Env) -> Match | None:
     """Read `key IN (SELECT key …)`, of a key on the path to the unit."""
     inner, anti = _bare(node)
     query = inner.args.get("query") if isinstance(inner, exp.In) else None
     if query is None or not isinstance(inner.this, exp.Column):
         return None
-    bound = frame.binder().bind(inner.this)
+    bound = from_clause.binder().bind(inner.this)
     if not isinstance(bound, Column) or not any(
-        bound.name in one.columns for one in links(frame.rows.relation)
+        bound.name in link.columns for link in links(from_clause.rows.relation)
     ):
         return None
     scope = around.alone(query, env)
-    found = _match_by_key(frame, bound, scope.rows) if isinstance(scope, PrivateScope) else None
+    found = _match_by_key(from_clause, bound, scope.rows) if isinstance(scope, PrivateScope) else None
     return None if found is None else (*found, anti, inner)
 
 
-def _of_the_same_unit(node: exp.Expr, frame: Frame, around: Scopes, env: Env) -> Match | None:
+def _of_the_same_unit(node: exp.Expr, from_clause: FromClause, around: Scopes, env: Env) -> Match | None:
     """Read EXISTS, IN, ANY and ALL over rows of the same unit."""
     asked = looked_up(node)
     if asked is None:
@@ -107,10 +109,10 @@ def _of_the_same_unit(node: exp.Expr, frame: Frame, around: Scopes, env: Env) ->
                             f"Write x IN (SELECT x FROM {holder.alias_or_name}), or join the table.")  # fmt: skip
     if other is not None:
         raise around.refuse(node, f"{other.strip('_').upper()} is not supported in EXISTS over private rows.",
-                            f"Write {frame.unit} IN (SELECT {frame.unit} FROM …).")  # fmt: skip
-    inside = Inside(around.text, source.rows, holder.alias_or_name.lower(), frame)
+                            f"Write {from_clause.unit} IN (SELECT {from_clause.unit} FROM …).")  # fmt: skip
+    inside = Inside(around.text, source.rows, holder.alias_or_name.lower(), from_clause)
     on = inside.conditions(asked, around.refuse)
-    return inside.frame.rows, on, asked.anti, node
+    return inside.from_clause.rows, on, asked.anti, node
 
 
 def _inside(rows: Rows) -> tuple[rel.Select, dict[str, Column]]:
@@ -120,12 +122,14 @@ def _inside(rows: Rows) -> tuple[rel.Select, dict[str, Column]]:
     return rel.Select(rows.relation, items, None), columns
 
 
-def _match_by_key(frame: Frame, bound: Expression | None, scope: Rows) -> tuple[Rows, Expression] | None:
+def _match_by_key(
+    from_clause: FromClause, bound: Expression | None, scope: Rows
+) -> tuple[Rows, Expression] | None:
     """The other rows and the condition of `key IN (SELECT key …)`; None where it is no key on the path to the unit."""
     if len(scope.names) != 1 or not isinstance(bound, Column):
         return None
     relation, columns = _inside(scope)
     same = call("eq", bound, columns[scope.names[0].lower()])
-    if same is None or not key_paths.between(frame.rows.relation, relation).joined([same]):
+    if same is None or not key_paths.between(from_clause.rows.relation, relation).joined([same]):
         return None
     return rel.replaced(scope, relation), same

@@ -25,9 +25,9 @@ from discreet.release.noisy_schema import (
 from discreet.sql.algebra.keys import arrow_type
 from discreet.sql.algebra.public_data import arrow_kind
 from discreet.sql.algebra.released import ReleasedTable, given_name
-from discreet.sql.analyze.aggregates.aggregate import Request
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.analyze.from_clause import inner
-from discreet.sql.analyze.release_scope import Draft
+from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import ANY, Span, of_values
 from discreet.sql.functions.aggregates import is_quantile
@@ -49,7 +49,7 @@ _CASTS = {
 
 def given(
     query: exp.Query,
-    drafts: Sequence[Draft],
+    releases: Sequence[UnplannedRelease],
     public: Mapping[str, pa.Table],
     number: int,
     asked: str,
@@ -60,7 +60,7 @@ def given(
 
     Args:
         query: over noisy and public tables, which stands by itself.
-        drafts: the releases so far.
+        releases: the releases so far.
         public: the public tables.
         number: of the table, from 1.
         asked: the part of the question that it is.
@@ -68,10 +68,10 @@ def given(
     Raises:
         PostProcessingError: DuckDB cannot run it.
     """
-    keys = () if at_most_one_row(query, drafts) else unlike(query, drafts)
+    keys = () if at_most_one_row(query, releases) else unlike(query, releases)
     if keys is None:
         return None
-    made = _types(query, drafts, public)
+    made = _types(query, releases, public)
     name = given_name(number)
     columns: dict[str, Column] = {}
     items: list[exp.Expr] = []
@@ -80,7 +80,7 @@ def given(
         kind = _kind(arrow_kind_)
         if kind is None:
             continue  # no expression can read it
-        column = Column(inner(name, own.lower()), kind, span_of(query, own, drafts))
+        column = Column(inner(name, own.lower()), kind, span_of(query, own, releases))
         columns[own.lower()] = column
         items.append(exp.alias_(_within(own, column), exp.to_identifier(column.name, quoted=True)))
         fields[column.name] = arrow.listed([None], arrow_type(kind))
@@ -95,14 +95,14 @@ def given(
         return None
     unique = tuple(columns[key.lower()].name for key in keys)
     if unique:  # by construction, for all noise: values may meet at the end of their span
-        on = [exp.column(exp.to_identifier(one, quoted=True)) for one in unique]
+        on = [exp.column(exp.to_identifier(name, quoted=True)) for name in unique]
         whole.set("distinct", exp.Distinct(on=exp.Tuple(expressions=on)))
     return ReleasedTable(name, pa.table(fields), whole, query, unique, asked), columns
 
 
-def at_most_one_row(query: exp.Expr, drafts: Sequence[Draft]) -> bool:
+def at_most_one_row(query: exp.Expr, releases: Sequence[UnplannedRelease]) -> bool:
     """Whether the text says that a public query has one row at most."""
-    return _one(query, {}, {draft.name for draft in drafts if not draft.keys})
+    return _one(query, {}, {release.name for release in releases if not release.keys})
 
 
 def _one(query: exp.Expr, known: Mapping[str, exp.Expr], single: set[str]) -> bool:
@@ -131,24 +131,24 @@ def _one(query: exp.Expr, known: Mapping[str, exp.Expr], single: set[str]) -> bo
     return source is None or _one(source.this, known, single)
 
 
-def unlike(query: exp.Expr, drafts: Sequence[Draft]) -> tuple[str, ...] | None:
+def unlike(query: exp.Expr, releases: Sequence[UnplannedRelease]) -> tuple[str, ...] | None:
     """Columns of which no two rows of a query have the same values; None where the text does not say any."""
     query = query.unnest()
     if isinstance(query, exp.Select) and query.args.get("distinct") is not None:
         return tuple(query.named_selects)
-    draft = _shown_draft(query, drafts)
-    if draft is None or not isinstance(query, exp.Select):
+    release = _shown_release(query, releases)
+    if release is None or not isinstance(query, exp.Select):
         return None
     found = {
         item.unalias().name: item.alias_or_name
         for item in query.selects
         if isinstance(item.unalias(), exp.Column)
     }
-    keys = [key_name(at) for at in range(len(draft.keys))]
+    keys = [key_name(index) for index in range(len(release.keys))]
     return tuple(found[key] for key in keys) if all(key in found for key in keys) else None
 
 
-def _shown_draft(query: exp.Expr, drafts: Sequence[Draft]) -> Draft | None:
+def _shown_release(query: exp.Expr, releases: Sequence[UnplannedRelease]) -> UnplannedRelease | None:
     """The release of which a query shows rows, each once at most."""
     if not isinstance(query, exp.Select) or query.args.get("from_") is None:
         return None
@@ -157,54 +157,57 @@ def _shown_draft(query: exp.Expr, drafts: Sequence[Draft]) -> Draft | None:
     if any(isinstance(node, exp.UDTF) for item in query.selects for node in item.walk()):
         return None
     source = query.args["from_"].this
-    return next((one for one in drafts if isinstance(source, exp.Table) and source.name == one.name), None)
+    return next(
+        (release for release in releases if isinstance(source, exp.Table) and source.name == release.name),
+        None,
+    )
 
 
-def span_of(query: exp.Expr, column: str, drafts: Sequence[Draft]) -> Span:
+def span_of(query: exp.Expr, column: str, releases: Sequence[UnplannedRelease]) -> Span:
     """The values that a column can have, where it is a key or an unchanged mean or quantile."""
     query = query.unnest()
-    draft = _shown_draft(query, drafts)
-    if draft is None or not isinstance(query, exp.Select):
+    release = _shown_release(query, releases)
+    if release is None or not isinstance(query, exp.Select):
         return ANY
-    item = next((one.unalias() for one in query.selects if one.alias_or_name == column), None)
-    if not isinstance(item, exp.Column) or item.table != draft.name:
+    item = next((selected.unalias() for selected in query.selects if selected.alias_or_name == column), None)
+    if not isinstance(item, exp.Column) or item.table != release.name:
         return ANY
     key, aggregate = key_number(item.name), aggregate_number(item.name)
     if key is not None:
-        values = [value for value in draft.keys[key].values if value is not None]
-        few = draft.keys[key].public and len(values) <= FEW
+        values = [value for value in release.keys[key].values if value is not None]
+        few = release.keys[key].public and len(values) <= FEW
         return of_values(values) if few else ANY
-    if aggregate is None or aggregate >= len(draft.requests):
+    if aggregate is None or aggregate >= len(release.requests):
         return ANY
-    request = draft.requests[aggregate]
+    request = release.requests[aggregate]
     argument = request.argument
-    inside = request.what == "avg" or is_quantile(request.what)
+    inside = request.quantity == "avg" or is_quantile(request.quantity)
     if not inside or argument is None or argument.type not in (Type.INTEGER, Type.FLOAT):
         return ANY
     return Span(argument.span.lo, argument.span.hi, nullable=True)
 
 
-def imagined_table(draft: Draft) -> pa.Table:
+def imagined_table(release: UnplannedRelease) -> pa.Table:
     """The noisy table of a release with one invented group, by the names and types of its columns."""
     import pyarrow as pa
 
     row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
-    for at, key in enumerate(draft.keys):
-        row[key_name(at)] = arrow.listed(key.values[:1] or (None,), arrow_type(key.expression.type))
-    for at, request in enumerate(draft.requests):
-        row[aggregate_name(at)] = arrow.listed([1], pa.int64() if _whole(request) else pa.float64())
+    for index, key in enumerate(release.keys):
+        row[key_name(index)] = arrow.listed(key.values[:1] or (None,), arrow_type(key.expression.type))
+    for index, request in enumerate(release.requests):
+        row[aggregate_name(index)] = arrow.listed([1], pa.int64() if _whole(request) else pa.float64())
     return pa.table(row)
 
 
-def _whole(request: Request) -> bool:
+def _whole(request: RequestedAggregate) -> bool:
     return request.always_whole if request.whole is None else request.whole
 
 
 def _types(
-    query: exp.Query, drafts: Sequence[Draft], public: Mapping[str, pa.Table]
+    query: exp.Query, releases: Sequence[UnplannedRelease], public: Mapping[str, pa.Table]
 ) -> dict[str, pa.DataType]:
     names = {table.name.lower() for table in query.find_all(exp.Table)}
-    tables = {draft.name: imagined_table(draft) for draft in drafts if draft.name in names}
+    tables = {release.name: imagined_table(release) for release in releases if release.name in names}
     tables |= {name: table for name, table in public.items() if name in names}
     with Sandbox(tables) as sandbox:
         schema = sandbox.run(query.sql("duckdb")).schema

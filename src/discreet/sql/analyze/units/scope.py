@@ -9,7 +9,7 @@ from discreet.policy.naming import twins
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows, UnitAggregate
-from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.scope_tree import Env, Scopes
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries
 from discreet.sql.analyze.units.aggregates import read_unit_aggregate
@@ -24,17 +24,18 @@ class UnitScope:
     """Reads one SELECT … GROUP BY unit [, keys]."""
 
     def __init__(
-        self, around: Scopes, node: exp.Select, env: Env, frame: Frame, group_nodes: list[exp.Expr]
+        self, around: Scopes, node: exp.Select, env: Env, from_clause: FromClause, group_nodes: list[exp.Expr]
     ) -> None:
         self.around = around
         self.refuse = around.refuse
         self.node = node
         self.env = env
-        self.frame = frame
-        self.binder = binder = frame.binder()
+        self.from_clause = from_clause
+        self.binder = binder = from_clause.binder()
         self.keys = [binder.bind(n) for n in group_nodes]
         self.columns: dict[str, Column] = {
-            key_name(at): Column(key_name(at), key.type, key.span) for at, key in enumerate(self.keys)
+            key_name(index): Column(key_name(index), key.type, key.span)
+            for index, key in enumerate(self.keys)
         }
         self.aggregates: list[tuple[str, UnitAggregate]] = []
 
@@ -68,8 +69,8 @@ class UnitScope:
             else with_aliases(having.this, aliases, lambda c: self._as_key(c) is not None)
         )
         test = None if named is None else self._lift(named)
-        rows, held = self.frame.rows, self.frame.held
-        keys = tuple((key_name(at), key) for at, key in enumerate(self.keys))
+        rows, held = self.from_clause.rows, self.from_clause.held
+        keys = tuple((key_name(index), key) for index, key in enumerate(self.keys))
         alone = all(isinstance(key, Column) and key.name in held for key in self.keys)
         grouped = Rows(
             rel.PerUnit(rows.relation, keys, tuple(self.aggregates)),
@@ -80,17 +81,17 @@ class UnitScope:
             frozenset(n for n, key in keys if isinstance(key, Column) and key.name in held),
             alone or rows.fixed,
         )
-        groups = Frame(self.binder.text, grouped, {HERE: self.columns}, frozenset(), frozenset())
+        groups = FromClause(self.binder.text, grouped, {HERE: self.columns}, frozenset(), frozenset())
         beside = InnerQueries(self.around, self.env, groups)
         lifted = [(name, beside.read(node)) for name, node in lifted]
         test = None if test is None else beside.read(test)
-        outer = beside.frame.binder()
+        outer = beside.from_clause.binder()
         items = [(name, outer.bind(node)) for name, node in lifted]
-        return rel.select(beside.frame.rows, items, None if test is None else outer.condition(test))
+        return rel.select(beside.from_clause.rows, items, None if test is None else outer.condition(test))
 
     def _lift(self, node: exp.Expr) -> exp.Expr:
         if is_aggregate(node):
-            aggregate, kind, span = read_unit_aggregate(node, self.binder, self.frame.rows.max_rows)
+            aggregate, kind, span = read_unit_aggregate(node, self.binder, self.from_clause.rows.max_rows)
             name = f"g{len(self.aggregates)}"
             self.aggregates.append((name, aggregate))
             self.columns[name] = Column(name, kind, span)

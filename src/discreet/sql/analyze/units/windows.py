@@ -13,7 +13,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import WindowCall
 from discreet.sql.analyze.binding.binder import Binder
-from discreet.sql.analyze.from_clause import Frame
+from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.units.aggregates import (
     TRUE_ONES,
     read_unit_aggregate,
@@ -57,8 +57,8 @@ class Over:
 
 
 def windowed(
-    refuse: Refuse, frame: Frame, binder: Binder, items: list[exp.Expr], qualify: exp.Expr | None
-) -> tuple[Frame, list[exp.Expr], exp.Expr | None]:
+    refuse: Refuse, from_clause: FromClause, binder: Binder, items: list[exp.Expr], qualify: exp.Expr | None
+) -> tuple[FromClause, list[exp.Expr], exp.Expr | None]:
     """Compute the window functions of a rows scope beside its rows.
 
     Returns:
@@ -70,7 +70,7 @@ def windowed(
 
     def lift(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Window):
-            call, kind, span = _window(refuse, frame, binder, node)
+            call, kind, span = _window(refuse, from_clause, binder, node)
             name = f"w{len(calls)}"
             calls.append((name, call))
             columns[name] = Column(f"{HERE}.{name}", kind, span)
@@ -86,20 +86,24 @@ def windowed(
         # be left to the physical order.
         raise refuse(qualify or items[0], "Window functions that number rows need one order between them.",
                      "Put one of the orders into a sub-query.")  # fmt: skip
-    relation = rel.Windowed(frame.rows.relation, tuple((f"{HERE}.{name}", call) for name, call in calls))
-    return frame.beside(rel.replaced(frame.rows, relation), HERE, columns), lifted, test
+    relation = rel.Windowed(
+        from_clause.rows.relation, tuple((f"{HERE}.{name}", call) for name, call in calls)
+    )
+    return from_clause.beside(rel.replaced(from_clause.rows, relation), HERE, columns), lifted, test
 
 
-def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> tuple[WindowCall, Type, Span]:
+def _window(
+    refuse: Refuse, from_clause: FromClause, binder: Binder, node: exp.Window
+) -> tuple[WindowCall, Type, Span]:
     if isinstance(node.this, exp.Ntile):
         raise refuse(node, "NTILE numbers a row by the rows of other people.",
                      rewrites.of_ntile(node.args.get("order")))  # fmt: skip
-    if not frame.rows.per_unit:
+    if not from_clause.rows.per_unit:
         raise refuse(node, "A window over rows that are one unit each would mix units.", "Remove it.")
     partition = [binder.bind(p) for p in node.args.get("partition_by") or []]
-    rest = tuple(p for p in partition if not (isinstance(p, Column) and p.name in frame.held))
+    rest = tuple(p for p in partition if not (isinstance(p, Column) and p.name in from_clause.held))
     if len(rest) == len(partition):
-        unit = next(iter(frame.rows.units), "unit")
+        unit = next(iter(from_clause.rows.units), "unit")
         raise refuse(node, "A window over private rows must be partitioned by the privacy unit, or it would mix units.",
                      f"Write OVER (PARTITION BY {unit} …).")  # fmt: skip
     if node.args.get("alias") is not None or node.args.get("first") is not None:
@@ -120,7 +124,7 @@ def _window(refuse: Refuse, frame: Frame, binder: Binder, node: exp.Window) -> t
         if isinstance(function, kind):
             return _shifted(refuse, binder, function, name, over)
     if is_window_aggregate(function):
-        return _aggregated(refuse, frame, binder, function, over)
+        return _aggregated(refuse, from_clause, binder, function, over)
     raise refuse(function, f"{function.sql('duckdb')} is not supported as a window over private rows.",
                  "Use row_number, rank, lag, lead, first_value, last_value, COUNT, SUM, AVG, MIN or MAX.")  # fmt: skip
 
@@ -146,10 +150,10 @@ def _shifted(
 
 
 def _aggregated(
-    refuse: Refuse, frame: Frame, binder: Binder, function: exp.Expr, over: Over
+    refuse: Refuse, from_clause: FromClause, binder: Binder, function: exp.Expr, over: Over
 ) -> tuple[WindowCall, Type, Span]:
-    """An aggregate over the rows of the unit that a frame holds."""
-    aggregate, kind, span = read_unit_aggregate(function, binder, frame.rows.max_rows)
+    """An aggregate over the rows of the unit that the frame of a window holds."""
+    aggregate, kind, span = read_unit_aggregate(function, binder, from_clause.rows.max_rows)
     args: tuple[Expression, ...]
     if isinstance(function, exp.Sum | exp.Avg):
         total = summable(function, binder.bind(function.this), binder)

@@ -82,32 +82,32 @@ def _aggregated_rows(scope: BandScope, node: exp.Expr) -> AggregatedRows:
     return AggregatedRows(sure, possibly, certain, argument)
 
 
-def _of_noisy(node: exp.Expr, one: Ends, rows: AggregatedRows) -> Ends:
+def _of_noisy(node: exp.Expr, ends: Ends, rows: AggregatedRows) -> Ends:
     """The ends of an aggregate of a noisy number, or of rows that noise decides."""
     kept, surely = rows.possible_rows, rows.sure_rows
-    bent = one.bent or not rows.certain
+    bent = ends.bent or not rows.certain
     if isinstance(node, exp.Sum):
         if rows.certain:
-            return Ends(f"SUM({one.low}){kept}", f"SUM({one.high}){kept}", True, bent)
-        low = f"SUM(CASE WHEN {rows.sure} THEN {one.low} ELSE LEAST({one.low}, 0) END){kept}"
-        high = f"SUM(CASE WHEN {rows.sure} THEN {one.high} ELSE GREATEST({one.high}, 0) END){kept}"
+            return Ends(f"SUM({ends.low}){kept}", f"SUM({ends.high}){kept}", True, bent)
+        low = f"SUM(CASE WHEN {rows.sure} THEN {ends.low} ELSE LEAST({ends.low}, 0) END){kept}"
+        high = f"SUM(CASE WHEN {rows.sure} THEN {ends.high} ELSE GREATEST({ends.high}, 0) END){kept}"
         return Ends(low, high, True, True)
     if isinstance(node, exp.Max):
-        low = f"COALESCE(MAX({one.low}){surely}, MIN({one.low}){kept})"
-        return Ends(low, f"MAX({one.high}){kept}", True, True)
+        low = f"COALESCE(MAX({ends.low}){surely}, MIN({ends.low}){kept})"
+        return Ends(low, f"MAX({ends.high}){kept}", True, True)
     if isinstance(node, exp.Min):
-        high = f"COALESCE(MIN({one.high}){surely}, MAX({one.high}){kept})"
-        return Ends(f"MIN({one.low}){kept}", high, True, True)
+        high = f"COALESCE(MIN({ends.high}){surely}, MAX({ends.high}){kept})"
+        return Ends(f"MIN({ends.low}){kept}", high, True, True)
     if isinstance(node, (exp.Avg, *_MIDDLE)):
         bent = bent or not isinstance(node, exp.Avg)
         if rows.certain:
-            copies = [with_argument(node, end) + kept for end in (one.low, one.high)]
+            copies = [with_argument(node, end) + kept for end in (ends.low, ends.high)]
             return Ends(copies[0], copies[1], True, bent)
-        return Ends(f"MIN({one.low}){kept}", f"MAX({one.high}){kept}", True, True)
+        return Ends(f"MIN({ends.low}){kept}", f"MAX({ends.high}){kept}", True, True)
     return Ends(*ANYWHERE, True, bent)
 
 
-def _of_extreme(scope: BandScope, node: exp.ArgMax | exp.ArgMin, one: Ends, rows: AggregatedRows) -> Ends:
+def _of_extreme(scope: BandScope, node: exp.ArgMax | exp.ArgMin, ends: Ends, rows: AggregatedRows) -> Ends:
     """The ends of a number of the row with the greatest, or the least, of another.
 
     That row is one of those whose other number may be as great as the greatest low end; its number lies between the
@@ -119,7 +119,7 @@ def _of_extreme(scope: BandScope, node: exp.ArgMax | exp.ArgMin, one: Ends, rows
     most = isinstance(node, exp.ArgMax)
     near, far = (by.low, by.high) if most else (by.high, by.low)
     reached = f"{'MAX' if most else 'MIN'}({near}){rows.sure_rows}"
-    listed = f"list({{'l': {one.low}, 'h': {one.high}, 'b': {far}}}){rows.possible_rows}"
+    listed = f"list({{'l': {ends.low}, 'h': {ends.high}, 'b': {far}}}){rows.possible_rows}"
     meets = f"({reached}) IS NULL OR c.b {'>=' if most else '<='} ({reached})"
     low, high = (
         f"list_{end}([c.{field} for c in {listed} if c.b IS NOT NULL AND ({meets})])"

@@ -65,16 +65,18 @@ class Banded:
     relation: Relation | None
     sql: str
 
-    def bent(self, at: int) -> bool:
+    def bent(self, index: int) -> bool:
         """Whether noise selects or folds on the way to a column of the answer, by its place."""
         if self.relation is None:
             return self.found is None or self.found.bent
-        return at < len(self.relation.columns) and self.relation.columns[at].bent
+        return index < len(self.relation.columns) and self.relation.columns[index].bent
 
-    def single(self, at: int) -> bool:
+    def single(self, index: int) -> bool:
         """Whether each number of a column is made of one noisy number, so that its interval follows from that of it."""
         return (
-            self.relation is not None and at < len(self.relation.columns) and self.relation.columns[at].single
+            self.relation is not None
+            and index < len(self.relation.columns)
+            and self.relation.columns[index].single
         )
 
     @cached_property
@@ -126,10 +128,10 @@ class Banded:
         assert self.relation is not None
         same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in self.found.ids) or "TRUE"
         items = []
-        for at in places:
-            name = self.relation.columns[at].name
+        for index in places:
+            name = self.relation.columns[index].name
             for end, function in ((LOW, "MIN"), (HIGH, "MAX")):
-                items.append(f"{function}(CAST(b.{quote(name + end)} AS DOUBLE)) AS {function}{at}")
+                items.append(f"{function}(CAST(b.{quote(name + end)} AS DOUBLE)) AS {function}{index}")
         return (
             f"{self.sql} SELECT a.__row, {', '.join(items)} FROM __answer AS a JOIN {self.relation.name} AS b "
             f"ON {same} GROUP BY a.__row"
@@ -157,7 +159,7 @@ class Banded:
         """
         if self.relation is None or not self._small or self.found is None or not places:
             return {}
-        tables = {one.plan.name: _banded(one, level, ends_of) for one in noisy}
+        tables = {integers.plan.name: _banded(integers, level, ends_of) for integers in noisy}
         tables["__answer"] = rows.append_column("__row", arrow.column(np.arange(len(rows))))
         try:
             with Sandbox(tables | dict(self.public)) as sandbox:
@@ -166,13 +168,13 @@ class Banded:
             return {}
         row = arrow.numbers(result.column("__row"))
         out = {}
-        for at in places:
+        for index in places:
             low, high = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
             low[row], high[row] = (
-                arrow.numbers(result.column(f"{function}{at}")) for function in ("MIN", "MAX")
+                arrow.numbers(result.column(f"{function}{index}")) for function in ("MIN", "MAX")
             )
             if not len(rows) or np.isfinite(low).any() or np.isfinite(high).any():
-                out[at] = (low, high)
+                out[index] = (low, high)
         return out
 
 
@@ -212,8 +214,8 @@ def _table(release: ScopePlan, ends: Mapping[int, Interval]) -> pa.Table:
     import pyarrow as pa
 
     data: dict[str, pa.Array] = {CELL: arrow.column(np.arange(release.cells)), **ks.table(release.keys)}
-    for at, (low, high) in ends.items():
-        data.update(zip(ends_of(aggregate_name(at)), map(arrow.column, (low, high)), strict=True))
+    for index, (low, high) in ends.items():
+        data.update(zip(ends_of(aggregate_name(index)), map(arrow.column, (low, high)), strict=True))
     return pa.table(data)
 
 

@@ -123,7 +123,7 @@ class Arithmetic:
     def _rising(self, node: exp.Expr) -> Ends:
         """A function that never falls, at both ends of its argument."""
         others = [child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)]
-        if any(self.ends(one).noisy for one in others if not isinstance(one, _WORDS)):
+        if any(self.ends(operand).noisy for operand in others if not isinstance(operand, _WORDS)):
             return Ends(*ANYWHERE, True)
         one = self.ends(node.this)
         if isinstance(node, exp.Cast) and not node.is_type(*exp.DataType.NUMERIC_TYPES):
@@ -140,9 +140,11 @@ class Arithmetic:
         copy.set("this", exp.Column(this=exp.to_identifier("__argument")))
         return copy.sql("duckdb").replace("__argument", f"({argument})", 1)
 
-    def _absolute(self, one: Ends) -> Ends:
-        low = f"(CASE WHEN {one.low} > 0 THEN {one.low} WHEN {one.high} < 0 THEN -({one.high}) ELSE 0 END)"
-        return Ends(low, f"GREATEST(ABS({one.low}), ABS({one.high}))", True, True)
+    def _absolute(self, ends: Ends) -> Ends:
+        low = (
+            f"(CASE WHEN {ends.low} > 0 THEN {ends.low} WHEN {ends.high} < 0 THEN -({ends.high}) ELSE 0 END)"
+        )
+        return Ends(low, f"GREATEST(ABS({ends.low}), ABS({ends.high}))", True, True)
 
     def _quotient(self, node: exp.Binary) -> Ends:
         a, b = self.ends(node.this), self.ends(node.expression)
@@ -160,9 +162,11 @@ class Arithmetic:
     def _case(self, node: exp.Case) -> Ends:
         given = node.this
         branches = []
-        for one in node.args["ifs"]:
-            condition = one.this if given is None else exp.EQ(this=given.copy(), expression=one.this.copy())
-            branches.append((condition, one.args["true"]))
+        for branch in node.args["ifs"]:
+            condition = (
+                branch.this if given is None else exp.EQ(this=given.copy(), expression=branch.this.copy())
+            )
+            branches.append((condition, branch.args["true"]))
         return self._branches(branches, node.args.get("default"))
 
     def _branches(self, branches: list[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None) -> Ends:

@@ -56,9 +56,9 @@ class Bands:
         inner: exp.Expr = top
         while isinstance(inner, exp.Subquery):
             inner = inner.this
-        for one in {id(top): top, id(inner): inner}.values():
+        for select in {id(top): top, id(inner): inner}.values():
             for part in ("order", "limit", "offset"):
-                one.set(part, None)
+                select.set(part, None)
         relation = self.query(top, self.base)
         return relation, "WITH " + ", ".join(f"{name} AS MATERIALIZED ({sql})" for name, sql in self.parts)
 
@@ -93,7 +93,7 @@ class Bands:
                 a.name,
                 a.noisy or b.noisy,
                 a.bent or b.bent,
-                all(one.single or not one.noisy for one in (a, b)),
+                all(ends.single or not ends.noisy for ends in (a, b)),
             )
             for a, b in zip(left.columns, right.columns, strict=True)
         )
@@ -115,7 +115,7 @@ class Bands:
             raise NoBandsError
         names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
         if isinstance(node, exp.Unnest | exp.Values) and names:
-            if any(isinstance(one, exp.Column | exp.Query) for one in node.walk()):
+            if any(isinstance(inner, exp.Column | exp.Query) for inner in node.walk()):
                 raise NoBandsError
             made = self.add(f"SELECT *, TRUE AS {SURE}, 0 AS {FAN} FROM {node.sql('duckdb')}")
             return node.alias, Relation(made, tuple(map(BandColumn, names)))

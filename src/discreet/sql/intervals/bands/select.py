@@ -145,7 +145,7 @@ class SelectBands(BandScope):
             star = item.this if isinstance(item, exp.Column) else item
             if star.args.get("replace") or star.args.get("rename"):
                 raise NoBandsError
-            hidden = {one.name.lower() for one in star.args.get("except_") or []}
+            hidden = {column.name.lower() for column in star.args.get("except_") or []}
             wanted = item.table.lower() if isinstance(item, exp.Column) and item.table else None
             merged: set[str] = set()
             for holder, (name, relation) in zip(self.holders, self.sources.items(), strict=True):

@@ -24,8 +24,8 @@ def window_ends(scope: BandScope, node: exp.Window) -> Ends:
     scope.local = False
     function, order = node.this, node.args.get("order")
     partition = node.args.get("partition_by") or []
-    by = [] if order is None else [one.this for one in order.expressions]
-    if node.alias or any(scope.arithmetic.moves(one) for one in partition):
+    by = [] if order is None else [ordered.this for ordered in order.expressions]
+    if node.alias or any(scope.arithmetic.moves(key) for key in partition):
         raise NoBandsError
     filtered = isinstance(function, exp.Filter)
     argument = function.this
@@ -34,7 +34,7 @@ def window_ends(scope: BandScope, node: exp.Window) -> Ends:
         and not isinstance(argument, exp.Star)
         and scope.arithmetic.moves(argument)
     )
-    if any(scope.arithmetic.moves(one) for one in by) or not scope.certain:
+    if any(scope.arithmetic.moves(key) for key in by) or not scope.certain:
         return Ends(*ANYWHERE, True, True)
     if not moves and not filtered:
         text = node.sql("duckdb")
@@ -50,13 +50,13 @@ def put_ranks(scope: BandScope) -> None:
     """Work out the ends of ranks that noise decides, once each, as columns of the source."""
     clauses = [*scope.node.expressions, *(c for c in [scope.node.args.get("qualify")] if c is not None)]
     windows = [
-        one for clause in clauses for one in own_nodes(clause)
-        if isinstance(one, exp.Window) and isinstance(one.this, _ORDERED) and one.args.get("order") is not None
+        inner for clause in clauses for inner in own_nodes(clause)
+        if isinstance(inner, exp.Window) and isinstance(inner.this, _ORDERED) and inner.args.get("order") is not None
     ]  # fmt: skip
     known: dict[str, str] = {}
     for window in windows:
-        by = [one.this for one in window.args["order"].expressions]
-        if scope.certain and not any(scope.arithmetic.moves(one) for one in by):
+        by = [ordered.this for ordered in window.args["order"].expressions]
+        if scope.certain and not any(scope.arithmetic.moves(key) for key in by):
             continue
         text = window.sql("duckdb")
         if text not in known:
@@ -71,7 +71,7 @@ def _rank(scope: BandScope, window: exp.Window, called: str) -> None:
     function, order, partition = window.this, window.args["order"], window.args.get("partition_by") or []
     if len(scope.sources) != 1 or scope.node.args.get("where") is not None or scope.grouped:
         raise NoBandsError
-    if any(scope.arithmetic.moves(one) for one in partition):
+    if any(scope.arithmetic.moves(key) for key in partition):
         raise NoBandsError
     scope.local = False
     ((name, relation),) = scope.sources.items()
@@ -79,8 +79,8 @@ def _rank(scope: BandScope, window: exp.Window, called: str) -> None:
     first = order.expressions[0]
     own, other = scope.arithmetic.ends(first.this), _of_another(scope, first.this, name)
     same = [
-        f"{_of_another(scope, one, name, name).low} IS NOT DISTINCT FROM {_of_another(scope, one, name).low}"
-        for one in partition
+        f"{_of_another(scope, key, name, name).low} IS NOT DISTINCT FROM {_of_another(scope, key, name).low}"
+        for key in partition
     ]
     if first.args.get("desc"):
         surely, possibly = f"{other.low} > {own.high}", f"{other.high} {{}} {own.low}"

@@ -18,7 +18,7 @@ def windows_apart(node: exp.Select) -> exp.Select:
     node = _without_limit(node)
     qualify = node.args.get("qualify")
     clauses = [*node.expressions, *(c for c in [qualify] if c is not None)]
-    if not any(isinstance(one, exp.Window) for clause in clauses for one in own_nodes(clause)):
+    if not any(isinstance(inner, exp.Window) for clause in clauses for inner in own_nodes(clause)):
         if qualify is not None:
             raise NoBandsError
         return node
@@ -36,8 +36,8 @@ def windows_apart(node: exp.Select) -> exp.Select:
     lifting = _Lifting(node, grouped)
     outer = exp.Select()
     listed = [
-        exp.alias_(lifting.lift(one.unalias().copy()), output_name(one), quoted=True)
-        for one in node.expressions
+        exp.alias_(lifting.lift(item.unalias().copy()), output_name(item), quoted=True)
+        for item in node.expressions
     ]
     outer.set("expressions", listed)
     if qualify is not None:
@@ -68,33 +68,33 @@ class _Lifting:
         self.items: list[exp.Expr] = []
         self._found: dict[str, str] = {}
 
-    def lift(self, one: exp.Expr) -> exp.Expr:
+    def lift(self, node: exp.Expr) -> exp.Expr:
         """An expression over the inner SELECT."""
-        if isinstance(one, exp.Column) or (self.grouped and is_aggregate(one)):
-            target = self._named(one)
-            return self._taken(one) if target is None else self.lift(target.copy())
-        if isinstance(one, exp.Query):
-            return one
-        for child in list(one.iter_expressions()):
+        if isinstance(node, exp.Column) or (self.grouped and is_aggregate(node)):
+            target = self._named(node)
+            return self._taken(node) if target is None else self.lift(target.copy())
+        if isinstance(node, exp.Query):
+            return node
+        for child in list(node.iter_expressions()):
             if not isinstance(child, exp.Identifier | exp.DataType):
                 new = self.lift(child)
                 if new is not child:
                     child.replace(new)
-        return one
+        return node
 
-    def _named(self, one: exp.Expr) -> exp.Expr | None:
+    def _named(self, node: exp.Expr) -> exp.Expr | None:
         """The expression behind a name of the SELECT list; None for anything else, and for a column of that name."""
-        if not isinstance(one, exp.Column) or one.table or one.name.lower() not in self.aliases:
+        if not isinstance(node, exp.Column) or node.table or node.name.lower() not in self.aliases:
             return None
-        target = self.aliases[one.name.lower()]
-        own = any(isinstance(n, exp.Column) and n.name.lower() == one.name.lower() for n in target.walk())
+        target = self.aliases[node.name.lower()]
+        own = any(isinstance(n, exp.Column) and n.name.lower() == node.name.lower() for n in target.walk())
         return None if own else target
 
-    def _taken(self, one: exp.Expr) -> exp.Column:
-        text = one.sql("duckdb")
+    def _taken(self, node: exp.Expr) -> exp.Column:
+        text = node.sql("duckdb")
         if text not in self._found:
             self._found[text] = f"__w{len(self._found)}"
-            self.items.append(exp.alias_(one.copy(), self._found[text]))
+            self.items.append(exp.alias_(node.copy(), self._found[text]))
         return exp.column(self._found[text], table="__inner")
 
 
@@ -123,16 +123,16 @@ def _without_limit(node: exp.Select) -> exp.Select:
         return node
     if order is None or node.args.get("qualify") is not None or node.args.get("distinct") is not None:
         raise NoBandsError
-    if not all(one is None or one.expression.is_int for one in (limit, offset)):
+    if not all(bound is None or bound.expression.is_int for bound in (limit, offset)):
         raise NoBandsError
     by = []
-    for one in order.expressions:
-        one = one.copy()
-        if isinstance(one.this, exp.Var):
+    for ordered in order.expressions:
+        ordered = ordered.copy()
+        if isinstance(ordered.this, exp.Var):
             raise NoBandsError
-        if isinstance(one.this, exp.Literal):
-            one.set("this", node.expressions[int(one.this.name) - 1].unalias().copy())
-        by.append(one)
+        if isinstance(ordered.this, exp.Literal):
+            ordered.set("this", node.expressions[int(ordered.this.name) - 1].unalias().copy())
+        by.append(ordered)
     number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=by))
     start = 0 if offset is None else int(offset.expression.name)
     tests: list[exp.Expr] = [exp.GT(this=number, expression=exp.Literal.number(start))]

@@ -84,10 +84,10 @@ def intervals(
         for index, number in enumerate(numbers):
             samples[index, draw, place[place >= 0]] = _floats(again, number)[place >= 0]
     out: dict[str, Interval] = {}
-    for name, number, one in zip(names, numbers, samples, strict=True):
+    for name, number, sample in zip(names, numbers, samples, strict=True):
         own = _floats(values, number)
-        if not ((one == own) | (np.isnan(one) & np.isnan(own))).all():
-            out[name] = _percentiles(one, confidence)
+        if not ((sample == own) | (np.isnan(sample) & np.isnan(own))).all():
+            out[name] = _percentiles(sample, confidence)
     return out
 
 
@@ -105,5 +105,5 @@ def _percentiles(samples: Floats, confidence: float) -> Interval:
     return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
 
 
-def _floats(table: pa.Table, at: int) -> Floats:
-    return arrow.floats(table.column(at))
+def _floats(table: pa.Table, index: int) -> Floats:
+    return arrow.floats(table.column(index))

@@ -142,10 +142,10 @@ def _by_row(ends: pa.Table, wanted: Sequence[str], rows: int) -> dict[str, Inter
     """The ends in the order of the rows of the answer; NaN for a row that no draw has."""
     row = arrow.numbers(ends.column(ROW))
     out: dict[str, Interval] = {}
-    for at, name in enumerate(wanted):
+    for index, name in enumerate(wanted):
         low, high = np.full(rows, np.nan), np.full(rows, np.nan)
-        low[row] = arrow.numbers(ends.column(f"l{at}"))
-        high[row] = arrow.numbers(ends.column(f"h{at}"))
+        low[row] = arrow.numbers(ends.column(f"l{index}"))
+        high[row] = arrow.numbers(ends.column(f"h{index}"))
         out[name] = (low, high)
     return out
 
@@ -161,18 +161,22 @@ def _one_by_one(
     confidence: float,
 ) -> tuple[dict[str, Interval], tuple[str, ...]]:
     """Intervals from draws, for a statement that cannot be run on all of them at once."""
-    size = len(values) + sum(one.cells * (1 + len(one.aggregates)) for one in plan.releases)
+    size = len(values) + sum(release.cells * (1 + len(release.aggregates)) for release in plan.releases)
     draws = repeated.draws_for(size, needed(confidence))
     if found is None or rows is None or not draws or not _apart(rows):
         return {}, tuple(asked)
     seed = secrets.randbits(64)
-    drawn_tables = {one.plan.name: _draws_table(one, draws, seed).drop_columns([DRAW]) for one in noisy}
+    drawn_tables = {
+        integers.plan.name: _draws_table(integers, draws, seed).drop_columns([DRAW]) for integers in noisy
+    }
     others, sql = used(public, plan.post), repeated.unordered(found.post).sql("duckdb")
 
     def run(draw: int) -> pa.Table:
         tables = {
-            one.plan.name: drawn_tables[one.plan.name].slice(draw * one.plan.cells, one.plan.cells)
-            for one in noisy
+            integers.plan.name: drawn_tables[integers.plan.name].slice(
+                draw * integers.plan.cells, integers.plan.cells
+            )
+            for integers in noisy
         }
         with Sandbox(tables | others) as sandbox:
             return plain(sandbox.run(sql))
@@ -196,13 +200,13 @@ def _percentile_sql(
     """Percentiles per row of the answer; a draw in which the value is missing may lie anywhere."""
     match = " AND ".join(f"a.{quote(name)} IS NOT DISTINCT FROM d.{quote(name)}" for name in fixed) or "TRUE"
     items = []
-    for at, name in enumerate(wanted):
+    for index, name in enumerate(wanted):
         values = (
             f"list_sort(list(CAST(d.{quote(name)} AS DOUBLE)) FILTER (WHERE d.{quote(name)} IS NOT NULL))"
         )
         missing = f"({draws} - count(d.{quote(name)}))"
         low, high = percentile_sql(values, missing, draws, confidence)
-        items += [f"{low} AS l{at}", f"{high} AS h{at}"]
+        items += [f"{low} AS l{index}", f"{high} AS h{index}"]
     return (
         f"SELECT a.{ROW} AS {ROW}, {', '.join(items)} FROM __answer AS a JOIN ({rewritten.sql}) AS d ON {match} "
         f"GROUP BY a.{ROW}"
@@ -225,22 +229,22 @@ def _draws_table(noisy: NoisyIntegers, draws: int, seed: int, only: Integers | N
     index = arrow.column(np.tile(cells, draws))
     data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
     by_measure: dict[int, list[int]] = {}
-    for at, aggregate in enumerate(noisy.plan.aggregates):
-        by_measure.setdefault(aggregate.measure, []).append(at)
+    for number, aggregate in enumerate(noisy.plan.aggregates):
+        by_measure.setdefault(aggregate.measure, []).append(number)
     values: dict[int, Floats] = {}
     for measure, asked in by_measure.items():
-        quantities = [noisy.plan.aggregates[at].what for at in asked]
+        quantities = [noisy.plan.aggregates[index].quantity for index in asked]
         entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
         if noisy.plan.estimated is not None and only is None:
             again = noise_again(noisy.plan, measure, draws, seed) + entries
             estimate = noisy.plan.measures[measure].estimate
             values.update(
-                (at, estimate(quantity, again)) for at, quantity in zip(asked, quantities, strict=True)
+                (index, estimate(quantity, again)) for index, quantity in zip(asked, quantities, strict=True)
             )
             continue
         values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
-    for at, aggregate in enumerate(noisy.plan.aggregates):
-        data[aggregate_name(at)] = _as_answered(values[at].reshape(-1), aggregate.whole)
+    for number, aggregate in enumerate(noisy.plan.aggregates):
+        data[aggregate_name(number)] = _as_answered(values[number].reshape(-1), aggregate.whole)
     return pa.table(data)
 
 

@@ -1,4 +1,4 @@
-"""One canonical request for a number asked in several forms, so that nothing is measured twice.
+"""One canonical aggregate for a number asked in several forms, so that nothing is measured twice.
 
 COUNT(*) FILTER (WHERE p), count_if(p), COUNT(CASE WHEN p THEN 1 END), SUM(CASE WHEN p THEN 1 ELSE 0 END) and sum(p) are
 one number: how many rows meet p. Where AVG(CASE WHEN p THEN 1 ELSE 0 END) is asked for as well, it is the sum that
@@ -17,7 +17,7 @@ from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.algebra.narrowing import MIRRORED as TURNED
 from discreet.sql.algebra.narrowing import conjuncts
-from discreet.sql.analyze.aggregates.aggregate import Request
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.expressions.expression import Call, Expression, Literal
 from discreet.sql.functions.aggregates import MIRRORED, is_quantile
 from discreet.sql.functions.casts import NARROW
@@ -29,16 +29,18 @@ CASTS = frozenset({"to_integer", "to_float", *(f"to_{name}" for name in NARROW)}
 DIRECTED = frozenset({"slope", "intercept"})
 
 
-def unified(requests: Sequence[Request]) -> list[Request]:
+def canonical_aggregates(requests: Sequence[RequestedAggregate]) -> list[RequestedAggregate]:
     """The same requests in canonical form, each in its place."""
     return _one_count(_one_order(requests))
 
 
-def _one_order(requests: Iterable[Request]) -> list[Request]:
+def _one_order(requests: Iterable[RequestedAggregate]) -> list[RequestedAggregate]:
     """Every pair in one order: that of its first slope, or else the first in which it is named."""
     listed = list(requests)
     order: dict[frozenset[Expression | None], tuple[Expression | None, Expression | None]] = {}
-    for request in sorted((r for r in listed if r.other is not None), key=lambda r: r.what not in DIRECTED):
+    for request in sorted(
+        (r for r in listed if r.other is not None), key=lambda r: r.quantity not in DIRECTED
+    ):
         order.setdefault(frozenset((request.argument, request.other)), (request.argument, request.other))
     return [
         request
@@ -46,7 +48,7 @@ def _one_order(requests: Iterable[Request]) -> list[Request]:
         or order[frozenset((request.argument, request.other))] == (request.argument, request.other)
         else replace(
             request,
-            what=MIRRORED.get(request.what, request.what),
+            quantity=MIRRORED.get(request.quantity, request.quantity),
             argument=request.other,
             other=request.argument,
         )
@@ -54,19 +56,19 @@ def _one_order(requests: Iterable[Request]) -> list[Request]:
     ]
 
 
-def _one_count(requests: list[Request]) -> list[Request]:
+def _one_count(requests: list[RequestedAggregate]) -> list[RequestedAggregate]:
     """Every count of the rows that meet a condition in one form."""
     counted = [_counted(request) for request in requests]
     measured = {  # the arguments measured anyway, for something else than such a count
-        request.argument: request.what
+        request.argument: request.quantity
         for request, conditions in zip(requests, counted, strict=True)
         if conditions is None and _plain(request) and request.argument is not None
     }
     with_sum: dict[Conditions, Expression] = {}
     with_count: dict[Conditions, Expression] = {}
-    for one, what in measured.items():
+    for one, quantity in measured.items():
         met = _indicated(one)
-        if what != "sum" and met is not None:
+        if quantity != "sum" and met is not None:
             with_sum.setdefault(met, one)
         with_count.setdefault(_present(one), one)
     first: dict[Conditions, Expression] = {}
@@ -74,41 +76,41 @@ def _one_count(requests: list[Request]) -> list[Request]:
     for request, conditions in zip(requests, counted, strict=True):
         argument = request.argument
         if conditions is None:
-            short = _without_zero(argument) if request.what == "sum" and _plain(request) else None
+            short = _without_zero(argument) if request.quantity == "sum" and _plain(request) else None
             out.append(replace(request, argument=short) if short in measured else request)
             continue
         assert argument is not None
         if argument in measured:
             out.append(request)
             continue
-        whole = request.what == "count" or argument.type is Type.INTEGER
+        whole = request.quantity == "count" or argument.type is Type.INTEGER
         if not conditions:
-            out.append(replace(request, what="rows", argument=None, whole=whole))
+            out.append(replace(request, quantity="rows", argument=None, whole=whole))
         elif conditions in with_sum:
-            out.append(replace(request, what="sum", argument=with_sum[conditions], whole=whole))
+            out.append(replace(request, quantity="sum", argument=with_sum[conditions], whole=whole))
         else:
-            own = argument if request.what == "count" else _one_where(argument)
+            own = argument if request.quantity == "count" else _one_where(argument)
             own = with_count.get(conditions) or first.setdefault(conditions, own)
-            out.append(replace(request, what="count", argument=own, whole=whole))
+            out.append(replace(request, quantity="count", argument=own, whole=whole))
     return out
 
 
-def _plain(request: Request) -> bool:
+def _plain(request: RequestedAggregate) -> bool:
     """Whether a request is of one argument, row by row."""
     return (
         request.other is None
-        and request.what not in ("rows", "units", "distinct", "distinct_sum")
-        and not is_quantile(request.what)
+        and request.quantity not in ("rows", "units", "distinct", "distinct_sum")
+        and not is_quantile(request.quantity)
     )
 
 
-def _counted(request: Request) -> Conditions | None:
+def _counted(request: RequestedAggregate) -> Conditions | None:
     """Which rows a request counts; None where it does something else."""
     if request.argument is None or not _plain(request):
         return None
-    if request.what == "count":
+    if request.quantity == "count":
         return _present(request.argument)
-    return _indicated(request.argument) if request.what == "sum" else None
+    return _indicated(request.argument) if request.quantity == "sum" else None
 
 
 def _indicated(argument: Expression) -> Conditions | None:
@@ -147,8 +149,8 @@ def _chosen(argument: Expression, zero: bool = True) -> tuple[Expression, Expres
     return (condition, result) if nothing else None
 
 
-def _is_zero(one: Literal) -> bool:
-    return one.type in (Type.INTEGER, Type.FLOAT) and one.value == 0
+def _is_zero(literal: Literal) -> bool:
+    return literal.type in (Type.INTEGER, Type.FLOAT) and literal.value == 0
 
 
 def _without_zero(argument: Expression | None) -> Expression | None:
@@ -164,12 +166,12 @@ def _atoms(condition: Expression) -> Conditions:
     return frozenset(_turned(one) for one in conjuncts([condition]))
 
 
-def _turned(one: Expression) -> Expression:
-    if isinstance(one, Call) and one.name in TURNED:
-        left, right = one.args
+def _turned(condition: Expression) -> Expression:
+    if isinstance(condition, Call) and condition.name in TURNED:
+        left, right = condition.args
         if isinstance(left, Literal) and not isinstance(right, Literal):
-            return fn.call(TURNED[one.name], right, left) or one
-    return one
+            return fn.call(TURNED[condition.name], right, left) or condition
+    return condition
 
 
 def _one_where(argument: Expression) -> Expression:
