@@ -6,7 +6,7 @@ import copy
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -34,7 +34,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading
+from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading, plan_together
 from discreet.sql.plan.planner import plan as make_plan
 
 if TYPE_CHECKING:
@@ -122,17 +122,40 @@ class Queries:
             InvalidParameter: epsilon is out of range.
             QueryRefused: it cannot be answered with a guarantee, or not on this engine.
         """
+        see_text(query)
+        return self._see_drawn(
+            epsilon,
+            lambda: make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known),
+            lambda plan: plan,
+        )
+
+    def plan_together(self, queries: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
+        """Plan several questions as one; epsilon, delta and limits are those of `question`.
+
+        Raises:
+            As `plan`.
+        """
+        for query in queries:
+            see_text(query)
+        return self._see_drawn(
+            question.epsilon,
+            lambda: plan_together(queries, self.catalog, question.epsilon, question.limits, question.delta),
+            lambda plans: plans[0],
+        )
+
+    def _see_drawn(self, epsilon: Fraction, make: Callable[[], N], of: Callable[[N], QueryPlan]) -> N:
+        """Make a plan, and see that its noise can be drawn and that the engine can do all that it asks."""
         if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
             raise no_noise()
         from discreet.noise.parameters import LARGEST, SMALLEST
 
-        see_text(query)
         try:
-            plan = make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known)
+            made = make()
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
         except QueryRefused as error:
             raise advised(error, self.policy, self.engine) from None
+        plan = of(made)
         lacks: frozenset[str] = getattr(self.engine, "lacks", frozenset())
         missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
         if missing:
@@ -145,7 +168,7 @@ class Queries:
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
-        return plan
+        return made
 
     def answer(self, question: Question, plan: QueryPlan, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""

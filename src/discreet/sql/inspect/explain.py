@@ -23,8 +23,7 @@ from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.diagram import Fact, Json, Node, draw, svg
 from discreet.sql.inspect.explain_ranks import noise_of
 from discreet.sql.inspect.explain_rows import part_node, public_table
-from discreet.sql.inspect.together import facts_of
-from discreet.sql.inspect.wording import ends, values, words
+from discreet.sql.inspect.wording import ends, facts_of, values, words
 from discreet.sql.lower.compile import compile_discovery, compile_part
 from discreet.sql.lower.uses import ranks
 from discreet.sql.measures.moments import JointMoments

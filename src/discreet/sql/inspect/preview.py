@@ -16,8 +16,8 @@ from discreet.rational import show, small
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.inspect.compared import compared_with
 from discreet.sql.inspect.misleading import chosen, meanings_of
-from discreet.sql.inspect.together import told
 from discreet.sql.inspect.warnings import warnings_of
+from discreet.sql.inspect.wording import told
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.measures.measure import columns

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -24,7 +26,7 @@ from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
-from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan
+from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan, Workload
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
@@ -94,15 +96,72 @@ def plan(
         if len(known) >= MOST_KNOWN:
             known.clear()
         read = known[asked] = _read(text, catalog, delta > 0)
-    canonical, unplanned, post, chosen, even = read
+    _, unplanned, post, chosen, even = read
     weights = [list(one) for one in even]
     sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
     _emphasise(weights, emphasis, unplanned, sets, post)
+    releases, workloads = _released(unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta)
+    return QueryPlan(text, _statement(read, limits, emphasis), releases, post, workloads)
+
+
+def plan_together(
+    texts: Sequence[str],
+    catalog: Catalog,
+    epsilon: Fraction,
+    limits: Limits = NO_LIMITS,
+    delta: Fraction = Fraction(0),
+) -> tuple[QueryPlan, list[QueryPlan]]:
+    """Plan several questions as one: one charge, and what is measured for one of them answers the others, too.
+
+    Args:
+        texts: of the questions, each one SELECT in DuckDB's dialect.
+        catalog: as for `plan`.
+        epsilon: for all of them.
+        limits: as for `plan`.
+        delta: for all of them.
+
+    Returns:
+        The plan of all releases, and for each question the tables that it reads and its post-processing.
+
+    Raises:
+        QueryRefused: one of them cannot be answered with a guarantee.
+    """
+    found: list[Reading] = []
+    for text in texts:
+        found.append(_read(text, catalog, delta > 0, before=sum(len(read[1]) for read in found)))
+    unplanned = [release for read in found for release in read[1]]
+    chosen = [one for read in found for one in read[3]]
+    weights = [weight for read in found for weight in read[4]]
+    releases, workloads = _released(unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta)
+    own = iter(releases)
+    each = [
+        QueryPlan(text, _statement(read, limits), tuple(itertools.islice(own, len(read[1]))), read[2])
+        for text, read in zip(texts, found, strict=True)
+    ]
+    statement = "; ".join(one.statement for one in each)
+    return QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads), each
+
+
+def _statement(read: Reading, limits: Limits, emphasis: Emphasis = ()) -> str:
+    canonical, _, _, chosen, _ = read
+    return f"{canonical} {limits}{emphasis or ''}{''.join(one.layout for one in chosen)}"
+
+
+def _released(
+    unplanned: Sequence[UnplannedRelease],
+    chosen: Sequence[Chosen],
+    weights: Sequence[Sequence[Fraction]],
+    unit_factor: int,
+    epsilon: Fraction,
+    limits: Limits,
+    delta: Fraction,
+) -> tuple[tuple[ScopePlan, ...], tuple[Workload, ...]]:
+    """The releases with their shares of epsilon, and those of them that are measured together."""
     finding = sum(release.unknown for release in unplanned)
     shares = shares_of(epsilon, weights)
 
     def build(release: UnplannedRelease, index: int, own: tuple[Fraction, ...]) -> ScopePlan:
-        return _release(release, chosen[index], own, catalog.unit_factor, limits, delta / max(finding, 1))
+        return _release(release, chosen[index], own, unit_factor, limits, delta / max(finding, 1))
 
     releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
     workloads = []
@@ -112,12 +171,10 @@ def plan(
             workloads.append(joined[0])
             for index, table in joined[1].items():
                 releases[index] = table
-    layout = "".join(one.layout for one in chosen)
-    statement = f"{canonical} {limits}{emphasis or ''}{layout}"
-    return QueryPlan(text, statement, tuple(releases), post, tuple(workloads))
+    return tuple(releases), tuple(workloads)
 
 
-def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
+def _read(text: str, catalog: Catalog, unknown_keys: bool, before: int = 0) -> Reading:
     """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
@@ -127,13 +184,15 @@ def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
     found = alike(text)
     if found is not None:
         with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
-            return _analyzed(text, found, catalog, unknown_keys)
-    return _analyzed(text, spelled(text), catalog, unknown_keys)
+            return _analyzed(text, found, catalog, unknown_keys, before)
+    return _analyzed(text, spelled(text), catalog, unknown_keys, before)
 
 
-def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown_keys: bool) -> Reading:
+def _analyzed(
+    text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown_keys: bool, before: int
+) -> Reading:
     statement, canonical = found
-    splitter = Splitter(text, catalog, unknown_keys)
+    splitter = Splitter(text, catalog, unknown_keys, before)
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
         raise unknown_table(text, catalog, table)
