@@ -94,9 +94,8 @@ def _estimated(
         for keys, marginal in workload.marginals
     }
     places = tuple(first.bits(index) for index in range(len(workload.finest.measures)))
-    if len(measured) == 1:
-        ((held, whole),) = measured.items()
-    else:
+    held, whole = next(iter(measured.items()))
+    if len(measured) > 1 or held != every:
         held, whole = every, _joint(measured, first, workload, places)
     out = {}
     for table in tables:
