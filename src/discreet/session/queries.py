@@ -6,7 +6,7 @@ import copy
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -35,7 +35,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading
+from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Known, Limits, plan_together
 from discreet.sql.plan.planner import plan as make_plan
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ A = TypeVar("A")
 
 def size_of(plan: QueryPlan) -> int:
     """About how many bytes the ledger keeps of an answer: its integers, and the answer with its intervals."""
-    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.releases)
+    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.measured)
     shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)
     return SLACK + 8 * integers + 16 * shown
 
@@ -97,7 +97,7 @@ class Queries:
         self.account = account
         self._invented = invented
         self._rehearsed: set[str] = set()
-        self._known: dict[tuple[str, bool], Reading] = {}
+        self._known = Known()
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""
@@ -113,6 +113,7 @@ class Queries:
             question.limits,
             question.delta,
             question.split,
+            question.intervals,
             question.diagnose,
         )
 
@@ -123,6 +124,7 @@ class Queries:
         limits: Limits = NO_LIMITS,
         delta: Fraction = Fraction(0),
         emphasis: Emphasis = (),
+        intervals: bool = True,
         diagnose: Fraction = Fraction(0),
     ) -> QueryPlan:
         """Plan a question, and see that its noise can be drawn and that the engine can do all that it asks.
@@ -131,42 +133,68 @@ class Queries:
             InvalidParameter: epsilon is out of range.
             QueryRefused: it cannot be answered with a guarantee, or not on this engine.
         """
+        see_text(query)
+        asked = epsilon * (1 - diagnose)
+        return self._see_drawn(
+            epsilon,
+            lambda: self._diagnosed(
+                make_plan(query, self.catalog, asked, limits, delta, emphasis, self._known, intervals),
+                epsilon - asked,
+            ),
+            lambda plan: plan.whole,
+        )
+
+    def plan_together(self, queries: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
+        """Plan several questions as one; epsilon, delta and limits are those of `question`.
+
+        Raises:
+            As `plan`.
+        """
+        for query in queries:
+            see_text(query)
+        return self._see_drawn(
+            question.epsilon,
+            lambda: plan_together(queries, self.catalog, question.epsilon, question.limits, question.delta),
+            lambda plans: plans[0],
+        )
+
+    def _see_drawn(self, epsilon: Fraction, make: Callable[[], N], of: Callable[[N], QueryPlan]) -> N:
+        """Make a plan, and see that its noise can be drawn and that the engine can do all that it asks."""
         if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
             raise no_noise()
         from discreet.noise.parameters import LARGEST, SMALLEST
 
-        see_text(query)
         try:
-            asked = epsilon * (1 - diagnose)
-            plan = make_plan(query, self.catalog, asked, limits, delta, emphasis, self._known)
-            if diagnose and plan.releases:
-                plan = self._diagnosed(plan, epsilon - asked)
+            made = make()
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
         except QueryRefused as error:
             raise advised(error, self.policy, self.engine) from None
+        plan = of(made)
         lacks: frozenset[str] = getattr(self.engine, "lacks", frozenset())
-        missing = next((name for release in plan.whole.releases if (name := lacking(release, lacks))), "")
+        missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
         if missing:
             raise QueryRefused(
                 f"{missing} is not possible on this engine.",
                 "Write it without, or copy the data into DuckDB.",
             )
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
-        scales = [release.scale(at) for release in plan.whole.releases for at in range(len(release.measures))]
+        scales = [r.scale(at) for r in plan.measured for at in range(len(r.measures))]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
-        return plan
+        return made
 
     def _diagnosed(self, plan: QueryPlan, epsilon: Fraction) -> QueryPlan:
-        """The plan with measurements of all that its caps and bounds may cut off.
+        """The plan with measurements, for an epsilon, of all that its caps and bounds may cut off.
 
         Raises:
             InvalidParameter: they can cut off nothing that can be measured.
         """
         from discreet.sql.plan.cut_off import cut_off
 
+        if not epsilon or not plan.releases:
+            return plan
         found = cut_off(plan.releases, epsilon)
         if not found:
             raise InvalidParameter(
@@ -221,12 +249,12 @@ class Queries:
         """
         whole = plan.whole
         finds = any(release.discovery is not None for release in whole.releases)
-        parts = [part for release in whole.releases for part in release.parts]
+        parts = [part for release in whole.measured for part in release.parts]
         return ReleasePlan(
             question=self.identity(plan),
             words=plan.text,
             loss=question.loss(finds),
-            uses=uses_of(whole.releases),
+            uses=uses_of(whole.measured),
             compute=compute,
             answer=made,
             caps=tuple(part.cap for part in parts if part.rows.per_unit),
@@ -293,16 +321,15 @@ class Queries:
         from discreet.sql.finish.cut_off import told
         from discreet.sql.finish.postprocess import finish
         from discreet.sql.inspect.compared import compared_with
+        from discreet.sql.lower.estimates import tables_of
 
-        cut = [
-            told(what, one, confidence)
-            for what, one in zip(plan.cut_off, noisy[len(plan.releases) :], strict=True)
-        ]
-        noisy = noisy[: len(plan.releases)]
+        drawn = {one.plan.name: one for one in noisy}
+        cut = tuple(told(what, drawn[what.plan.name], confidence) for what in plan.cut_off)
+        noisy = tables_of(plan, noisy)
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together)
         said = compared_with(plan, noisy, self.catalog.public, confidence)
-        return self.shown(plan, answered, confidence, together=together, said=said, cut=tuple(cut))
+        return self.shown(plan, answered, confidence, together=together, said=said, cut=cut)
 
     def shown(
         self,

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.ledger import Loss
 from discreet.rational import Number, epsilon_of
-from discreet.session.parameters import delta_of, emphasis_of, level_of, limits_of, share_of
+from discreet.session.parameters import delta_of, emphasis_of, level_of, limits_of, share_of, truth_of
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits
 
@@ -28,6 +28,7 @@ class Question:
         simultaneous: whether all intervals together have it.
         limits: how much of one unit counts.
         split: how many times its usual share of epsilon a column gets.
+        intervals: whether quantiles spend a part of epsilon on theirs.
         diagnose: the share of epsilon that measures how much is cut off; 0 for none.
     """
 
@@ -38,6 +39,7 @@ class Question:
     simultaneous: bool = False
     limits: Limits = NO_LIMITS
     split: Emphasis = ()
+    intervals: bool = True
     diagnose: Fraction = Fraction(0)
 
     @classmethod
@@ -52,6 +54,7 @@ class Question:
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        intervals: bool = True,
         diagnose: Number | None = None,
     ) -> Question:
         """Read the parameters of a question.
@@ -65,6 +68,7 @@ class Question:
             max_groups: as for `Session.sql`.
             split: as for `Session.sql`.
             simultaneous: as for `Session.sql`.
+            intervals: as for `Session.sql`.
             diagnose: as for `Session.sql`.
 
         Raises:
@@ -72,8 +76,9 @@ class Question:
         """
         level = level_of(confidence, simultaneous)
         limits = limits_of(max_rows, max_groups)
-        shares = emphasis_of(split), share_of(diagnose)
-        return cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, *shares)
+        shown = truth_of(intervals, "intervals")
+        known = cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
+        return replace(known, diagnose=share_of(diagnose))
 
     @property
     def level(self) -> Level:
