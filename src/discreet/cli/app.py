@@ -25,6 +25,7 @@ from discreet.cli.commands import (
     query,
     serve,
     tables,
+    tune,
 )
 from discreet.errors import DiscreetError
 
@@ -104,6 +105,7 @@ app.command("query")(query.command)
 app.command("preview")(preview.command)
 app.command("explain")(explain.command)
 app.command("plot")(plot.command)
+app.command("tune")(tune.command)
 app.command("serve")(serve.command)
 app.command("mcp")(mcp.command)
 app.command("completion")(completion.command)
