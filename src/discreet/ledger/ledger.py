@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
@@ -268,8 +269,11 @@ class Ledger:
             >>> with ledger.turn("count of visits"):
             ...     ledger.replay("count of visits")
         """
-        place = f"{os.path.realpath(self.where)}-turns" if self.durable else f"memory {id(self._store)}"
-        return turn(place, question, wait)
+        return turn(self._turns, question, wait)
+
+    @cached_property
+    def _turns(self) -> str:
+        return f"{os.path.realpath(self.where)}-turns" if self.durable else f"memory {id(self._store)}"
 
     def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
         """Return the loss spent from an account; zero before the first charge.
