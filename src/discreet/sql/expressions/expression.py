@@ -110,7 +110,8 @@ EVERYWHERE = "*"
 """In the spelling of a call: its standard SQL holds on every engine, even one with SQL of its own for the name."""
 LETTERS = {
     Type.BOOLEAN: "b", Type.INTEGER: "i", Type.FLOAT: "f", Type.TEXT: "t", Type.DATE: "d", Type.TIMESTAMP: "s",
-    Type.OTHER: "o",
+    Type.OTHER: "o", Type.BOOLEANS: "B", Type.INTEGERS: "I", Type.FLOATS: "F", Type.TEXTS: "T", Type.DATES: "D",
+    Type.TIMESTAMPS: "S",
 }  # fmt: skip
 """The types of arguments, as a dialect names the lines of a function."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from discreet.engines.schema import Type
+from discreet.engines.schema import LIST_OF, Type
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.expression import EVERYWHERE, Call, Expression, Literal, is_null_literal
@@ -141,6 +141,13 @@ def case(branches: list[tuple[Expression, Expression]], otherwise: Expression) -
     kind = next((r.type for r in results if not is_null_literal(r)), results[0].type)
     span = sp.hull(r.span for r in results)
     return Call("case", {"": f"({text})"}, (*parts, otherwise), kind, span)
+
+
+def listed(items: Sequence[Expression]) -> Call:
+    """`[a, b, …]` of expressions of one type: as many items as are written."""
+    many, kind = Fraction(len(items)), LIST_OF[items[0].type]
+    span = Span(many, many, False, items=sp.hull(item.span for item in items))
+    return Call("list_value", {"": "[{*}]"}, tuple(items), kind, span)
 
 
 def clamp(operand: Expression, lo: Fraction, hi: Fraction) -> Call:

@@ -15,7 +15,7 @@ from discreet.sql.analyze.binding.comparisons import COMPARISONS, by_type, of_tw
 from discreet.sql.analyze.binding.literals import NotALiteralError, literal_of, moment_of
 from discreet.sql.analyze.binding.opaque_columns import about_opaque
 from discreet.sql.analyze.binding.text_moments import text_moment
-from discreet.sql.expressions.expression import Column, Expression, Literal, is_null_literal, weight
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal, is_null_literal, weight
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import BY_NAME, DIRECT, FLAGS, PLACES, TYPE_WORDS, unknown
 from discreet.sql.syntax.refusal import place, refuse
@@ -67,20 +67,37 @@ class Binder:
         """Read an expression that is handed on unchanged, which a column of any type may be."""
         while isinstance(node, exp.Paren):
             node = node.this
-        return self.column(node) if isinstance(node, exp.Column) else self.bind(node)
+        return self.column(node) if isinstance(node, exp.Column) else self.value(node)
 
     def presence(self, node: exp.Expr) -> Expression:
         """Read an expression of which it only matters whether it is NULL; an opaque column is TRUE or NULL here."""
         bound = self.carried(node)
         if isinstance(bound, Column) and bound.type is Type.OTHER:
             return Column(bound.name, B, Span(nullable=bound.span.nullable, domain=(True,)))
+        if bound.type.item is not None:
+            there = {"": "CASE WHEN {0} IS NOT NULL THEN TRUE END"}
+            return Call("present", there, (bound,), B, Span(nullable=bound.span.nullable, domain=(True,)))
         return bound
 
     def bind(self, node: exp.Expr) -> Expression:
-        """Read any expression over the rows.
+        """Read any expression over the rows whose values are compared, ordered or hashed.
 
         Raises:
-            QueryRefused: it is not supported, or it is a column that cannot be compared, ordered or hashed.
+            QueryRefused: it is not supported, or it is a list or an opaque column.
+        """
+        bound = self.value(node)
+        if bound.type.item is not None:
+            cause = f"This is {TYPE_WORDS[bound.type]}, which is not compared, ordered or grouped as a whole."
+            name = node.sql("duckdb")
+            fix = f"Write list_contains({name}, …), len({name}), or FROM …, UNNEST({name}) AS t(item) for its items."
+            raise self.refuse(node, cause, fix)
+        return bound
+
+    def value(self, node: exp.Expr) -> Expression:
+        """The same of any expression, lists among them.
+
+        Raises:
+            QueryRefused: it is not supported, or it is an opaque column.
         """
         bound = self._read(node)
         if bound.type is Type.OTHER:
@@ -91,7 +108,7 @@ class Binder:
 
     def _read(self, node: exp.Expr) -> Expression:
         if isinstance(node, exp.Paren):
-            return self.bind(node.this)
+            return self.value(node.this)
         if isinstance(node, exp.Column):
             return self.column(node)
         if isinstance(node, exp.Literal | exp.Boolean | exp.Null):
