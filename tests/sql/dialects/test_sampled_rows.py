@@ -17,8 +17,10 @@ def samples(size: int, rows: int) -> list[tuple[int, int]]:
     draws = ", ".join(f"range({rows - size + j}) AS r{j}(d{j})" for j in range(1, size + 1))
     each = ", ".join(f"d{j}" for j in range(1, size + 1))
     numbers = f"range({rows}) AS n({NUMBER}), (SELECT {rows} AS {COUNT})"
-    taken = f"SELECT SUM(1 << {NUMBER}) AS bits FROM {draws}, {numbers} WHERE {sampled_rows._taken(size)} GROUP BY {each}"
-    return duckdb.execute(f"SELECT CAST(bits AS INTEGER), COUNT(*) FROM ({taken}) GROUP BY 1").fetchall()
+    taken = f"FROM {draws}, {numbers} WHERE {sampled_rows._taken(size)} GROUP BY {each}"
+    return duckdb.execute(
+        f"SELECT CAST(bits AS INTEGER), COUNT(*) FROM (SELECT SUM(1 << {NUMBER}) AS bits {taken}) GROUP BY 1"
+    ).fetchall()
 
 
 def fair(size: int, rows: int) -> bool:

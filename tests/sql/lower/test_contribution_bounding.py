@@ -169,7 +169,8 @@ def choose(
         for units in slices:
             sql = kept_sql(
                 f"SELECT {unit} AS {UNIT}, who, a, b FROM fair", "TRUE", NAMES, kept, SALT, written,
-                TYPES if path == "portable" else None, SPANS if path in ("packed", "sliced") else None, units, alike, kind,
+                TYPES if path == "portable" else None, SPANS if path in ("packed", "sliced") else None, units,
+                alike, kind,
             )  # fmt: skip
             assert ("row_number" in sql) == (path in ("window", "portable") or path in SAMPLED)
             assert (sampled_rows.SEED in sql) == (path in SAMPLED)
