@@ -14,11 +14,10 @@ from tests.inside import plan_of
 import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.ledger import Loss
-from discreet.planning.marginal_shares import Strategy
+from discreet.planning.marginal_shares import Strategy, strategy
 from discreet.release import gate
 from discreet.release.plan import ReleasePlan
 from discreet.sql.lower.uses import uses_of
-from discreet.sql.plan import workloads
 from discreet.sql.plan.plan import QueryPlan
 
 RANDOM = np.random.default_rng(6)
@@ -69,14 +68,14 @@ def test_the_marginals_cost_the_epsilon_of_the_question(sql: str, neighbours: An
 
 
 def test_a_wrong_share_is_found_and_nothing_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = workloads.strategy
+    true = strategy
 
     def wrong(*given: Any) -> Strategy:
         found = true(*given)
         (keys, share), *rest = found.shares
         return dataclasses.replace(found, shares=((keys, share * Fraction(11, 10)), *rest))
 
-    monkeypatch.setattr(workloads, "strategy", wrong)
+    monkeypatch.setattr("discreet.sql.plan.workloads.strategy", wrong)
     with protect() as own:
         for sql in (CUBE, ROLLUP, BRANCHES):
             with pytest.raises(QueryRefused, match="does not add up"):
