@@ -42,10 +42,10 @@ MOST_CANDIDATES = 64
 """The most marginals that are weighed against each other."""
 STARTS = 96
 STEPS = 500
-DIGITS = 1000
-"""Shares are whole thousandths of epsilon."""
-TOLERANCE = 1e-9
-"""Of the bound that no table may be worse."""
+PLACES = 1_000_000
+"""Shares are whole millionths of epsilon."""
+TOLERANCE = 1e-5
+"""Of the bound that no table may be worse: an even split may be no whole number of millionths."""
 NOTHING, STILL = 1e-12, 1e-7
 """Shares below the first are none; the search ends when no share moves by more than the second."""
 NEVER, HUGE = 1e-100, 1e50
@@ -170,9 +170,9 @@ class _Problem:
         points = ((1 - toward) * found + toward * even).reshape(-1, len(self.candidates))
         order = np.argsort(self.value(self.variances(points)), kind="stable")[:STARTS]
         rounded = np.concatenate([self._rounded(points[order]), self._rounded(even)])
-        best = int(np.argmin(self.value(self.variances(rounded / DIGITS))))
+        best = int(np.argmin(self.value(self.variances(rounded / PLACES))))
         return tuple(
-            (keys, Fraction(int(share), DIGITS))
+            (keys, Fraction(int(share), PLACES))
             for keys, share in zip(self.candidates, rounded[best], strict=True)
             if share
         )
@@ -211,10 +211,10 @@ class _Problem:
         return p
 
     def _rounded(self, p: Floats) -> Floats:
-        """Shares in whole thousandths that add up to one: largest remainders."""
-        exact = p * DIGITS
+        """Shares in whole millionths that add up to one: largest remainders."""
+        exact = p * PLACES
         out = np.floor(exact + 1e-9)
-        missing = np.rint(DIGITS - out.sum(axis=1)).astype(int)
+        missing = np.rint(PLACES - out.sum(axis=1)).astype(int)
         order = np.argsort(-(exact - out), axis=1, kind="stable")
         for row, (some, places) in enumerate(zip(missing, order, strict=True)):
             out[row, places[:some]] += 1
