@@ -34,7 +34,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading, plan_together
+from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Known, Limits, plan_together
 from discreet.sql.plan.planner import plan as make_plan
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Queries:
         self.account = account
         self._invented = invented
         self._rehearsed: set[str] = set()
-        self._known: dict[tuple[str, bool], Reading] = {}
+        self._known = Known()
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""
@@ -106,7 +106,14 @@ class Queries:
 
     def planned(self, question: Question) -> QueryPlan:
         """Plan a question; see `plan`."""
-        return self.plan(question.text, question.epsilon, question.limits, question.delta, question.split)
+        return self.plan(
+            question.text,
+            question.epsilon,
+            question.limits,
+            question.delta,
+            question.split,
+            question.intervals,
+        )
 
     def plan(
         self,
@@ -115,6 +122,7 @@ class Queries:
         limits: Limits = NO_LIMITS,
         delta: Fraction = Fraction(0),
         emphasis: Emphasis = (),
+        intervals: bool = True,
     ) -> QueryPlan:
         """Plan a question, and see that its noise can be drawn and that the engine can do all that it asks.
 
@@ -125,7 +133,7 @@ class Queries:
         see_text(query)
         return self._see_drawn(
             epsilon,
-            lambda: make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known),
+            lambda: make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known, intervals),
             lambda plan: plan,
         )
 

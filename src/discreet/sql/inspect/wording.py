@@ -56,6 +56,10 @@ def words(expression: Expression) -> str:
         expression.name in _IMPLICIT and args[0].type in (Type.INTEGER, Type.FLOAT, Type.DATE)
     ):
         return words(args[0])
+    if expression.name == "kept_items":
+        return f"at most {words(args[1])} of the items of {words(args[0])}"
+    if expression.name == "nth_item":
+        return "an item"
     lines = fn.TABLE.get(expression.name, [])
     usage = next((line.usage for line in lines if line.usage and len(line.takes) == len(args)), "")
     if not usage:

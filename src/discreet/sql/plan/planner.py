@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
+from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.analyze.classify import unknown_table
@@ -27,6 +28,7 @@ from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan, Workload
+from discreet.sql.plan.prepared import Shape
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
@@ -34,7 +36,7 @@ from discreet.sql.plan.workloads import groups_of, together
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.parse import spelled
-from discreet.sql.syntax.templates import alike
+from discreet.sql.syntax.templates import Template, alike
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,39 @@ class Limits:
     max_groups: int | None = None
 
 
-Reading: TypeAlias = tuple[str, list[UnplannedRelease], exp.Query, list[Chosen], list[list[Fraction]]]
-"""A statement read with a catalog, before epsilon is known; see `_read`."""
+Reading: TypeAlias = tuple[list[UnplannedRelease], exp.Query, list[Chosen], list[list[Fraction]]]
+"""A statement read with a catalog, before epsilon is known; see `_analyzed`."""
 MOST_KNOWN = 64
+
+
+@dataclass(frozen=True)
+class ReadingWay:
+    """The choices that a reading depends on, beside its statement.
+
+    Attributes:
+        unknown_keys: whether groups may be found whose keys are not public.
+        intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
+        before: how many releases other statements have that are answered together with it.
+    """
+
+    unknown_keys: bool
+    intervals: bool = True
+    before: int = 0
+
+
+@dataclass(frozen=True)
+class Known:
+    """Readings of earlier statements with the same catalog.
+
+    Attributes:
+        texts: the canonical spelling and the reading of a text.
+        shapes: the readings of statements that are alike but for literals.
+    """
+
+    texts: dict[tuple[str, ReadingWay], tuple[str, Reading]] = field(default_factory=dict)
+    shapes: dict[tuple[Template, ReadingWay], Shape[Reading]] = field(default_factory=dict)
+
+
 LEAST_FINDING = Fraction(1, 4)
 """The least share of the epsilon of a release that goes into finding its groups."""
 Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
@@ -71,7 +103,8 @@ def plan(
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
     emphasis: Emphasis = (),
-    known: dict[tuple[str, bool], Reading] | None = None,
+    known: Known | None = None,
+    intervals: bool = True,
 ) -> QueryPlan:
     """Plan a question.
 
@@ -83,20 +116,21 @@ def plan(
         limits: how much of one unit counts.
         delta: for the whole statement, if it has groups that must be found; 0 refuses such.
         emphasis: which columns get more of epsilon, or less, than they would otherwise.
-        known: the parts read of earlier statements with the same catalog, to be looked up and added to.
+        known: of earlier statements with the same catalog, to be looked up and added to.
+        intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
-    known = {} if known is None else known
-    asked = str(text), delta > 0
-    read = known.get(asked)
+    known = Known() if known is None else known
+    asked = str(text), ReadingWay(delta > 0, intervals)
+    read = known.texts.get(asked)
     if read is None or not isinstance(text, str):
-        if len(known) >= MOST_KNOWN:
-            known.clear()
-        read = known[asked] = _read(text, catalog, delta > 0)
-    _, unplanned, post, chosen, even = read
+        if len(known.texts) >= MOST_KNOWN:
+            known.texts.clear()
+        read = known.texts[asked] = _read(text, catalog, asked[1], known)
+    _, (unplanned, post, chosen, even) = read
     weights = [list(one) for one in even]
     sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
     _emphasise(weights, emphasis, unplanned, sets, post)
@@ -126,24 +160,25 @@ def plan_together(
     Raises:
         QueryRefused: one of them cannot be answered with a guarantee.
     """
-    found: list[Reading] = []
+    found: list[tuple[str, Reading]] = []
+    unplanned: list[UnplannedRelease] = []
     for text in texts:
-        found.append(_read(text, catalog, delta > 0, before=sum(len(read[1]) for read in found)))
-    unplanned = [release for read in found for release in read[1]]
-    chosen = [one for read in found for one in read[3]]
-    weights = [weight for read in found for weight in read[4]]
+        found.append(_read(text, catalog, ReadingWay(delta > 0, before=len(unplanned)), Known()))
+        unplanned += found[-1][1][0]
+    chosen = [one for _, read in found for one in read[2]]
+    weights = [weight for _, read in found for weight in read[3]]
     releases, workloads = _released(unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta)
     own = iter(releases)
     each = [
-        QueryPlan(text, _statement(read, limits), tuple(itertools.islice(own, len(read[1]))), read[2])
+        QueryPlan(text, _statement(read, limits), tuple(itertools.islice(own, len(read[1][0]))), read[1][1])
         for text, read in zip(texts, found, strict=True)
     ]
     statement = "; ".join(one.statement for one in each)
     return QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads), each
 
 
-def _statement(read: Reading, limits: Limits, emphasis: Emphasis = ()) -> str:
-    canonical, _, _, chosen, _ = read
+def _statement(read: tuple[str, Reading], limits: Limits, emphasis: Emphasis = ()) -> str:
+    canonical, (_, _, chosen, _) = read
     return f"{canonical} {limits}{emphasis or ''}{''.join(one.layout for one in chosen)}"
 
 
@@ -174,25 +209,37 @@ def _released(
     return tuple(releases), tuple(workloads)
 
 
-def _read(text: str, catalog: Catalog, unknown_keys: bool, before: int = 0) -> Reading:
+def _read(text: str, catalog: Catalog, way: ReadingWay, known: Known) -> tuple[str, Reading]:
     """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
-        The canonical spelling, the releases, the post-processing, the measures that are chosen, and the weights of
-        their shares; none of which is changed afterwards.
+        The canonical spelling, and what was read: the releases, the post-processing, the measures that are chosen, and
+        the weights of their shares; none of which is changed afterwards.
     """
     found = alike(text)
     if found is not None:
+        template, literals = found
+        if len(known.shapes) >= MOST_KNOWN:
+            known.shapes.clear()
+        shape = known.shapes.setdefault((template, way), Shape(template))
         with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
-            return _analyzed(text, found, catalog, unknown_keys, before)
-    return _analyzed(text, spelled(text), catalog, unknown_keys, before)
+            reading = shape.reading(literals, lambda statement, groups: _analyzed(
+                text, statement, catalog, way, groups))  # fmt: skip
+            if reading is None:
+                reading = _analyzed(text, template.filled(literals)[0], catalog, way)
+            return template.spelled(literals), reading
+    statement, canonical = spelled(text)
+    return canonical, _analyzed(text, statement, catalog, way)
 
 
 def _analyzed(
-    text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown_keys: bool, before: int
+    text: str,
+    statement: exp.Query,
+    catalog: Catalog,
+    way: ReadingWay,
+    groups: Groups = public_groups,
 ) -> Reading:
-    statement, canonical = found
-    splitter = Splitter(text, catalog, unknown_keys, before)
+    splitter = Splitter(text, catalog, way.unknown_keys, way.before, groups)
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
         raise unknown_table(text, catalog, table)
@@ -201,9 +248,9 @@ def _analyzed(
         if not release.requests and not release.unknown:
             raise splitter.refuse(release.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
-    chosen = [choose(release.requests, release.rows.per_unit) for release in splitter.releases]
+    chosen = [choose(release.requests, release.rows.per_unit, way.intervals) for release in splitter.releases]
     weights = [_weights(release, one) for release, one in zip(splitter.releases, chosen, strict=True)]
-    return canonical, splitter.releases, post, chosen, weights
+    return splitter.releases, post, chosen, weights
 
 
 def _weights(release: UnplannedRelease, chosen: Chosen) -> list[Fraction]:
