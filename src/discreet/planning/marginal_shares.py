@@ -13,8 +13,8 @@ variance that is from T. Where the objective is least p is proportional to C (La
 
     p <- p^(1 - t) C(p)^t, normalised,   t = 1/(1 + e)
 
-finds; it is exact in one step where each table is measured by itself. A bound on a table is a weight that grows as long
-as it is broken. For e = 1 the objective is convex (1/L is log-convex, and so are its sums). For e = 2 it is not, as one
+finds; it is exact in one step where each table is measured by itself. A bound on a table is a weight that grows while
+it is broken. For e = 1 the objective is convex (1/L is log-convex, and so are its sums). For e = 2 it is not, as one
 marginal with everything beats two with half of it each: so many starts are made, at once, from each single marginal,
 from the even split, from the marginals that are wanted, and from points spread over the simplex; the best one is taken.
 Policy and question alone decide, with the same starts always.

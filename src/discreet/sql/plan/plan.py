@@ -156,7 +156,7 @@ class Workload:
 
     Attributes:
         finest: by all of their keys; the engine counts its integers, which are nowhere shown and get no noise.
-        marginals: what is measured: sums of these integers over some keys, by the numbers of the keys that are left.
+        marginals: measured ones: sums of these integers over some keys, by the numbers of the keys that are left.
         tables: the names of the releases that are estimated from the marginals.
         closed: whether a row is in all tables or in none; else its place may be missing in some of them.
     """

@@ -33,7 +33,6 @@ from discreet.sql.functions.apply import among
 from discreet.sql.plan.estimated import Estimated
 from discreet.sql.plan.plan import ScopePlan, Workload
 from discreet.sql.plan.strategies import Chosen
-from discreet.sql.syntax.grouping_sets import number_of
 
 ADDED_UP = frozenset({"rows", "pairs"})
 """Choices whose integers of a total are the sums of those of its parts."""
@@ -88,7 +87,7 @@ def groups_of(
         for group in found:
             other = group[0]
             if (
-                number_of(drafts[other].place) == number_of(draft.place)
+                drafts[other].grouping_sets == draft.grouping_sets
                 and _rows(drafts[other].rows) == _rows(draft.rows)
                 and (chosen[other].choices, chosen[other].sets) == (one.choices, one.sets)
                 and weights[other] == weights[index]
@@ -128,7 +127,7 @@ def together(
         The workload, and the releases as tables that are estimated, by number.
     """
     axes = _axes([drafts[index].keys for index in group])
-    if axes is not None and number_of(drafts[group[0]].place) is None:
+    if axes is not None and not drafts[group[0]].grouping_sets:
         axes = _with_others(axes)
     entries = sum(measure.entries for measure in releases[group[0]].measures)
     if axes is None or 0 in axes.sizes:
@@ -163,7 +162,7 @@ def together(
             estimated=estimated,
         )
     names = tuple(releases[index].name for index in group)
-    return Workload(finest, marginals, names, number_of(first.place) is not None), of_tables
+    return Workload(finest, marginals, names, bool(first.grouping_sets)), of_tables
 
 
 def _marginal(finest: ScopePlan, axes: _Axes, keys: Keys, times: Fraction, number: int) -> ScopePlan:
