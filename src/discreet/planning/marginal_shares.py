@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.planning.marginals import Keys, Measured, cells, gain, load, parts_of, within
+from discreet.planning.marginals import Keys, Measured, cells, gain, load, parts_of
+from discreet.planning.marginals import within as every_set
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,6 +98,7 @@ def strategy(
     objective: Objective = "geometric",
     power: int = 2,
     most: int = 10_000_000,
+    within: tuple[tuple[int, int], ...] = (),
 ) -> Strategy:
     """Choose the marginals to measure.
 
@@ -106,13 +108,19 @@ def strategy(
         objective: which mean of the errors is made least.
         power: 2 for Laplace noise, 1 for Gaussian noise.
         most: the most cells of a marginal that is not wanted itself.
+        within: pairs of a key and the one that it is measured with only.
 
     Example:
         >>> found = strategy((2, 16, 2), ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)))
         >>> [(keys, float(share)) for keys, share in found.shares]
         [((0, 1, 2), 1.0)]
     """
-    problem = _Problem(sizes, tables, _candidates(sizes, tables, most), objective, power)
+    possible = [
+        keys
+        for keys in _candidates(sizes, tables, most)
+        if all(outer in keys for inner, outer in within if inner in keys)
+    ]
+    problem = _Problem(sizes, tables, possible, objective, power)
     shares = problem.solve()
     return Strategy(sizes, tables, shares, power)
 
@@ -121,7 +129,7 @@ def _candidates(sizes: tuple[int, ...], tables: tuple[Keys, ...], most: int) -> 
     """The marginals that may be measured: those wanted, and their unions and intersections, the small ones first."""
     used = tuple(sorted({key for table in tables for key in table}))
     if 2 ** len(used) <= MOST_CANDIDATES:
-        found = set(within(used))
+        found = set(every_set(used))
     else:
         found = set(tables)
         pairs = itertools.combinations(tables, 2)

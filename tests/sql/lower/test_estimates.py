@@ -21,6 +21,7 @@ CASES = [
     CUBE,
     ROLLUP,
     "SELECT age, sex, COUNT(*) AS n FROM data GROUP BY GROUPING SETS ((age, sex), (sex), ())",
+    "SELECT age // 4 AS sex, age, COUNT(*) AS n FROM data GROUP BY ROLLUP (age // 4, age)",
 ]
 
 
@@ -47,7 +48,8 @@ def marginals_of(
 def test_without_noise_they_are_the_exact_tables(session: dp.Session, sql: str) -> None:
     found, noisy = marginals_of(session, sql)
     exact = exact_of(session, found)
-    closed = all(workload.closed for workload in found.workloads)
+    (workload,) = found.workloads
+    closed = workload.closed and any(words(key.expression) == "sex" for key in workload.finest.keys)
     listed = np.isin(ROWS["sex"].to_pylist(), ["f", "m"]).sum()
     for table, true in zip(tables_of(found, noisy), exact, strict=True):
         own = table.all()
