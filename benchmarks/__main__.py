@@ -26,6 +26,7 @@ MODULES = (
     "coverage",
     "selection",
     "quantiles",
+    "workloads",
     "accounting",
     "load",
 )
