@@ -42,6 +42,8 @@ TABLE: dict[tuple[str, str], tuple[object, tuple[int, ...]]] = {
     ("GET", "/api/v1/datasets/{name}/log"): (None, (401, 403, 403, 403, 200, 200)),
     ("POST", "/api/v1/datasets/{name}/verify"): (None, (401, 403, 403, 403, 200, 200)),
     ("GET", "/api/v1/audit"): (None, (401, 403, 403, 403, 200, 200)),
+    ("GET", "/api/v1/audit/export"): (None, (401, 403, 403, 403, 200, 200)),
+    ("POST", "/api/v1/audit/verify"): (None, (401, 403, 403, 403, 200, 200)),
 }
 PREVIEW = {"query": COUNT, "epsilon": "0.01"}
 # Of pages: the fields of the form, and the status for each of ROLES, who are signed in. 303 leads elsewhere.

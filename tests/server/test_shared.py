@@ -36,8 +36,8 @@ def test_nothing_is_lost_when_servers_are_killed(
     more = 1 if SECONDS < 10 else 100
     with ExitStack() as stack:
         crowd = gathered(
-            stack, tmp_path, ledger, servers=2, analysts=ANALYSTS, budget=str(float(BUDGET * more)), each=str(float(EACH * more)),
-            slot="0.01",
+            stack, tmp_path, ledger, servers=2, analysts=ANALYSTS, budget=str(float(BUDGET * more)),
+            each=str(float(EACH * more)), slot="0.01",
         )  # fmt: skip
         crowd.ask(SECONDS, every=1.0)
         unanswered = see_history(crowd)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from discreet.ledger import Entry, Ledger
 from discreet.release.account import who_and_what
 from discreet.session.analyst import account_name
-from discreet.session.budget import DATA_SET
+from discreet.session.budget import DATA_SET, subject_of
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class History:
             return
         who, what = who_and_what(entry.description)
         loss = entry.postings[0].loss
-        whole = any(line.account == DATA_SET for line in entry.postings)
+        whole = any(subject_of(line.account) == DATA_SET for line in entry.postings)
         line = Line(entry.number, entry.time, who, what, entry.question, loss.epsilon, loss.delta, whole)
         self._lines.append(line)
         for posting in entry.postings:
-            self._own.setdefault(posting.account, {}).setdefault(entry.question, line)
+            self._own.setdefault(subject_of(posting.account), {}).setdefault(entry.question, line)

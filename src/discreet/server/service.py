@@ -81,6 +81,17 @@ class Service:
             one.session.close()
         self.state.close()
 
+    def note_versions(self) -> None:
+        """Write into the audit log which versions of the data the policies declare, once each."""
+        for name, one in self.datasets.items():
+            version = one.session.policy.budget.version
+            with self.state.writing():
+                if version and self.state.run(
+                    "INSERT INTO versions VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                    (name, version, self.state.now()),
+                ):
+                    self.state.note("the policy", "new version of the data", f"{name}, {version}")
+
     # Data sets -------------------------------------------------------------------------------------------
 
     def visible(self, caller: Caller) -> list[DataSet]:
