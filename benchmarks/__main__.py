@@ -28,6 +28,7 @@ MODULES = (
     "quantiles",
     "accounting",
     "load",
+    "service",
 )
 RESULTS = Path(__file__).parent / "results"
 
