@@ -1,11 +1,10 @@
 """The service under load: 64 analysts who ask, preview and ask again at once, over HTTP, on a ledger of each kind.
 
-Half of the requests are new questions, each charged durably; a quarter are previews, a quarter the same questions again.
+Half of the requests are new questions, each charged durably; a quarter are previews, a quarter the same again.
 Answers come in slots, of which the shortest is set to 10 ms here: with the usual quarter of a second, the 72 questions
 that the service takes at once are at most 288 a second. DISCREET_SERVICE_SECONDS sets how long each load lasts; 300 is
-the deep one. The reference is the processor time of the same question asked of a session in this process, most of which
-is the engine's, for it reads its Parquet file anew: the charged questions of a second times that are the processors that
-the questions alone need.
+the deep one. The reference is the processor time of the same question asked of a session in this process; most of it
+is the engine's, which reads its Parquet file anew.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ from discreet.server.start import open_service
 SECONDS = float(os.environ.get("DISCREET_SERVICE_SECONDS", "20"))
 CLIENTS = 64
 MOST = 4
-"""A charged question, with its share of the previews, the answers again and the pages of HTTP, costs at most so many times
-the processor time that it costs in a session."""
+"""A charged question, with its share of the other requests, costs at most so many times its processor time in a session."""
 
 
 def lines() -> Iterator[Line]:
@@ -73,16 +71,9 @@ def _loaded(kind: str, servers: int, ledger: str) -> Iterator[Line]:
     yield _told(f"{name}: a question, median", statistics.median(asked))
     yield _told(f"{name}: a question, 99 of 100", asked[int(len(asked) * 0.99)])
     yield _told(f"{name}: processors at work", busy / SECONDS)
-    each = busy / every
-    yield Line(
-        f"{name}: processor time of a request",
-        each,
-        "limit",
-        MOST,
-        MOST / each,
-        "at most 10 ms",
-        each <= MOST,
-    )
+    each = busy / charged
+    yield Line(f"{name}: processor time of a charged question", each, "in a session", alone, each / alone,
+               f"at most {MOST} times", each <= MOST * alone)  # fmt: skip
     yield Line(f"{name}: requests that failed", odd, "none", 0, 0, "none", not odd)
 
 

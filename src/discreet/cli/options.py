@@ -90,6 +90,12 @@ Confidence = Annotated[float, typer.Option("--confidence", metavar="P", help="Of
 Simultaneous = Annotated[
     bool, typer.Option("--simultaneous", help="Intervals that hold all together, instead of each by itself.")
 ]
+NoIntervals = Annotated[
+    bool,
+    typer.Option(
+        "--no-intervals", help="All of epsilon for the numbers of quantiles, none for their intervals."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

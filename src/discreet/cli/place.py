@@ -127,12 +127,14 @@ class Asked:
         file: where it is read from instead.
         delta: allows groups to be found.
         max_groups: in how many groups a unit is counted.
+        no_intervals: whether quantiles spend nothing on theirs.
     """
 
     sql: opt.Sql = None
     file: opt.SqlFile = None
     delta: opt.Delta = None
     max_groups: opt.MaxGroups = None
+    no_intervals: opt.NoIntervals = False
 
     def text(self) -> str:
         """The text of the question."""
@@ -158,6 +160,7 @@ class Answered(Asked):
         return {
             "confidence": self.confidence,
             "simultaneous": self.simultaneous,
+            "intervals": not self.no_intervals,
             "delta": self.delta,
             "max_rows": place.question_rows,
             "max_groups": self.max_groups,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import PolicyError
+from discreet.policy.values import KeyReference
 from discreet.rational import show
 from discreet.release.documents import rows
 from discreet.release.terms import Terms
@@ -44,10 +45,11 @@ class DataSet:
         """The tables, each with its columns and the questions that these can answer, from the policy alone."""
         tables = rows(self.session.sql("SELECT * FROM information_schema.tables"))
         columns = rows(self.session.sql("SELECT * FROM information_schema.columns"))
-        keys = self._keys()
+        keys, references = self._keys(), self._references()
         for one in columns:
             known = keys.get((one["table_name"].lower(), one["column_name"].lower()))
             one["values"] = known
+            one["keys_of"] = references.get((one["table_name"].lower(), one["column_name"].lower()))
         return [
             {**table, "columns": [one for one in columns if one["table_name"] == table["table_name"]]}
             for table in tables
@@ -61,6 +63,15 @@ class DataSet:
                 if isinstance(one.keys, tuple | list):
                     found[table.lower(), column.lower()] = [str(key) for key in one.keys]
         return found
+
+    def _references(self) -> Mapping[tuple[str, str], dict[str, str]]:
+        """The columns of public tables that hold the keys of columns, by table and column."""
+        return {
+            (table.lower(), column.lower()): {"table": one.keys.table, "column": one.keys.column}
+            for table, declared in self.session.policy.tables.items()
+            for column, one in declared.columns.items()
+            if isinstance(one.keys, KeyReference)
+        }
 
     def words(self) -> list[tuple[str, str]]:
         """The things that are protected and how, in plain words, as (subject, words)."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,6 +54,28 @@ def command(
             help="A PostgreSQL database for all ledgers and the state of the service, which several processes share.",
         ),
     ] = "",
+    pg_port: Annotated[
+        int | None,
+        typer.Option(
+            "--pg-port",
+            min=0,
+            max=65535,
+            show_default=False,
+            help="Speak PostgreSQL's protocol on this port, too.",
+        ),
+    ] = None,
+    pg_host: Annotated[
+        str, typer.Option("--pg-host", help="The address for it; any but this machine needs a certificate.")
+    ] = "127.0.0.1",
+    pg_certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--pg-certificate", metavar="FILE", show_default=False, help="Its certificate for TLS, PEM."
+        ),
+    ] = None,
+    pg_key: Annotated[
+        Path | None, typer.Option("--pg-key", metavar="FILE", show_default=False, help="The key of it, PEM.")
+    ] = None,
     new_token: Annotated[
         str | None,
         typer.Option("--new-token", metavar="NAME", help="Print a new token for a person, and exit."),
@@ -71,6 +94,7 @@ def command(
       discreet serve visits.toml trips.toml --port 9000
       discreet serve policy.toml --public-url https://stats.example.org
       discreet serve policy.toml --ledger postgresql://discreet@db.example.org/budgets
+      discreet serve policy.toml --pg-port 5433                (for psql, DBeaver, Metabase, Superset, …)
       discreet serve policy.toml --new-token administrator     (when all tokens are lost)
     """  # noqa: D301
     _see_installed()
@@ -89,9 +113,26 @@ def command(
             typer.echo(service.people.issue("this machine", new_token))
             return
         _tell_tokens(service, demo)
+        if pg_port is not None:
+            stack.enter_context(_speaking_postgres(service, pg_host, pg_port, pg_certificate, pg_key))
         listen(
             service, at, lambda url: typer.echo(f"serving {', '.join(service.datasets)} at {url}", err=True)
         )
+
+
+@contextmanager
+def _speaking_postgres(
+    service: Service, host: str, port: int, chain: Path | None, key: Path | None
+) -> Iterator[None]:
+    """Speak PostgreSQL's protocol beside HTTP."""
+    from discreet.pgwire.listening import bound, certificate, serving
+
+    tls = certificate(host, chain, key)
+    listener = bound(host, port)
+    at = listener.getsockname()[:2]
+    with serving(service, listener, tls):
+        typer.echo(f"speaking PostgreSQL's protocol on {at[0]}, port {at[1]}", err=True)
+        yield
 
 
 def _tell_tokens(service: Service, demo: bool) -> None:
