@@ -28,7 +28,7 @@ from discreet.server.start import open_service
 SECONDS = float(os.environ.get("DISCREET_SERVICE_SECONDS", "20"))
 CLIENTS = 64
 MOST = 4
-"""A charged question, with its share of the other requests, costs at most so many times its processor time in a session."""
+"""A charged question, with its share of the others, costs at most so many times its processor time in a session."""
 
 
 def lines() -> Iterator[Line]:

@@ -8,20 +8,50 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 from discreet.errors import Busy, DiscreetError, QueryRefused, TimedOut
+from discreet.release.answer import Release
+from discreet.server.dataset import DataSet
+from discreet.server.desk import Desk
 from discreet.server.people import Caller
 from discreet.server.problems import body, not_there
-from discreet.server.records.asks import Began
+from discreet.server.records.asks import Asks, Began
+from discreet.server.records.state import State
+from discreet.session.analyst import AnalystSession
 
-if TYPE_CHECKING:
-    from discreet.server.service import Service
-
+T = TypeVar("T")
 MOST = 10_000
 """How many outcomes are remembered."""
+
+
+class Asking(Protocol):
+    """The part of a service that questions need."""
+
+    state: State
+    asks: Asks
+    questions: Desk
+
+    def dataset(self, caller: Caller, name: str) -> DataSet:
+        """A data set of a caller."""
+
+    def session(self, caller: Caller, name: str) -> AnalystSession:
+        """The session of an analyst over a data set."""
+
+    async def look(self, caller: Caller, work: Callable[[], T]) -> T:
+        """Do work that costs nothing."""
+
+    async def ask(
+        self,
+        caller: Caller,
+        name: str,
+        asked: Mapping[str, Any],
+        made: Callable[[Release, AnalystSession], T],
+        began: Began | None = None,
+    ) -> T:
+        """Answer a question for its price."""
 
 
 @dataclass(eq=False)
@@ -33,7 +63,7 @@ class _Submitted:
 class Later:
     """The questions that were submitted to one process."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Asking) -> None:
         self._service = service
         self._known: OrderedDict[tuple[str, str, str], _Submitted] = OrderedDict()
 
