@@ -29,6 +29,7 @@ MODULES = (
     "workloads",
     "accounting",
     "load",
+    "service",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -59,6 +59,8 @@ def write(policy: Declared) -> str:
         lines.append(f"delta = {value(policy.budget.delta)}")
     if policy.budget.accountant != "pure":
         lines.append(f"accountant = {value(policy.budget.accountant)}")
+    if policy.budget.version:
+        lines.append(f"version = {value(policy.budget.version)}")
     for name, place in (("source", policy.source), ("ledger", policy.ledger)):
         if place is not None:
             lines += ["", f"[{name}]", f"url = {value(place)}"]
