@@ -27,7 +27,7 @@ from discreet.errors import (
     charged_words,
 )
 from discreet.pgwire import messages as wire
-from discreet.pgwire.answers import REPORTED, Answers, Column, Failed, Result, position
+from discreet.pgwire.answers import REPORTED, Answers, Column, Failed, Result, position, without_conditions
 from discreet.pgwire.messages import Bind, Malformed, Parse, Reader
 from discreet.pgwire.types import as_bytes, as_text, has_bytes, parameter, unknown_format
 from discreet.server.people import Caller
@@ -398,7 +398,9 @@ class Conversation:
         types = [_at(found.types, place, 0) or 25 for place in range(number)]
         self._writer.write(wire.message(b"t", wire.int16(number), *map(_unsigned, types)))
         self._see_caller()
-        columns = await self._answers.columns(bind(found.query, [None] * number, "numeric_dollar"))
+        text = without_conditions(found.query) if number else found.query
+        left = count(text, "numeric_dollar")
+        columns = await self._answers.columns(bind(text, [None] * left, "numeric_dollar"))
         self._writer.write(_described(columns, ()))
 
     async def _columns(self, portal: Portal) -> Sequence[Column]:

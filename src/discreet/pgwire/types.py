@@ -87,11 +87,11 @@ def named(word: str) -> Kind:
 
 
 def as_text(value: Any) -> bytes:
-    """A value as text.
+    r"""A value as text.
 
     Example:
         >>> as_text(True), as_text(-0.5), as_text(float("inf")), as_text([1, None, 'a"b'])
-        (b't', b'-0.5', b'Infinity', b'{1,NULL,"a\\\\"b"}')
+        (b't', b'-0.5', b'Infinity', b'{1,NULL,"a\\"b"}')
     """
     return _words(value).encode(errors="replace")
 
