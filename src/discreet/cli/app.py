@@ -24,6 +24,7 @@ from discreet.cli.commands import (
     preview,
     query,
     serve,
+    shell,
     tables,
 )
 from discreet.errors import DiscreetError
@@ -87,6 +88,7 @@ def root(
       discreet preview "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet query   "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet budget
+      discreet shell --epsilon 0.05                                 (line by line, with completion)
       discreet serve --demo                                         (for several analysts, over HTTP)
       discreet mcp policy.toml --budget 0.5                         (for an assistant)
       discreet plan --counts 3143 --epsilon 0.1 --neighbours replace     (without any data)
@@ -105,6 +107,7 @@ app.command("preview")(preview.command)
 app.command("explain")(explain.command)
 app.command("plot")(plot.command)
 app.command("serve")(serve.command)
+app.command("shell")(shell.command)
 app.command("mcp")(mcp.command)
 app.command("completion")(completion.command)
 app.command("gallery")(gallery.command)
