@@ -82,3 +82,8 @@ def said(messages: list[Message]) -> dict[str, str]:
     """The fields of the first error."""
     found = next(rest for letter, rest in messages if letter == b"E")
     return {part[:1].decode(): part[1:].decode() for part in found.split(b"\0") if part}
+
+
+def letters(messages: list[Message]) -> str:
+    """The letters of messages."""
+    return b"".join(letter for letter, _ in messages).decode()

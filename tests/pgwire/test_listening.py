@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from discreet.errors import InvalidParameter, ServerError
-from discreet.pgwire import conversation, listening
+from discreet.pgwire import listening, opening
 from discreet.pgwire import messages as protocol
 from discreet.pgwire.listening import bound, certificate, serving
 from tests.pgwire.conftest import Wire, begin, message, read, said
@@ -48,7 +48,7 @@ def test_tls_and_nothing_in_the_clear_from_elsewhere(
     port = listener.getsockname()[1]
     url = f"host=localhost hostaddr=127.0.0.1 port={port} user=ana password={running.tokens['ana']} dbname=hospital"
     with serving(running.service, listener, certificate("0.0.0.0", chain, key)):
-        monkeypatch.setattr(conversation, "is_loopback", lambda _: False)
+        monkeypatch.setattr(opening, "is_loopback", lambda _: False)
         with psycopg.connect(f"{url} sslmode=verify-full sslrootcert={chain}") as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
             assert connection.pgconn.ssl_in_use

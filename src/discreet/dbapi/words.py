@@ -24,7 +24,7 @@ class Words:
     """All words, each with its kind.
 
     Attributes:
-        known: the word, as it is written into a question, with its kind beside it.
+        known: each word in the spelling of a question, with its kind beside it.
     """
 
     known: tuple[tuple[str, str], ...]

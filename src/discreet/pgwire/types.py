@@ -156,7 +156,7 @@ def parameter(data: bytes | None, oid: int, form: int) -> Any:
     """The value of a parameter.
 
     Args:
-        data: as it was sent; None for NULL.
+        data: the bytes that were sent; None for NULL.
         oid: the number of its type; 0 where the client does not say.
         form: 0 for text, 1 for bytes.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HELP = r"""A question ends with a semicolon, and may have several lines.
   \preview [SQL]   price and errors of a question, or of the last one; free
   \explain [SQL]   its plan; free
-  \budget          what is left
+  \budget          the budget that is left
   \tables          the tables;  \d TABLE: the columns of one
   \card            the card of the last answer
   \epsilon [0.1]   the price of each question that names none; SET discreet.epsilon = 0.1 does the same
@@ -55,7 +55,7 @@ class Loop:
         return f"{price} of {show(self._session.budget.left)} left> "
 
     def feed(self, lines: Iterable[str]) -> None:
-        """Do as all lines say, those of one statement together; what has no semicolon at the end counts too."""
+        """Do as all lines say, those of one statement together; a last one needs no semicolon."""
         held = ""
         for line in lines:
             held = f"{held}\n{line}" if held else line
