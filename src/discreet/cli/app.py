@@ -12,6 +12,7 @@ from discreet import __version__
 from discreet.cli import failure
 from discreet.cli.commands import (
     budget,
+    card,
     completion,
     demo,
     experiment,
@@ -107,6 +108,7 @@ app.command("preview")(preview.command)
 app.command("explain")(explain.command)
 app.command("plot")(plot.command)
 app.command("serve")(serve.command)
+app.command("card")(card.command)
 app.command("shell")(shell.command)
 app.command("mcp")(mcp.command)
 app.command("completion")(completion.command)
