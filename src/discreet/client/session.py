@@ -87,6 +87,7 @@ class RemoteSession:
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        intervals: bool = True,
     ) -> Release:
         """Answer a question; see `Session.sql`.
 
@@ -96,7 +97,7 @@ class RemoteSession:
             ServerError: the server cannot be reached.
             Every other error of `Session.sql` is raised too.
         """
-        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous)
+        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous, intervals)
         if self._mock_rows is not None:
             return from_arrow(self._post("mock", {**body, "rows": self._mock_rows}, FORMS["arrow"][0]))
         return from_arrow(self._post("query", body, FORMS["arrow"][0]))
@@ -113,10 +114,11 @@ class RemoteSession:
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        intervals: bool = True,
         group_rows: int = GROUP_ROWS,
     ) -> Preview:
         """Give the cost of a question and the errors of its answer; see `Session.preview`."""
-        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous)
+        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous, intervals)
         body |= {"group_rows": group_rows}
         if within is not None:
             body["within"] = _numbers(within, "within")
@@ -131,9 +133,10 @@ class RemoteSession:
         max_rows: int | None = None,
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
+        intervals: bool = True,
     ) -> Explanation:
         """Show the plan of a question; see `Session.explain`."""
-        body = _asked(query, epsilon, 0.95, delta, max_rows, max_groups, split, False)
+        body = _asked(query, epsilon, 0.95, delta, max_rows, max_groups, split, False, intervals)
         return self._read(wire.to_explanation, self._post("explain", body))
 
     def mock(self, rows: int = MOCK_ROWS) -> RemoteSession:
@@ -187,7 +190,7 @@ class RemoteSession:
 
 def _asked(
     query: str, epsilon: Number | None, confidence: float, delta: Number | None, max_rows: int | None,
-    max_groups: int | None, split: Mapping[str, Number] | None, simultaneous: bool,
+    max_groups: int | None, split: Mapping[str, Number] | None, simultaneous: bool, intervals: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """The body of a question: exact numbers as texts, and nothing that was not given."""
     body = {
@@ -199,6 +202,7 @@ def _asked(
         "max_groups": max_groups,
         "split": None if split is None else _numbers(split, "split"),
         "simultaneous": simultaneous,
+        "intervals": intervals,
     }
     return {name: value for name, value in body.items() if value is not None}
 

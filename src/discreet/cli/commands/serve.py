@@ -46,6 +46,14 @@ def command(
             "--slot", min=0.01, max=60, help="Answers come after so many seconds, or 2, 4, 8 … times as many."
         ),
     ] = 0.25,
+    ledger: Annotated[
+        str,
+        typer.Option(
+            "--ledger",
+            metavar="URL",
+            help="A PostgreSQL database for all ledgers and the state of the service, which several processes share.",
+        ),
+    ] = "",
     pg_port: Annotated[
         int | None,
         typer.Option(
@@ -85,6 +93,7 @@ def command(
       discreet serve hospital/policy.toml
       discreet serve visits.toml trips.toml --port 9000
       discreet serve policy.toml --public-url https://stats.example.org
+      discreet serve policy.toml --ledger postgresql://discreet@db.example.org/budgets
       discreet serve policy.toml --pg-port 5433                (for psql, DBeaver, Metabase, Superset, …)
       discreet serve policy.toml --new-token administrator     (when all tokens are lost)
     """  # noqa: D301
@@ -98,7 +107,7 @@ def command(
     with ExitStack() as stack:
         with Progress("opening the data"):
             files = [_invented(stack)] if demo else [policy_file(one) for one in policies or (None,)]
-            service = open_service(files, at.settings(Caps(timeout=timeout, slot=slot)))
+            service = open_service(files, at.settings(Caps(timeout=timeout, slot=slot)), ledger)
         if new_token is not None:
             stack.callback(service.close)
             typer.echo(service.people.issue("this machine", new_token))
