@@ -14,8 +14,8 @@ from discreet.release.deployment import facts
 ABOUT = {"curator": "St. Elsewhere", "use": "planning"}
 FIELDS = {
     "curator", "contact", "product", "intended_use", "region", "dates", "sources", "rationale", "to_be_declared",
-    "privacy_unit", "neighbours", "flavour", "model", "budget", "accounting", "bounds_and_keys", "not_protected", "timing",
-    "implementation",
+    "privacy_unit", "neighbours", "flavour", "model", "budget", "accounting", "bounds_and_keys", "not_protected",
+    "timing", "implementation",
 }  # fmt: skip
 """The fields that registries of deployments ask for; those of an answer stand before them."""
 QUESTION = "SELECT county, COUNT(*) AS n, MEDIAN(age) AS m FROM visits GROUP BY county"

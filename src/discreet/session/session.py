@@ -254,10 +254,7 @@ class Session(WorkloadSession):
         plan = release_plan(
             compute, sensitivity, epsilon_of(epsilon), what, confidence_of(confidence), self._policy
         )
-        release = gate.release(plan, self._ledger, self._account)
-        return replace(
-            release, deployment=lambda: {**facts(self._policy), "mechanisms": mechanisms(plan.uses)}
-        )
+        return with_card(gate.release(plan, self._ledger, self._account), plan, self._policy)
 
     @asked
     @read_price
