@@ -148,12 +148,8 @@ class Session(OpenSession):
             epsilon: as for `sql`.
             into: a path that ends in .parquet or .csv.
             confidence: of the intervals, strictly between 0 and 1.
-            delta: as for `sql`.
-            max_rows: as for `sql`.
-            max_groups: as for `sql`.
-            split: as for `sql`.
+            delta, max_rows, max_groups, split, intervals: as for `sql`.
             simultaneous: as for `sql`; for more than 65,536 groups each row of the answer must be one group.
-            intervals: as for `sql`.
             replace: whether a file of this name may be replaced; never one of the data or of the ledger, by whichever
                 name.
             formulas: whether text in a CSV file may begin as a formula does (=, +, -, @). By default such text gets an
@@ -280,12 +276,7 @@ class Session(OpenSession):
             epsilon: the privacy loss to look at; leave it out to have the least one found.
             within: the largest error allowed by column, such as `{"n": 50}`.
             confidence: of the intervals.
-            delta: as for `sql`.
-            max_rows: as for `sql`.
-            max_groups: as for `sql`.
-            split: as for `sql`.
-            simultaneous: as for `sql`.
-            intervals: as for `sql`.
+            delta, max_rows, max_groups, split, simultaneous, intervals: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it, as that of an
                 average does.
 
@@ -323,11 +314,7 @@ class Session(OpenSession):
         Args:
             query: as for `sql`.
             epsilon: the privacy loss to look at, which decides the grids and the noise.
-            delta: as for `sql`.
-            max_rows: as for `sql`.
-            max_groups: as for `sql`.
-            split: as for `sql`.
-            intervals: as for `sql`.
+            delta, max_rows, max_groups, split, intervals: as for `sql`.
             sql: whether to show the SQL that the engine would run, too. A large table may be asked slice by slice of
                 its units; how many slices there are depends on how many rows there are, so that is not shown.
 
