@@ -85,9 +85,9 @@ def _copy(name: str, names: list[str], declared: dict[str, Any]) -> str:
     columns: dict[str, dict[str, Any]] = declared.get("columns", {})
     items = []
     for column in names:
-        bounds = columns.get(column, {}).get("bounds")
-        own = quote(column)
-        if bounds is None:
+        rule = columns.get(column, {})
+        bounds, own = rule.get("bounds"), quote(column)
+        if bounds is None or "max_items" in rule:
             items.append(own)
         else:
             low, high = map(_literal, bounds)

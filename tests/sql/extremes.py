@@ -11,9 +11,10 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.engines.duckdb.connection import connect, make_total
-from discreet.engines.schema import Type
+from discreet.engines.schema import LIST_OF, Type
 from discreet.sql.algebra.catalog import scan_of
 from discreet.sql.algebra.keys import arrow_type
 from discreet.sql.dialects.duckdb import DUCKDB
@@ -44,6 +45,10 @@ WORST: dict[Type, list[Any]] = {
     Type.INTEGER: INTEGERS, Type.FLOAT: FLOATS, Type.TEXT: TEXTS, Type.BOOLEAN: BOOLS, Type.DATE: DATES,
     Type.TIMESTAMP: STAMPS,
 }  # fmt: skip
+WORST |= {
+    kind: [None, [], [None], [None, *WORST[item], None], *([value, value] for value in WORST[item][1:])]
+    for item, kind in LIST_OF.items()
+}
 BOUNDS: dict[Type, list[tuple[Fraction, Fraction] | None]] = {
     Type.INTEGER: [None, (Fraction(-5), Fraction(20)), (Fraction(1), Fraction(2**40)),
                    (Fraction(-(2**62)), Fraction(2**62))],
@@ -54,10 +59,15 @@ BOUNDS: dict[Type, list[tuple[Fraction, Fraction] | None]] = {
     Type.DATE: [None, (Fraction(18_262), Fraction(18_627))],
     Type.TIMESTAMP: [None, (Fraction(0), Fraction(18_627 * DAY))],
 }  # fmt: skip
+BOUNDS |= {kind: [None] for kind in LIST_OF.values()}
 
 
 def array(kind: Type, values: Sequence[Any]) -> pa.Array:
     """Values of a type; NaN stays NaN, and dates are any 32-bit number of days."""
+    if kind.item is not None:
+        flat = array(kind.item, [value for one in values for value in one or []])
+        ends = pa.array([0, *itertools.accumulate(len(one or []) for one in values)], pa.int32())
+        return pa.ListArray.from_arrays(ends, flat, mask=pa.array([one is None for one in values]))
     if kind is Type.DATE:
         return pa.array(values, pa.int32()).cast(pa.date32())
     if kind is Type.TIMESTAMP:
@@ -96,11 +106,15 @@ def broken(expression: Expression) -> list[str]:
     """What is wrong with the values of an expression: type, NULL, NaN, or a value outside its span."""
     values = evaluate(expression)
     span, problems = expression.span, []
-    if values.type != arrow_type(expression.type):
+    item = expression.type.item
+    kind = values.type.value_type if item is not None else values.type
+    if kind != arrow_type(item or expression.type):
         problems.append(f"type {values.type}")
     if values.null_count and not span.nullable:
         problems.append("NULL where the span knows none")
-    if expression.type is Type.DATE:
+    if item is not None:
+        places = [None if v is None else Fraction(v) for v in pc.list_value_length(values).to_pylist()]
+    elif expression.type is Type.DATE:
         places = [None if v is None else Fraction(v) for v in values.cast(pa.int32()).to_pylist()]
     elif expression.type is Type.TIMESTAMP:
         places = [None if v is None else Fraction(v) for v in values.cast(pa.int64()).to_pylist()]

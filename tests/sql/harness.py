@@ -149,6 +149,8 @@ SOURCES = [
     "(SELECT t.* FROM t JOIN (SELECT c AS most FROM t GROUP BY c HAVING COUNT(*) > 1) AS m ON t.c = m.most) AS t",
     "t LEFT JOIN pub ON t.a > pub.weight", "t ASOF JOIN pub ON t.a >= pub.weight",
     "(SELECT * FROM t UNION ALL SELECT * FROM t) AS t CROSS JOIN pub",
+    "t, UNNEST([a, g, 3]) AS q(h)", "t LEFT JOIN UNNEST(string_split(c, 'x')[1:2]) AS q(w) ON TRUE",
+    "(SELECT t.*, UNNEST([c, 'x']) AS w FROM t) AS t JOIN pub ON t.w = pub.name",
 ]  # fmt: skip
 UNIT_SOURCES = [
     "(SELECT * FROM t WHERE d OR u IN (SELECT u FROM s WHERE p > 1)) AS t",

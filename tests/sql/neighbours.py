@@ -30,7 +30,9 @@ def see_no_violation(engine: Any, how: settings, lacking: str = "") -> None:
     @settings(how)
     @given(case=harness.cases(per_table=4))
     def check(case: harness.Case) -> None:
-        assume(not lacking or lacking not in case.sql)
+        assume(
+            "UNNEST" not in case.sql and (not lacking or lacking not in case.sql)
+        )  # DuckDB alone has lists
         assert harness.violations(case, engine=engine) == []
 
     check()

@@ -78,9 +78,13 @@ Types = Annotated[
 BudgetEpsilon = Annotated[
     str | None, typer.Option("--budget", metavar="EPSILON", help="All that may ever be spent on the file.")
 ]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option("--ledger", metavar="FILE", help="Where the budget is kept, instead of beside it."),
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="FILE|URL",
+        help="Where the budget is kept, instead of beside it: a file, or postgresql://…",
+    ),
 ]
 Confidence = Annotated[float, typer.Option("--confidence", metavar="P", help="Of the intervals.")]
 Simultaneous = Annotated[

@@ -30,7 +30,7 @@ class Place:
     bounds: opt.Bounds = None
     keys: opt.Keys = None
     budget: opt.BudgetEpsilon = None
-    ledger: opt.LedgerFile = None
+    ledger: opt.LedgerPlace = None
     types: opt.Types = None
 
     @property
@@ -56,7 +56,7 @@ class Place:
             raise opt.Usage("give either --policy or --source")
         unit, budget, ledger = self.unit, self.budget, self.ledger
         if describe and budget is None:
-            budget, ledger = "1", Path(":memory:")  # nothing is charged, and nothing is left behind
+            budget, ledger = "1", ":memory:"  # nothing is charged, and nothing is left behind
         if describe and unit is None:
             unit = "row"
         self._see_whole(unit, budget)

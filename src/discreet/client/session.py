@@ -146,8 +146,20 @@ class RemoteSession:
     @property
     def budget(self) -> AnalystBudget:
         """The budget of the token's analyst, with that of the data set."""
-        path = f"{_ROOT}/datasets/{quote(self.dataset, safe='')}/budget"
-        return self._read(wire.to_budget, call(self._address, "GET", path))
+        return self._read(wire.to_budget, call(self._address, "GET", f"{self._path()}/budget"))
+
+    def tables(self) -> list[dict[str, Any]]:
+        """The tables with their columns and the questions that these can answer, from the policy alone."""
+        return self._read(lambda said: list(said["tables"]), call(self._address, "GET", self._path()))
+
+    def releases(self) -> list[dict[str, Any]]:
+        """The questions that the token's analyst has paid for, the newest first, with `answered` for each."""
+        return self._read(
+            lambda said: list(said["releases"]), call(self._address, "GET", f"{self._path()}/releases")
+        )
+
+    def _path(self) -> str:
+        return f"{_ROOT}/datasets/{quote(self.dataset, safe='')}"
 
     def close(self) -> None:
         """Nothing: no connection is kept."""
@@ -163,8 +175,7 @@ class RemoteSession:
         return f"<RemoteSession over {invented}{self.dataset} at {self._address}>"
 
     def _post(self, what: str, body: Mapping[str, Any], accept: str = "") -> bytes:
-        path = f"{_ROOT}/datasets/{quote(self.dataset, safe='')}/{what}"
-        return call(self._address, "POST", path, body, accept)
+        return call(self._address, "POST", f"{self._path()}/{what}", body, accept)
 
     @staticmethod
     def _read(reader: Callable[[Any], T], said: bytes) -> T:

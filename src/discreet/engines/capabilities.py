@@ -1,9 +1,9 @@
 """The capabilities of an engine, decided once: one value for each engine, with a table of its types.
 
-A logical type but OTHER can do everything: it is compared, ordered, hashed, grouped by and counted apart. Of OTHER,
-which is opaque, only presence is read: COUNT(x), x IS NULL. PostgreSQL has no hash of money, no order of json and no
-equality of xml; Spark has no equality of maps. A question that needs one of these would fail exactly when there is a
-row that it has to hash or compare, so it is refused when it is planned.
+A logical type but OTHER and lists can do everything: it is compared, ordered, hashed, grouped by and counted apart. Of
+OTHER, which is opaque, only presence is read: COUNT(x), x IS NULL; of a list its items, too. PostgreSQL has no hash of
+money, no order of json and no equality of xml; Spark has no equality of maps. A question that needs one of these would
+fail exactly when there is a row that it has to hash or compare, so it is refused when it is planned.
 
 A type that is not listed is opaque. To read a type, list it in the `types` of its engine, with the SQL that makes the
 logical type of it.
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from discreet.engines.schema import ColumnSchema, Type
+from discreet.engines.schema import LIST_OF, ColumnSchema, Type
 
 
 class Ability(enum.Flag):
@@ -36,7 +36,7 @@ class Ability(enum.Flag):
 
 EVERYTHING = Ability.PRESENCE | Ability.GROUPED
 ABILITIES: Mapping[Type, Ability] = MappingProxyType(
-    {kind: Ability.PRESENCE if kind is Type.OTHER else EVERYTHING for kind in Type}
+    {kind: EVERYTHING if kind.single else Ability.PRESENCE for kind in Type}
 )
 """By logical type."""
 
@@ -70,6 +70,11 @@ class Physical:
 
 
 UNKNOWN = Physical(Type.OTHER)
+NESTED = frozenset({
+    "len", "list_contains", "equals_any", "list_extract", "nth_item", "list_slice", "list_distinct", "string_split",
+    "list_value", "kept_items", "json_text",
+})  # fmt: skip
+"""The functions that read lists and JSON texts."""
 
 
 def listed(kind: Type, names: str, read: str = "{0}", stored: bool = False) -> dict[str, Physical]:
@@ -122,6 +127,11 @@ class Capabilities:
             (<Type.INTEGER: 'INTEGER'>, <Type.OTHER: 'OTHER'>)
         """
         return self.types.get(kind, UNKNOWN)
+
+    def listed(self, kind: str) -> Physical:
+        """How queries read a list whose items are of a type; opaque where these are."""
+        item = self.physical(kind)
+        return Physical(LIST_OF[item.type]) if item.type in LIST_OF else UNKNOWN
 
     def column(self, name: str, kind: str) -> ColumnSchema:
         """The schema of a column.

@@ -14,9 +14,9 @@ class Type(enum.Enum):
     """The logical type of a column, the same on every engine.
 
     INTEGER is every type that fits a signed 64-bit integer. Wider integers and decimals count as FLOAT; enums and
-    UUIDs as TEXT; every timestamp as TIMESTAMP, in UTC. OTHER (lists, structs, blobs, times) is opaque: a
-    private query can count it and test it for NULL. the
-    `capabilities` of each engine list its types.
+    UUIDs as TEXT; every timestamp as TIMESTAMP, in UTC. The types in the plural are lists of these, which only the
+    functions of lists read. OTHER (blobs, times, whole structs) is opaque: a private query can count it and test it for
+    NULL. The `capabilities` of each engine list its types.
     """
 
     INTEGER = "INTEGER"
@@ -25,7 +25,31 @@ class Type(enum.Enum):
     TEXT = "TEXT"
     DATE = "DATE"
     TIMESTAMP = "TIMESTAMP"
+    TEXTS = "TEXTS"
+    INTEGERS = "INTEGERS"
+    FLOATS = "FLOATS"
+    BOOLEANS = "BOOLEANS"
+    DATES = "DATES"
+    TIMESTAMPS = "TIMESTAMPS"
     OTHER = "OTHER"
+
+    @property
+    def item(self) -> Type | None:
+        """The type of the items of a list; None of anything else."""
+        return _ITEMS.get(self)
+
+    @property
+    def single(self) -> bool:
+        """Whether its values are compared, ordered and hashed: neither a list nor opaque."""
+        return self is not Type.OTHER and self not in _ITEMS
+
+
+_ITEMS = {
+    Type.TEXTS: Type.TEXT, Type.INTEGERS: Type.INTEGER, Type.FLOATS: Type.FLOAT, Type.BOOLEANS: Type.BOOLEAN,
+    Type.DATES: Type.DATE, Type.TIMESTAMPS: Type.TIMESTAMP,
+}  # fmt: skip
+LIST_OF = {item: kind for kind, item in _ITEMS.items()}
+"""The type of a list by that of its items."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +66,7 @@ class ColumnSchema:
         twin: whether another column of the source has this name but for case, and the engine does not tell them apart.
         physical: of an OTHER column, its type as the engine names it, for messages.
         instead: of an OTHER column, an expression that makes something readable of it, with {0} for the column.
+        within: of a field of a struct, the column that the struct is in, or that a path to it begins with.
     """
 
     name: str
@@ -52,6 +77,7 @@ class ColumnSchema:
     twin: bool = field(default=False, compare=False)
     physical: str = field(default="", compare=False)
     instead: str = field(default="", compare=False)
+    within: str = field(default="", compare=False)
 
 
 TableSchema: TypeAlias = Mapping[str, ColumnSchema]

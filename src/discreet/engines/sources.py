@@ -70,7 +70,7 @@ def _mixed() -> SourceError:
 
 
 def _types(types: Mapping[str, Type | str]) -> dict[str, Type]:
-    known: dict[str, Type] = {type_.name: type_ for type_ in Type if type_ is not Type.OTHER}
+    known: dict[str, Type] = {type_.name: type_ for type_ in Type if type_.single}
     found = {}
     for column, type_ in types.items():
         name = type_.name if isinstance(type_, Type) else type_.upper()

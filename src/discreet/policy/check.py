@@ -52,8 +52,12 @@ def check(tables: Mapping[str, TablePolicy], schemas: Mapping[str, Mapping[str, 
         for column, declared in table.columns.items():
             own = _found(column, schema)
             if own is not None:
-                kind = str(getattr(own, "physical", "")) or _kind(own)
+                item = getattr(own.type, "item", None)
+                kind = str(getattr(own, "physical", "")) or (_kind(own) if item is None else item.name)
                 problems += _unfit(f"{place}.columns.{column}", kind, declared, schemas)
+                if declared.max_items is not None and item is None:
+                    cause, fix = f"A column of type {kind} has no items.", "Remove it: only a list has items."
+                    problems.append((f"{place}.columns.{column}.max_items", cause, fix))
     if problems:
         complain(problems)
 
@@ -155,8 +159,10 @@ def _found(name: str, schema: Mapping[str, SchemaColumn]) -> SchemaColumn | None
 
 def _nameless(place: str, unit: SchemaColumn) -> list[Problem]:
     """Say why a column names no units."""
-    if _kind(unit) == "OTHER":
-        said = f"The column is of the type {getattr(unit, 'physical', '') or 'OTHER'}, which names nobody."
+    if not getattr(unit.type, "single", _kind(unit) != "OTHER"):
+        said = (
+            f"The column is of the type {getattr(unit, 'physical', '') or _kind(unit)}, which names nobody."
+        )
         return [(place, said, "Name another column, or a view's that makes an integer or a text of it.")]
     reason = getattr(unit, "identity", None)
     cause, fix = getattr(reason, "cause", None), getattr(reason, "fix", None)

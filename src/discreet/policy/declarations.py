@@ -62,15 +62,24 @@ class ColumnPolicy(Model):
             with another value is dropped.
         type: how the column of a CSV file is read: text, integer, float, boolean, date or timestamp. By default its
             keys or its bounds decide by their spelling; without them it is a text. A value that does not fit is NULL.
+        max_items: of a list, how many of its items count as rows; `bounds` and `keys` of a list are those of its items.
     """
 
     bounds: Annotated[tuple[Bound, Bound] | None, PlainValidator(values.bounds)] = None
     keys: Annotated[tuple[Key, ...] | KeyReference | None, PlainValidator(values.keys)] = None
     type: Annotated[str | None, PlainValidator(values.column_type)] = None
+    max_items: Annotated[int | None, PlainValidator(values.items)] = None
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, bounds: object = None, keys: object = None, type: object = None) -> None: ...  # noqa: A002
+        def __init__(
+            self,
+            *,
+            bounds: object = None,
+            keys: object = None,
+            type: object = None,  # noqa: A002
+            max_items: object = None,
+        ) -> None: ...
 
     def words(self) -> str:
         """The declarations, in words.
@@ -88,6 +97,8 @@ class ColumnPolicy(Model):
             first = ", ".join(repr(key) if isinstance(key, str) else str(key) for key in self.keys[:KEYS])
             more = ", …" if len(self.keys) > KEYS else ""
             said.append(f"{len(self.keys):,} key{'s' * (len(self.keys) != 1)}: {first}{more}")
+        if self.max_items is not None:
+            said.append(f"at most {self.max_items:,} items")
         return "; ".join(said)
 
 

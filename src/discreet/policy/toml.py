@@ -77,7 +77,12 @@ def write(policy: Declared) -> str:
         if table.columns:
             lines += ["", f"[tables.{key(name)}.columns]"]
         for column, declared in table.columns.items():
-            both = {"bounds": declared.bounds, "keys": declared.keys, "type": declared.type}
+            both = {
+                "bounds": declared.bounds,
+                "keys": declared.keys,
+                "type": declared.type,
+                "max_items": declared.max_items,
+            }
             inside = ", ".join(
                 f"{part} = {value(given)}" for part, given in both.items() if given is not None
             )

@@ -20,6 +20,8 @@ MAX_KEYS = 10_000_000
 COLUMN_TYPES = ("text", "integer", "float", "boolean", "date", "timestamp")
 """How a column of a CSV file may be read."""
 MAX_ROWS = 2**31 - 1
+MAX_ITEMS = 1000
+"""The most items of a list that may count as rows: a row is read as often."""
 
 
 class KeyReference(Model):
@@ -86,6 +88,19 @@ def rows(value: object) -> int | None:
     if found > MAX_ROWS:
         raise wrong(
             f"It must be at most {MAX_ROWS:,}.", "Decide how many rows of one unit may count, such as 3."
+        )
+    return int(found)
+
+
+def items(value: object) -> int | None:
+    """Read a number of items of a list: whole, from 1 to `MAX_ITEMS`; None stays."""
+    if value is None:
+        return None
+    found = number(value)
+    if found.denominator != 1 or not 1 <= found <= MAX_ITEMS:
+        raise wrong(
+            f"It must be a whole number from 1 to {MAX_ITEMS:,}.",
+            "Decide how many items of one row may count as rows, such as 5.",
         )
     return int(found)
 

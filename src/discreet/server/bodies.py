@@ -105,6 +105,10 @@ class NewBudget(Body):
     """The most that an analyst may ever spend of a data set."""
 
     epsilon: Number
+    most: Annotated[Number | None, Field(description="The most that one question may cost.")] = None
+    until: Annotated[
+        str | None, Field(max_length=10, description="The last day, in UTC.", examples=["2026-12-31"])
+    ] = None
 
 
 class NewToken(Body):

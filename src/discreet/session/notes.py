@@ -51,6 +51,8 @@ def notes_of(
         notes.append("rows whose group is not among the public keys, which are dropped")
     if any(key.public and None not in key.values for key in keys):
         notes.append("rows whose group is NULL or not among the public keys, which are dropped")
+    if any(workload.closed for workload in plan.workloads):
+        notes.append("rows that are in none of the parts of a total, which are not in the total either")
     if any(not key.public for key in keys):
         notes.append("rows whose group is NULL, which are dropped")
     for release in (one for one in plan.releases if one.discovery is not None):

@@ -11,13 +11,13 @@ from discreet.ledger import open_ledger
 from discreet.rational import Number, epsilon_of
 from discreet.release import gate
 from discreet.release.answer import Release
-from discreet.session.base import OpenSession
 from discreet.session.one_process import asked
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of, whole
 from discreet.session.queries import see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.text_only import answer_about, read_price
 from discreet.session.waiting.progress_line import shown_progress
+from discreet.session.workloads import WorkloadSession
 
 if TYPE_CHECKING:
     from discreet.sensitivity import SampledSensitivity
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.sql.inspect.preview import Preview
 
 
-class Session(OpenSession):
+class Session(WorkloadSession):
     """Answers questions about one data set under one budget.
 
     Made by `protect`. A session may be shared between threads; its ledger may be shared between processes. It belongs

@@ -9,7 +9,7 @@ from tests.sql.physical.totality import HUGE, NARROW, TOP, WIDE, Probe
 from discreet.engines.schema import Type
 
 NUMBERS = (Type.INTEGER, Type.FLOAT)
-READABLE = tuple(kind for kind in Type if kind is not Type.OTHER)
+READABLE = tuple(kind for kind in Type if kind.single)
 EVERY = tuple(Type)
 
 Write = Callable[[Sequence[str]], str]

@@ -18,7 +18,7 @@ TYPES: Mapping[str, Physical] = MappingProxyType({
     **listed(Type.FLOAT, "double"), **listed(Type.FLOAT, "float", _DOUBLE),
     **listed(Type.FLOAT, "decimal hugeint uhugeint ubigint", _DOUBLE, stored=True),
     **listed(Type.BOOLEAN, "boolean"), **listed(Type.DATE, "date"), **listed(Type.TEXT, "varchar", f"{{0}} {_TEXT}"),
-    **listed(Type.TEXT, "enum", f"TRY_CAST({{0}} AS VARCHAR) {_TEXT}"),
+    **listed(Type.TEXT, "enum json", f"TRY_CAST({{0}} AS VARCHAR) {_TEXT}"),
     **listed(Type.TEXT, "uuid", f"TRY_CAST({{0}} AS VARCHAR) {_TEXT}", stored=True),
     **listed(Type.TIMESTAMP, "timestamp"),
     **listed(Type.TIMESTAMP, "timestamp_s timestamp_ms timestamp_ns", _MOMENT, stored=True),
@@ -26,7 +26,7 @@ TYPES: Mapping[str, Physical] = MappingProxyType({
     # DuckDB has no way from it to microseconds but this.
     **listed(Type.TIMESTAMP, "timestamptz_ns", "TRY_CAST(TRY_CAST({0} AS TIMESTAMP_NS) AS TIMESTAMP)"),
     **opaque(
-        blob="hex({0})", bit="CAST({0} AS VARCHAR)", json="{0} ->> 'field'", time="extract(hour FROM {0})",
+        blob="hex({0})", bit="CAST({0} AS VARCHAR)", time="extract(hour FROM {0})",
         interval="epoch({0})", list="len({0})", array="{0}[1]", struct="{0}.field", map="{0}['key']",
         union="union_tag({0})::VARCHAR",
     ),

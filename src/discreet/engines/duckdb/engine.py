@@ -251,7 +251,8 @@ class DuckDBEngine:
         found = next((schema for name, schema in self._schema.items() if name.lower() == table.lower()), None)
         if found is None:
             raise no_table(table)
-        return self._run(f"SELECT {', '.join(map(quote, found))} FROM temp.main.{quote(table)}", NO_TABLES)
+        columns = [quote(name) for name, column in found.items() if not column.within]
+        return self._run(f"SELECT {', '.join(columns)} FROM temp.main.{quote(table)}", NO_TABLES)
 
     def version(self, table: str) -> str:
         """Return a text that changes when the data of the table may have changed; reads no data.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def identity_of(
-    name: str, kind: DuckDBPyType, names: Iterable[str], collation: str | None
+    name: str, kind: DuckDBPyType, names: Iterable[str], collation: str | None, stored: str
 ) -> tuple[Identity | NoIdentity | None, str]:
     """How a column tells units apart, and the item of the view that does it; empty when the column itself does.
 
@@ -26,6 +26,7 @@ def identity_of(
         kind: its stored type.
         names: of all columns of the table.
         collation: by which its texts are compared; None when by code point.
+        stored: the SQL that reads the stored column.
     """
     if collation is not None:
         return collated(f"the collation {collation}"), ""
@@ -34,9 +35,9 @@ def identity_of(
         return NoIdentity(cause, "Name another column, or store it as a text."), ""
     own = hidden(name, names)
     if CAPABILITIES.physical(str(kind.id)).stored:
-        return Identity(own, str(kind)), f"{quote(name)} AS {quote(own)}"
+        return Identity(own, str(kind)), f"{stored} AS {quote(own)}"
     if kind.id in ("float", "double"):
-        value = f"CAST({quote(name)} AS DOUBLE)"
+        value = f"CAST({stored} AS DOUBLE)"
         one = f"CASE WHEN {value} = 0 THEN CAST(0 AS DOUBLE) WHEN NOT isnan({value}) THEN {value} END"
         return Identity(own, "FLOAT"), f"{one} AS {quote(own)}"
     return None, ""

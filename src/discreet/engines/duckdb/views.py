@@ -11,6 +11,7 @@ from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import quote
 from discreet.engines.duckdb.sources.origin import Origin
 from discreet.engines.duckdb.units import collations, identity_of
+from discreet.engines.paths import with_fields
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import SourceError
 
@@ -24,18 +25,20 @@ def make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin)
     import duckdb
 
     relation = origin.relation
-    columns: dict[str, DuckDBPyType] = {}
     fields: dict[str, ColumnSchema] = {}
     try:
         source = connection.sql(f"FROM {relation}")
-        columns = dict(zip(source.columns, source.types, strict=True))
-        texts = [name for name, kind in columns.items() if _physical(kind).type is Type.TEXT]
+        stored = [(n, quote(n), kind) for n, kind in zip(source.columns, source.types, strict=True)]
+        columns = with_fields(stored, _fields, _field)
+        names, shown = [name for name, *_ in columns], []
+        texts = [name for name, _, kind in stored if _physical(kind).type is Type.TEXT]
         collated = collations(connection, relation, texts)
-        shown = [_shown(name, kind) for name, kind in columns.items()]
-        for name, kind in columns.items():
-            identity, sql = identity_of(name, kind, columns, collated.get(name))
-            fields[name] = replace(_column(name, kind), identity=identity, twin=name.lower() in origin.twins)
-            shown += [sql] if sql else []
+        for name, sql, kind, within in columns:
+            identity, told = identity_of(name, kind, names, collated.get(name), sql)
+            twin = name.lower() in origin.twins
+            fields[name] = replace(_column(name, kind), identity=identity, twin=twin, within=within)
+            shown.append(f"{_read(kind).format(sql)} AS {quote(name)}")
+            shown += [told] if told else []
         made = f"SELECT {', '.join(shown)} FROM {relation}"
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote(table)} AS {made}")
     except duckdb.Error:
@@ -65,12 +68,39 @@ def _listed_as(kind: DuckDBPyType) -> str:
 
 
 def _physical(kind: DuckDBPyType) -> Physical:
+    if kind.id in ("list", "array"):
+        item = CAPABILITIES.listed(_listed_as(_children(kind)["child"]))
+        return CAPABILITIES.physical(str(kind.id)) if item.type is Type.OTHER else item
     return CAPABILITIES.physical(_listed_as(kind))
 
 
-def _shown(name: str, kind: DuckDBPyType) -> str:
-    return f"{_physical(kind).read.format(quote(name))} AS {quote(name)}"
+def _read(kind: DuckDBPyType) -> str:
+    """The SQL that makes the logical type of a stored column, {0}; a list with a value that has none is NULL."""
+    return (
+        f"TRY_CAST({{0}} AS {_LISTS[found]})"
+        if (found := _physical(kind).type) in _LISTS
+        else _physical(kind).read
+    )
+
+
+def _field(struct: str, name: str) -> str:
+    return "struct_extract({}, '{}')".format(struct, name.replace("'", "''"))
+
+
+def _fields(kind: DuckDBPyType) -> list[tuple[str, DuckDBPyType]]:
+    return list(_children(kind).items()) if str(kind.id) == "struct" else []
+
+
+def _children(kind: DuckDBPyType) -> dict[str, DuckDBPyType]:
+    return dict(kind.children)  # type: ignore[arg-type]
 
 
 def _column(name: str, kind: DuckDBPyType) -> ColumnSchema:
-    return CAPABILITIES.column(name, _listed_as(kind))
+    found = _physical(kind).type
+    return ColumnSchema(name, found) if found in _LISTS else CAPABILITIES.column(name, _listed_as(kind))
+
+
+_LISTS = {
+    Type.TEXTS: "VARCHAR[]", Type.INTEGERS: "BIGINT[]", Type.FLOATS: "DOUBLE[]", Type.BOOLEANS: "BOOLEAN[]",
+    Type.DATES: "DATE[]", Type.TIMESTAMPS: "TIMESTAMP[]",
+}  # fmt: skip

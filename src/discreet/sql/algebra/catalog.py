@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from discreet import far
 from discreet.engines.identity import Identity
-from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.engines.schema import LIST_OF, ColumnSchema, TableSchema, Type
 from discreet.errors import PolicyError
 from discreet.policy import ColumnPolicy, KeyReference, Policy
 from discreet.policy.naming import meant
@@ -240,7 +240,7 @@ def _column(
     if column.lo is not None and column.hi is not None and column.hi - column.lo < NARROW:
         span = Span(Fraction(column.lo), Fraction(column.hi))
     bounds = None
-    if column.type is Type.BOOLEAN:
+    if Type.BOOLEAN in (column.type, column.type.item):
         span = BOOLEANS
     if rule is not None and rule.bounds is not None:
         ends = [end if isinstance(end, Fraction) else number(end) for end in rule.bounds]
@@ -251,6 +251,9 @@ def _column(
     if rule is not None and rule.keys is not None:
         values = _keys(rule.keys, public, f"tables.{table}.columns.{column.name}.keys")
         span = Span(span.lo, span.hi, True, of_values(values).domain, listed=True)
+    if column.type.item is not None:
+        most = None if rule is None or rule.max_items is None else Fraction(rule.max_items)
+        span, bounds = Span(Fraction(0), most, items=span), None
     identity = column.identity if isinstance(column.identity, Identity) else None
     # The value shown of a unit is a function of the unit: never one of several values that are equal.
     told = is_unit and identity is not None and identity.kind == column.type.name
@@ -297,6 +300,8 @@ _READ: dict[Type, str] = {
     # An opaque value goes no further than this: behind it there is TRUE or NULL, which every engine can compare, order
     # and hash.
     Type.OTHER: "CASE WHEN {0} IS NOT NULL THEN TRUE END",
+    # A list is cut and its items are read where they become rows.
+    **dict.fromkeys(LIST_OF.values(), "{0}"),
 }
 _SCAN: dict[Type, str] = {**_READ, Type.FLOAT: "NULLIF(CAST({0} AS DOUBLE), CAST('NaN' AS DOUBLE))"}
 

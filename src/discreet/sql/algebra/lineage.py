@@ -48,7 +48,7 @@ def origins(relation: Relation, name: str) -> list[tuple[str, PrivateTable | Non
         column = relation.table.columns.get(name.removeprefix(RAW))
         return [] if column is None else [(column.name, relation.table, column)]
     if isinstance(relation, rel.PublicJoin) and name in relation.table.data.column_names:
-        return [(name, None, None)]
+        return [] if isinstance(relation.table, rel.Places) else [(name, None, None)]
     found = []
     for part, used in below(relation, {name}):
         if isinstance(relation, rel.Select) and relation.items is not None:

@@ -83,6 +83,17 @@ class PublicTable:
     data: pa.Table
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Places(PublicTable):
+    """The places of the items of a list, from 1 on: a row that is joined with them stands beside each of its items.
+
+    Attributes:
+        items: the list, in words.
+    """
+
+    items: str
+
+
 @dataclass(frozen=True, slots=True)
 class PublicJoin:
     """Rows beside the rows of a public table: a pair belongs to the unit of its private row.

@@ -21,6 +21,7 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.joins.sources import Sources
+from discreet.sql.analyze.joins.unnest import as_unnest, in_from
 from discreet.sql.analyze.pivots import Pivoting, as_subquery, merged, read
 from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.public_values import evaluated
@@ -262,7 +263,15 @@ class Classifier:
         clause = node.args.get("from_")
         joins = node.args.get("joins") or []
         holders = ([clause] if clause is not None else []) + joins
+        for join in joins:
+            join.set("this", as_unnest(join.this))
         scopes = [self.source(holder.this, env) for holder in holders]
+        if any(isinstance(scope, PrivateScope) for scope in scopes):
+            items = in_from(node, next(self.public_numbers), self.refuse)
+            if items is not None:
+                node.append("joins", items)
+                holders.append(items)
+                scopes.append(self.source(items.this, env))
         named = {holder.this.alias_or_name.lower() or f"from{index}": scope
                  for index, (holder, scope) in enumerate(zip(holders, scopes, strict=True))}  # fmt: skip
         if not any(isinstance(scope, PrivateScope) for scope in scopes):

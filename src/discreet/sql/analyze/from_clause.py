@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from sqlglot import exp
 
@@ -16,6 +15,7 @@ from discreet.sql.analyze.binding.opaque_columns import about_column
 from discreet.sql.analyze.binding.special_forms import expression_binder
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
+from discreet.sql.syntax.nodes import path_of
 from discreet.sql.syntax.refusal import refuse
 
 
@@ -38,23 +38,35 @@ class FromClause:
     held: frozenset[str]
 
     def column(self, node: exp.Column) -> Expression:
-        """The meaning of a column of the query."""
-        name = node.name.lower()
-        if node.table:
-            table = self.tables.get(node.table.lower())
-            if table is None:
-                raise refuse(node, self.text, f"There is no table {node.table} here.",
-                             f"The tables are {', '.join(self.tables)}.")  # fmt: skip
-            found = table.get(name)
-        else:
-            if name in self.ambiguous:
-                owner = next(t for t, columns in self.tables.items() if name in columns)
+        """The meaning of a column of the query, or of a field of a struct by its path."""
+        path = path_of(node)
+        whole = ".".join(path)
+        table = self.tables.get(path[0]) if len(path) > 1 else None
+        found = None if table is None else table.get(".".join(path[1:]))
+        if found is None:
+            if whole in self.ambiguous:
+                owner = next(t for t, columns in self.tables.items() if whole in columns)
                 raise refuse(node, self.text, f"More than one table has a column {node.name}.",
                              f"Write {owner}.{node.name}, say.")  # fmt: skip
-            found = self.rows.columns.get(name)
+            found = self.rows.columns.get(whole)
+        if found is None and len(path) > 1 and table is None and path[0] not in self.rows.columns:
+            raise refuse(node, self.text, f"There is no table {node.parts[0].name} here.",
+                         f"The tables are {', '.join(self.tables)}.")  # fmt: skip
         if found is None:
             raise refuse(node, self.text, f"There is no column {node.name}.", self._meant(node))
         return found
+
+    def fields(self, node: exp.Expr) -> Mapping[str, Column]:
+        """The fields of a struct that a column of the query names, by the rest of their paths."""
+        if not isinstance(node, exp.Column):
+            return {}
+        path = path_of(node)
+        for columns, begun in ((self.tables.get(path[0], {}), path[1:]), (self.rows.columns, path)):
+            start = ".".join(begun) + "."
+            found = {name[len(start) :]: column for name, column in columns.items() if name.startswith(start)}
+            if begun and found:
+                return found
+        return {}
 
     def is_unit(self, node: exp.Expr) -> bool:
         """Whether an expression is a column that holds the unit."""
@@ -82,7 +94,18 @@ class FromClause:
 
     def binder(self, column: Callable[[exp.Column], Expression] | None = None) -> Binder:
         """Reads expressions over the rows; with `column`, by another meaning of their columns."""
-        return expression_binder(self.text, column or self.column, partial(about_column, self.rows.relation))
+        return expression_binder(self.text, column or self.column, self._about)
+
+    def _about(self, column: Expression, name: str) -> tuple[str, str]:
+        """Cause and fix of the refusal of a column that cannot be read as a whole."""
+        cause, fix = about_column(self.rows.relation, column, name)
+        columns, begun = self.rows.columns, f"{name.lower()}."
+        fields = [
+            _typed(n)
+            for n in self.rows.names
+            if n.lower().startswith(begun) and columns[n.lower()].type != column.type
+        ]
+        return cause, f"Name a field of it, such as {fields[0]}, or write COUNT({name})." if fields else fix
 
     def filtered(self, where: Expression) -> FromClause:
         """The rows that satisfy a condition."""
@@ -105,7 +128,11 @@ class FromClause:
 
 def _typed(name: str) -> str:
     """A name in the spelling to type: in double quotes where it is no word."""
-    return name if name.isidentifier() else exp.to_identifier(name, quoted=True).sql("duckdb")
+    return (
+        name
+        if all(part.isidentifier() for part in name.split("."))
+        else exp.to_identifier(name, quoted=True).sql("duckdb")
+    )
 
 
 def _as_a_text(node: exp.Column, near: bool) -> bool:

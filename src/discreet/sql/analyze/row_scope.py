@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from discreet.engines.schema import Type
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binding.opaque_columns import about_column
@@ -44,7 +43,11 @@ def rows_of(node: exp.Select, from_clause: FromClause, refuse: Refuse) -> Rows:
         if item.is_star:
             listed += _star(item, from_clause, refuse)
         else:
-            listed.append((output_name(original), binder.carried(unaliased(item))))
+            carried, name = binder.carried(unaliased(item)), output_name(original)
+            listed.append((name, carried))
+            listed += [
+                (f"{name}.{path}", column) for path, column in from_clause.fields(unaliased(item)).items()
+            ]
     seen: set[str] = set()
     for name, _ in listed:
         if name.lower() in seen:
@@ -68,7 +71,7 @@ def _distinct(node: exp.Select, from_clause: FromClause, plain: Rows, refuse: Re
         raise refuse(node, "DISTINCT would merge rows of different units.",
                      "Select the privacy unit, too.")  # fmt: skip
     for name, column in plain.columns.items():
-        if column.type is Type.OTHER:
+        if not column.type.single:
             raise refuse(node, *about_column(plain.relation, column, name))
     return distinct(plain)
 

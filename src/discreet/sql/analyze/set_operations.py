@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
@@ -95,7 +94,7 @@ def cohort(node: exp.SetOperation, sides: tuple[Rows, Rows], united: Rows, refus
         raise refuse(node.expression, f"{word} ALL of private rows is not supported.",
                      f"Write {word}, which has each row once.")  # fmt: skip
     for name, column in united.columns.items():
-        if column.type is Type.OTHER:
+        if not column.type.single:
             raise refuse(node.expression, *about_column(united.relation, column, name))
     if isinstance(node, exp.Union):
         return distinct(united)

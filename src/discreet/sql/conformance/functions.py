@@ -36,6 +36,9 @@ def _expressions(catalog: Catalog) -> Iterator[tuple[str, Expression]]:
     def column(name: str) -> Column:
         return Column(name, columns[name].type, columns[name].scan.span)
 
+    for kind, letters in _PLACES.items():
+        yield f"list of {kind.name}", fn.listed([column(letters[0]), column(letters[1]), Literal(None, kind)])
+
     for name, lines in fn.TABLE.items():
         for line in lines:
             for args in _arguments(name, line, column):
@@ -63,6 +66,9 @@ def _arguments(name: str, line: fn.Function, column: object) -> Iterator[tuple[E
     for index, kind in enumerate(line.takes):
         if index in line.literals:
             choices.append([Literal(value, kind) for value in line.literals[index].examples])
+        elif kind.item is not None:
+            items = [column(letter) for letter in _PLACES[kind.item]]
+            choices.append([fn.listed(items), fn.listed([items[0], items[0], Literal(None, kind.item)])])
         elif index == 0:
             choices.append(
                 [column(letter) for letter in (_PLACES[kind][0], _BOUNDED.get(kind, _PLACES[kind][1]))]
@@ -95,8 +101,14 @@ def _diagonal(choices: list[list[Expression]]) -> Iterator[tuple[Expression, ...
 
 
 def _said(args: tuple[Expression, ...]) -> str:
-    return " and ".join(arg.name if isinstance(arg, Column) else repr(arg.value)[:40] for arg in args
-                        if isinstance(arg, Column | Literal))  # fmt: skip
+    return " and ".join(
+        arg.name
+        if isinstance(arg, Column)
+        else f"{len(arg.args)} {arg.type.name}"
+        if isinstance(arg, Call)
+        else repr(arg.value)[:40]
+        for arg in args
+    )
 
 
 def covered(catalog: Catalog) -> set[tuple[str, int]]:
@@ -134,6 +146,10 @@ def _must(name: str, *args: Expression) -> Expression:
 
 def _numbers(expression: Expression) -> list[Expression]:
     kind = expression.type
+    if kind.item is not None:
+        items = [_must("nth_item", expression, Literal(place, I)) for place in (1, 2)]
+        length = fn.clamp(_must("len", expression), Fraction(0), Fraction(100))
+        return [length, *(number for item in items for number in _numbers(item))]
     if kind is I:
         low = _must("remainder", expression, Literal(2**20, I))
         clamped = [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in _RANGES]

@@ -61,7 +61,7 @@ def see_spelling(key: Expression, subject: str, refuse: Callable[[str, str], Que
     Raises:
         QueryRefused: by `refuse`, it is of a type without.
     """
-    if key.type is Type.OTHER:
+    if not key.type.single:
         raise refuse(
             f"The groups of {subject} cannot be found: a value of its type has no single spelling.",
             "Group by a text, a number, a date or a time stamp; a view of the table can CAST it to one.",

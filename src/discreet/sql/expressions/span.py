@@ -32,6 +32,7 @@ class Span:
         nullable: whether NULL can occur.
         domain: every value but NULL, when they are few and known from the text or the policy.
         listed: whether the policy lists them as the keys of a column, so that no other value is a group.
+        items: of a list, the span of its items; `lo` and `hi` are then those of its length.
     """
 
     lo: Fraction | None = None
@@ -39,6 +40,7 @@ class Span:
     nullable: bool = True
     domain: tuple[Value, ...] | None = None
     listed: bool = False
+    items: Span | None = None
 
     @property
     def bounded(self) -> bool:
@@ -62,7 +64,7 @@ class Span:
 
     def null(self, nullable: bool = True) -> Span:
         """The same values, with NULL possible or not."""
-        return Span(self.lo, self.hi, nullable, self.domain)
+        return Span(self.lo, self.hi, nullable, self.domain, items=self.items)
 
     def monotone(self, f: Callable[[Fraction], Fraction]) -> Span:
         """The span of an increasing function of the values."""

@@ -12,6 +12,7 @@ reads. To support another engine is to add its spelling where the standard one d
     dates       parts, units, differences, bins; and calendar: the same as integers, for bounds
     shifts      functions that move a moment, make one, or write it as text
     casts       none of them fails
+    lists       as values of their rows, and the fields of JSON texts
     every_line  the lines of these files, by name
     apply       widening, guards, and the few that take any number of arguments
 
@@ -32,6 +33,7 @@ from discreet.sql.functions.apply import (
     clamp_moment,
     common_type,
     join,
+    listed,
     variadic,
     widen,
 )
@@ -54,6 +56,7 @@ __all__ = [
     "clamp_moment",
     "common_type",
     "join",
+    "listed",
     "variadic",
     "widen",
 ]

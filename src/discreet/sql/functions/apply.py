@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from discreet.engines.schema import Type
+from discreet.engines.schema import LIST_OF, Type
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.expression import EVERYWHERE, Call, Expression, Literal, is_null_literal
@@ -143,6 +143,13 @@ def case(branches: list[tuple[Expression, Expression]], otherwise: Expression) -
     return Call("case", {"": f"({text})"}, (*parts, otherwise), kind, span)
 
 
+def listed(items: Sequence[Expression]) -> Call:
+    """`[a, b, …]` of expressions of one type: as many items as are written."""
+    many, kind = Fraction(len(items)), LIST_OF[items[0].type]
+    span = Span(many, many, False, items=sp.hull(item.span for item in items))
+    return Call("list_value", {"": "[{*}]"}, tuple(items), kind, span)
+
+
 def clamp(operand: Expression, lo: Fraction, hi: Fraction) -> Call:
     """Clamp a number to literal bounds: the nearest value within them, and NULL for NaN."""
     if operand.type is I:
@@ -179,11 +186,15 @@ def widen(arg: Expression, wanted: Type) -> Expression | None:
         return Literal(None, wanted)
     if (arg.type, wanted) == (I, F):
         if isinstance(arg, Literal):
-            return Literal(float(arg.value), F)  # type: ignore[arg-type]
+            return arg.then(_as_float)
         return Call("to_float", {"": "CAST({0} AS DOUBLE)"}, (arg,), F, _as_doubles(arg.span))
     if (arg.type, wanted) == (D, S):
         return call("to_timestamp", arg)
     return None
+
+
+def _as_float(one: Literal) -> Literal:
+    return Literal(float(one.value), F)  # type: ignore[arg-type]
 
 
 def common_type(kinds: list[Type]) -> Type | None:

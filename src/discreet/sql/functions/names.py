@@ -16,6 +16,8 @@ from discreet.sql.syntax import rewrites
 TYPE_WORDS = {
     Type.BOOLEAN: "a boolean", Type.INTEGER: "an integer", Type.FLOAT: "a number", Type.TEXT: "a text",
     Type.DATE: "a date", Type.TIMESTAMP: "a time stamp", Type.OTHER: "of a type that cannot be read",
+    Type.BOOLEANS: "a list of booleans", Type.INTEGERS: "a list of integers", Type.FLOATS: "a list of numbers",
+    Type.TEXTS: "a list of texts", Type.DATES: "a list of dates", Type.TIMESTAMPS: "a list of time stamps",
 }  # fmt: skip
 
 DIRECT: dict[type[exp.Expr], str] = {
@@ -68,7 +70,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "age": ("age gives an interval, which has no single unit.", "Write date_sub('year', birth, day) for full years."),
     "escape": ("LIKE is read without an escape character.", "Use contains(x, '%') to look for a percent sign."),
     "glob": ("GLOB is not supported.", "Use LIKE, or regexp_matches."),
-    "array_overlaps": ("There are no lists, of which && asks whether they overlap.", "Write AND."),
+    "array_overlaps": ("&& asks whether two lists have an item in common.", "Write list_has_any(x, ['a', 'b'])."),
     "collate": ("Texts are compared by code point.", "Use lower(x) to compare without case."),
     **dict.fromkeys(("strptime", "try_strptime"), ("Texts of another form have no date.",
                                                   "Write CAST(x AS DATE) where they are like 2024-01-31, or cut them: "

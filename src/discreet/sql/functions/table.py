@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
-from discreet.engines.schema import Type
+from discreet.engines.schema import LIST_OF, Type
 from discreet.sql.expressions.span import BOOLEANS, Span, Value
 
 Bounds: TypeAlias = Callable[..., Span]
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
 LETTERS = {"b": B, "i": I, "f": F, "t": T, "d": D, "s": S}
+LISTS = {letter.upper(): LIST_OF[kind] for letter, kind in LETTERS.items()}
+"""The letters of lists."""
 INT64 = 2**63 - 1
 
 
@@ -118,7 +120,7 @@ class Lines:
         Args:
             name: as in `Function`, like all that is not said here.
             usage: an analyst's.
-            takes: a letter per argument: b, i, f, t, d or s.
+            takes: a letter per argument: b, i, f, t, d or s, and the capital for a list of that type.
             gives: the type.
             bounds: the rule.
             sql: the standard spelling.
@@ -127,7 +129,7 @@ class Lines:
             shortens: the texts.
             duckdb: another spelling for DuckDB; those of other engines stand in their dialects.
         """
-        types = tuple(LETTERS[c] for c in takes)
+        types = tuple({**LETTERS, **LISTS}[c] for c in takes)
         spelling = {"": sql, **({"duckdb": duckdb} if duckdb else {})}
         line = Function(name, usage, types, gives, bounds, spelling, meaning, literals or {}, shortens)
         self.functions.append(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from discreet.engines.schema import Type
 from discreet.policy import KeyReference, Policy
 from discreet.sql.algebra.catalog import PrivateColumn, PrivateTable
+from discreet.sql.expressions.span import Span
 from discreet.sql.inspect.wording import ends, values
 
 
@@ -21,10 +22,12 @@ def rule(table: PrivateTable, column: PrivateColumn, policy: Policy) -> str:
     """
     declared = policy.tables[table.name].columns
     mine = next((each for name, each in declared.items() if name.lower() == column.name.lower()), None)
-    span = column.scan.span
-    found = []
+    span, kind, found = column.scan.span, column.type, []
+    if kind.item is not None:
+        items = "no max_items" if span.hi is None else f"at most {int(span.hi):,} items of a row count"
+        span, kind, found = span.items or Span(), kind.item, [items]
     if mine is not None and mine.bounds is not None:
-        found.append(f"clamped to {ends(span, column.type)}")
+        found.append(f"clamped to {ends(span, kind)}")
     if mine is not None and mine.keys is not None and span.domain is not None:
         where = "the policy"
         if isinstance(mine.keys, KeyReference):
@@ -33,6 +36,6 @@ def rule(table: PrivateTable, column: PrivateColumn, policy: Policy) -> str:
         found.append(f"{len(span.domain):,} key{plural} from {where}: {values(span.domain)}")
     if found:
         return "; ".join(found)
-    if column.type is Type.BOOLEAN:
+    if kind is Type.BOOLEAN:
         return "true or false"
-    return f"{ends(span, column.type)}, the range of its type" if span.bounded else "no bounds, no keys"
+    return f"{ends(span, kind)}, the range of its type" if span.bounded else "no bounds, no keys"

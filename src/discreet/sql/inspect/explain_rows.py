@@ -63,6 +63,9 @@ def _rows(relation: Relation, needed: set[str], policy: Policy) -> Node:
         if isinstance(table, ReleasedTable):
             given = Node("released first", table.sql, ())
             return Node("rows", f"{_outer(relation)} with released numbers", on, (*children, given))
+        if isinstance(table, rel.Places):
+            title = f"beside the items of {table.items}, at most {relation.partners:,} of each row"
+            return Node("rows", title + " or nothing" * relation.outer, (), children)
         columns = ", ".join(table.data.column_names)
         public = Node("public table", "", (Fact("columns", columns), _rows_of(table.data.num_rows)))
         return Node("rows", f"{_outer(relation)} with a public table", on, (*children, public))

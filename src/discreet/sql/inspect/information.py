@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 TYPES = {
     Type.INTEGER: "BIGINT", Type.FLOAT: "DOUBLE", Type.BOOLEAN: "BOOLEAN", Type.TEXT: "VARCHAR", Type.DATE: "DATE",
     Type.TIMESTAMP: "TIMESTAMP", Type.OTHER: "OTHER",
+    Type.INTEGERS: "BIGINT[]", Type.FLOATS: "DOUBLE[]", Type.BOOLEANS: "BOOLEAN[]", Type.TEXTS: "VARCHAR[]",
+    Type.DATES: "DATE[]", Type.TIMESTAMPS: "TIMESTAMP[]",
 }  # fmt: skip
 _SUMS = "SUM, AVG, MEDIAN"
 _ANY = "COUNT, WHERE"
@@ -82,13 +84,13 @@ def _table(rows: list[tuple[Any, ...]], kinds: list[tuple[str, pa.DataType]]) ->
 
 def _private(table: PrivateTable, policy: Policy) -> Iterator[tuple[Any, ...]]:
     for column in table.columns.values():
-        span = column.scan.span
+        span, kind = column.scan.span.items or column.scan.span, column.type.item or column.type
         lower, upper = None, None
-        if span.bounded and span.domain is None and column.type not in (Type.BOOLEAN, Type.TEXT):
+        if span.bounded and span.domain is None and kind not in (Type.BOOLEAN, Type.TEXT):
             assert span.lo is not None
             assert span.hi is not None
-            lower, upper = end(span.lo, column.type), end(span.hi, column.type)
-        keys = None if span.domain is None or column.type is Type.BOOLEAN else len(span.domain)
+            lower, upper = end(span.lo, kind), end(span.hi, kind)
+        keys = None if span.domain is None or kind is Type.BOOLEAN else len(span.domain)
         unit = column.name.lower() == table.own_unit
         declared = "privacy unit" if unit else rule(table, column, policy)
         declared = f"{_key(table, column)}; {declared}" if _key(table, column) else declared
@@ -110,6 +112,8 @@ def _answers(column: PrivateColumn, unit: bool) -> str:
         return f"COUNT(DISTINCT {column.name}), joins, GROUP BY in a sub-query"
     if kind is Type.OTHER:
         return "nothing"
+    if kind.item is not None:
+        return f"len, list_contains, UNNEST{'' if span.hi is not None else f' of {column.name}[1:n]'}"
     found = [_ANY]
     if span.domain is not None or (span.bounded and kind in (Type.INTEGER, Type.DATE, Type.BOOLEAN)):
         found.append("GROUP BY")

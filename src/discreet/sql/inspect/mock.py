@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ import numpy as np
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.policy import Policy
 from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
+from discreet.sql.expressions.expression import Column
+from discreet.sql.expressions.span import Span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,6 +122,8 @@ def _values(own: PrivateColumn, column: ColumnSchema, rows: int, rng: np.random.
     missing = rng.random(rows) < MISSING
     if own.type is Type.OTHER:
         return pa.nulls(rows, physical(column))
+    if own.type.item is not None:
+        return _lists(own, column, rows, rng)
     choices = own.scan.span.domain or (WORDS if own.type is Type.TEXT else None)
     if choices is not None:
         index = pa.array(rng.integers(0, len(choices), rows), mask=missing)
@@ -129,6 +134,18 @@ def _values(own: PrivateColumn, column: ColumnSchema, rows: int, rng: np.random.
         share = rng.random(rows)
         return pa.array(float(lo) * (1 - share) + float(hi) * share, mask=missing)
     return _whole(rng.integers(int(lo), int(hi), rows, endpoint=True), column, missing)
+
+
+def _lists(own: PrivateColumn, column: ColumnSchema, rows: int, rng: np.random.Generator) -> pa.Array:
+    """Lists of up to as many items as count; some of them are longer."""
+    import pyarrow as pa
+
+    assert own.type.item is not None
+    most = 3 if own.scan.span.hi is None else int(own.scan.span.hi)
+    ends = np.concatenate([[0], np.cumsum(rng.integers(0, most + 1, rows, endpoint=True))])
+    item = replace(own, type=own.type.item, scan=Column("", own.type.item, own.scan.span.items or Span()))
+    values = _values(item, replace(column, type=own.type.item), int(ends[-1]), rng)
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
 
 
 def _range(own: PrivateColumn, column: ColumnSchema, lo: Fraction, hi: Fraction) -> tuple[Fraction, Fraction]:
@@ -160,6 +177,8 @@ def physical(column: ColumnSchema) -> pa.DataType:
         unsigned = {2**8 - 1: pa.uint8(), 2**16 - 1: pa.uint16(), 2**32 - 1: pa.uint32()}
         signed = {2**7 - 1: pa.int8(), 2**15 - 1: pa.int16(), 2**31 - 1: pa.int32()}
         return (unsigned if column.lo == 0 else signed).get(column.hi or 0, pa.int64())
+    if column.type.item is not None:
+        return pa.list_(physical(replace(column, type=column.type.item)))
     return {
         Type.FLOAT: pa.float64(),
         Type.BOOLEAN: pa.bool_(),

@@ -10,6 +10,11 @@ def unaliased(item: exp.Expr) -> exp.Expr:
     return item.this if isinstance(item, exp.Alias) else item
 
 
+def path_of(column: exp.Column) -> list[str]:
+    """The parts of the name of a column in lower case: its table, if it is named, and the fields that lead to it."""
+    return [part.name.lower() for part in column.parts]
+
+
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node aggregates the rows of its own scope, not the groups in a window."""
     if isinstance(node, exp.Filter | exp.WithinGroup):

@@ -27,10 +27,13 @@ def drop_schemas(
         known: the tables of the session, in lower case.
         refuse: makes the refusal of a schema that is not known.
     """
+    sources = {node.alias_or_name.lower() for node in query.find_all(exp.Table, exp.Subquery, exp.CTE)}
     for node in query.find_all(exp.Table, exp.Column):
         schema = node.args.get("db")
         if schema is None or (isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier)):
             continue
+        if isinstance(node, exp.Column) and node.table.lower() not in sources:
+            continue  # a path of fields
         if isinstance(node, exp.Table):
             _plain(node, schema, known, refuse)
         node.set("db", None)

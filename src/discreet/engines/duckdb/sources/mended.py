@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.engines.duckdb.sources.total import readable, within_microseconds
+from discreet.engines.duckdb.sources.total import readable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,11 +72,7 @@ def _chunked(batch: pa.RecordBatch) -> list[pa.ChunkedArray]:
 
 
 def _within(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(column.type):
-        return within_microseconds(column)
-    found = readable(column)
+    found = readable(column, milliseconds=True)
     return found if found is column or found.type == column.type else found.cast(column.type)
 
 

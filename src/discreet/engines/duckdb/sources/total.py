@@ -34,24 +34,31 @@ def total(table: pa.Table) -> pa.Table:
     return table
 
 
-def readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """One column that DuckDB can read; the same one where it can read it already."""
+def readable(column: pa.ChunkedArray, milliseconds: bool = False) -> pa.ChunkedArray:
+    """One column that DuckDB can read; the same one where it can read it already.
+
+    Args:
+        column: of a frame or a file.
+        milliseconds: whether time stamps in milliseconds become microseconds as they are read, as in files.
+    """
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_dictionary(kind):
         plain = _is_text(kind.value_type) and _sound(column)
         chunks = [chunk.dictionary_decode() for chunk in column.chunks] if not plain else []
-        return column if plain else readable(pa.chunked_array(chunks, kind.value_type))
+        return column if plain else readable(pa.chunked_array(chunks, kind.value_type), milliseconds)
     if pa.types.is_run_end_encoded(kind):
         import pyarrow.compute as pc
 
         chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        return readable(pa.chunked_array(chunks, kind.value_type))
+        return readable(pa.chunked_array(chunks, kind.value_type), milliseconds)
     if _is_text(kind):
         return column if _sound(column) else _decoded(column)
     if pa.types.is_nested(kind):
-        return _hollow(column)
+        return _nested(column, milliseconds)
+    if milliseconds and pa.types.is_timestamp(kind) and kind.unit == "ms":
+        return within_microseconds(column)
     if pa.types.is_float16(kind):
         return column.cast(pa.float32())
     if pa.types.is_decimal256(kind):
@@ -112,16 +119,62 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, column.type)
 
 
-def _hollow(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Lists, maps and structs without their content, which nothing asks for: of them only NULL is told apart.
+def _nested(column: pa.ChunkedArray, milliseconds: bool) -> pa.ChunkedArray:
+    """Lists and structs with all inside them readable; what is neither, inside them as well, is hollow."""
+    import pyarrow as pa
 
-    DuckDB fails on a key that a map has twice, and on a text or a moment that it cannot read anywhere inside.
+    try:
+        chunks = [_inside(chunk, milliseconds) for chunk in column.chunks or [pa.array([], column.type)]]
+    except pa.ArrowException:
+        return _hollow(column)
+    if column.chunks and all(new is old for new, old in zip(chunks, column.chunks, strict=True)):
+        return column
+    return pa.chunked_array(chunks)
+
+
+def _inside(array: Any, milliseconds: bool) -> pa.Array:
+    """The same of one piece. The content below NULL is looked at, too, as DuckDB reads it."""
+    import pyarrow as pa
+
+    def read(part: pa.Array) -> pa.Array:
+        one = pa.chunked_array([part])
+        found = readable(one, milliseconds)
+        return part if found is one else found.chunk(0)
+
+    kind = array.type
+    if pa.types.is_struct(kind):
+        parts = [array.field(at) for at in range(kind.num_fields)]
+        if all(read(part) is part for part in parts):
+            return array
+        parts = [read(part) for part in array.flatten()]
+        fields = [pa.field(kind.field(at).name, part.type) for at, part in enumerate(parts)]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
+    if pa.types.is_fixed_size_list(kind):
+        return (
+            array
+            if read(values := array.values) is values
+            else _inside(array.cast(pa.list_(kind.value_type)), milliseconds)
+        )
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        if read(values := array.values) is values:
+            return array
+        lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        made, wide = (pa.ListArray, pa.int32()) if pa.types.is_list(kind) else (pa.LargeListArray, pa.int64())
+        return made.from_arrays(pa.array(offsets, wide), read(array.flatten()), mask=array.is_null())
+    return _hollow(pa.chunked_array([array])).chunk(0)
+
+
+def _hollow(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Maps and unions without their content, which nothing asks for: of them only NULL is told apart.
+
+    DuckDB fails on a key that a map has twice.
     """
     import pyarrow as pa
 
     kind: Any = column.type
     if pa.types.is_union(kind):  # Arrow does not make one of values
-        kind = pa.struct([("union", pa.bool_())])
+        kind = pa.map_(pa.string(), pa.bool_())
     empty: Any = []
     if pa.types.is_struct(kind):
         empty = {}

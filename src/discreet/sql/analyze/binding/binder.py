@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -14,9 +12,10 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.analyze.binding.comparisons import COMPARISONS, by_type, of_two_types
+from discreet.sql.analyze.binding.literals import NotALiteralError, literal_of, moment_of
 from discreet.sql.analyze.binding.opaque_columns import about_opaque
 from discreet.sql.analyze.binding.text_moments import text_moment
-from discreet.sql.expressions.expression import Column, Expression, Literal, is_null_literal, weight
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal, is_null_literal, weight
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import BY_NAME, DIRECT, FLAGS, PLACES, TYPE_WORDS, unknown
 from discreet.sql.syntax.refusal import place, refuse
@@ -68,20 +67,37 @@ class Binder:
         """Read an expression that is handed on unchanged, which a column of any type may be."""
         while isinstance(node, exp.Paren):
             node = node.this
-        return self.column(node) if isinstance(node, exp.Column) else self.bind(node)
+        return self.column(node) if isinstance(node, exp.Column) else self.value(node)
 
     def presence(self, node: exp.Expr) -> Expression:
         """Read an expression of which it only matters whether it is NULL; an opaque column is TRUE or NULL here."""
         bound = self.carried(node)
         if isinstance(bound, Column) and bound.type is Type.OTHER:
             return Column(bound.name, B, Span(nullable=bound.span.nullable, domain=(True,)))
+        if bound.type.item is not None:
+            there = {"": "CASE WHEN {0} IS NOT NULL THEN TRUE END"}
+            return Call("present", there, (bound,), B, Span(nullable=bound.span.nullable, domain=(True,)))
         return bound
 
     def bind(self, node: exp.Expr) -> Expression:
-        """Read any expression over the rows.
+        """Read any expression over the rows whose values are compared, ordered or hashed.
 
         Raises:
-            QueryRefused: it is not supported, or it is a column that cannot be compared, ordered or hashed.
+            QueryRefused: it is not supported, or it is a list or an opaque column.
+        """
+        bound = self.value(node)
+        if bound.type.item is not None:
+            cause = f"This is {TYPE_WORDS[bound.type]}, which is not compared, ordered or grouped as a whole."
+            name = node.sql("duckdb")
+            fix = f"Write list_contains({name}, …), len({name}), or FROM …, UNNEST({name}) AS t(item) for its items."
+            raise self.refuse(node, cause, fix)
+        return bound
+
+    def value(self, node: exp.Expr) -> Expression:
+        """The same of any expression, lists among them.
+
+        Raises:
+            QueryRefused: it is not supported, or it is an opaque column.
         """
         bound = self._read(node)
         if bound.type is Type.OTHER:
@@ -92,7 +108,7 @@ class Binder:
 
     def _read(self, node: exp.Expr) -> Expression:
         if isinstance(node, exp.Paren):
-            return self.bind(node.this)
+            return self.value(node.this)
         if isinstance(node, exp.Column):
             return self.column(node)
         if isinstance(node, exp.Literal | exp.Boolean | exp.Null):
@@ -172,26 +188,11 @@ class Binder:
             return Literal(None, I)
         if isinstance(node, exp.Boolean):
             return Literal(bool(node.this), B)
-        if node.args.get("is_string"):
-            if "\0" in node.this:
-                raise self.refuse(
-                    node, "A text with a NUL character is not allowed.", "Remove the character."
-                )
-            return Literal(node.this, T)
+        assert isinstance(node, exp.Literal)
         try:
-            value = Decimal(node.this.replace("_", ""))
-        except InvalidOperation:
-            raise self.refuse(node, "This is not a number.", "Write a decimal number.") from None
-        if value and value.adjusted() > 400:  # beyond this, arithmetic of decimals raises errors of its own
-            raise self.refuse(node, "This number is too large.", "Write a number below 1e308.")
-        if value == value.to_integral_value() and abs(value) <= fn.INT64 and "e" not in node.this.lower():
-            if "." not in node.this:
-                return Literal(int(value), I)
-            return Literal(float(value), F)
-        number = float(value)
-        if abs(number) > 1.7e308:
-            raise self.refuse(node, "This number is too large.", "Write a number below 1e308.")
-        return Literal(number, F)
+            return literal_of(node)
+        except NotALiteralError as error:
+            raise self.refuse(node, *error.args) from None
 
     def literal(self, node: exp.Expr, kind: type, cause: str, fix: str) -> Literal:
         """Read a literal of a Python type, and refuse all else."""
@@ -206,25 +207,20 @@ class Binder:
         typed = next((b.type for b in bound if not is_null_literal(b)), None)
         out: list[Expression] = []
         for one, node in zip(bound, nodes, strict=True):
-            if isinstance(one, Literal) and isinstance(one.value, str) and temporal is not None:
-                out.append(self.moment(node, one.value, temporal))
-            elif isinstance(one, Literal) and one.value is None and typed is not None:
+            if isinstance(one, Literal) and one.type is T and not one.missing and temporal is not None:
+                out.append(self.moment(node, one, temporal))
+            elif is_null_literal(one) and typed is not None:
                 out.append(Literal(None, typed))
             else:
                 out.append(one)
         return out
 
-    def moment(self, node: exp.Expr, text: str, wanted: Type) -> Literal:
+    def moment(self, node: exp.Expr, text: Literal, wanted: Type) -> Literal:
         """Read a text literal as a date or a time stamp."""
         try:
-            if wanted is D and len(text) <= 10:
-                return Literal(dt.date.fromisoformat(text), D)
-            moment = dt.datetime.fromisoformat(text)
-            if moment.tzinfo is not None:
-                moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
+            return text.then(moment_of, wanted)
         except (ValueError, OverflowError):
             raise self.refuse(node, "This text is not a date.", "Write it like '2024-01-31'.") from None
-        return Literal(moment, S)
 
     def unify(self, node: exp.Expr, bound: list[Expression]) -> list[Expression]:
         """Widen expressions to the least type that holds them all."""

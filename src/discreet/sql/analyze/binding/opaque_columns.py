@@ -31,7 +31,13 @@ def about_column(relation: Relation, column: Expression, name: str) -> tuple[str
     """The same of a column of a relation, with the type that it comes from."""
     from discreet.sql.algebra.lineage import origins
     from discreet.sql.expressions.expression import leaves
+    from discreet.sql.functions.names import TYPE_WORDS
 
+    if column.type.item is not None:
+        return (
+            f"The column {name} is {TYPE_WORDS[column.type]}, which is not compared, ordered or grouped as a whole.",
+            f"Leave it out, or write FROM …, UNNEST({name}) AS t(item) for its items.",
+        )
     for leaf in leaves(column):
         for _, _, own in origins(relation, leaf.name):
             if own is not None and own.physical:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.analyze.binding import branch_values, date_forms, pattern_forms
+from discreet.sql.analyze.binding import branch_values, date_forms, list_forms, pattern_forms
 from discreet.sql.analyze.binding.binder import Binder, Form
 from discreet.sql.analyze.binding.clamped_moments import clamped_moment
 from discreet.sql.analyze.binding.comparisons import by_type
@@ -73,6 +73,9 @@ def _pair(
 
 
 def _in(binder: Binder, node: exp.Expr) -> Expression:
+    if node.args.get("field") is not None:
+        listed = exp.ArrayContains(this=node.args["field"], expression=node.this)
+        return list_forms.FORMS[exp.ArrayContains](binder, listed)
     if node.args.get("query") or node.args.get("unnest") or not node.expressions:
         raise binder.unknown(node.args.get("query") or node)
     nodes = [node.this, *node.expressions]
@@ -285,7 +288,7 @@ def _cast(binder: Binder, node: exp.Expr) -> Expression:
     if isinstance(inner, exp.Literal) and inner.is_string and kind in (
         _TYPE.DATE, _TYPE.TIMESTAMP, _TYPE.TIMESTAMPNTZ,
     ):  # fmt: skip
-        return binder.moment(inner, inner.name, D if kind is _TYPE.DATE else S)
+        return binder.moment(inner, Literal(inner.name, T), D if kind is _TYPE.DATE else S)
     if kind is _TYPE.DECIMAL:
         return _decimal(binder, node)
     name = CASTS.get(kind)
@@ -328,9 +331,10 @@ FORMS: dict[type[exp.Expr], Form] = {
     exp.Floor: _round, exp.Ceil: _round, exp.Trunc: _round, exp.Log: _log, exp.Pi: _pi, exp.WidthBucket: _bins,
     exp.IntDiv: _integer_divide, exp.Trim: _trim, exp.Pad: _pad, exp.DPipe: _beside, exp.Concat: _concat,
     exp.ConcatWs: _concat, exp.Cast: _cast, exp.TryCast: _cast, **date_forms.FORMS, **pattern_forms.FORMS,
+    **list_forms.FORMS,
 }  # fmt: skip
 """By the class that the parser gives them."""
-FORMS_BY_NAME: dict[str, Form] = {"clamp": _clamp, **date_forms.FORMS_BY_NAME}
+FORMS_BY_NAME: dict[str, Form] = {"clamp": _clamp, **date_forms.FORMS_BY_NAME, **list_forms.FORMS_BY_NAME}
 """By name, where the parser has no class."""
 
 

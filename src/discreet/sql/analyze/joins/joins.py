@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.policy.naming import twins
 from discreet.sql.algebra import key_paths
@@ -359,7 +358,7 @@ def _equates(node: exp.Expr, both: FromClause, left: frozenset[str], right: froz
 
 def same_columns(node: exp.Expr, left: FromClause, a: Column, b: Column) -> Expression:
     """The condition of USING, that two columns are equal."""
-    if a.type is Type.OTHER:
+    if not a.type.single:
         raise refuse(node, left.text, *about_column(left.rows.relation, a, a.name.rpartition(".")[2]))
     result = call("eq", a, b)
     if result is None:

@@ -14,6 +14,7 @@ from discreet.sql.analyze.joins.asof import join_asof
 from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.joins.outer_joins import keeping
 from discreet.sql.analyze.joins.released import join_released
+from discreet.sql.analyze.joins.unnest import join_items, of_rows
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scope, Scopes, left_in_place
 
 if TYPE_CHECKING:
@@ -162,7 +163,10 @@ class Sources:
 
     def _with_public(self, from_clause: FromClause, index: int, clause: Clause) -> FromClause:
         """Join a public source, or one of released numbers."""
-        scope, name = self.scopes[index], self.names[index]
+        scope, name, node = self.scopes[index], self.names[index], self.holders[index].this
+        if of_rows(node):
+            number = next(self.around.public_numbers)
+            return join_items(from_clause, name, node, number, clause, self.around.refuse)
         released = self.around.given(scope, self.env, exp.to_table(name))
         if released is not None:
             return join_released(from_clause, name, released, clause, self.conditions)

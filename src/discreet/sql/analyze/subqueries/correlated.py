@@ -25,7 +25,7 @@ from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.analyze.binding.comparisons import by_type
 from discreet.sql.analyze.from_clause import FromClause, all_of, prefixed
 from discreet.sql.expressions.expression import Column, Expression, Literal
-from discreet.sql.syntax.nodes import conjunct_nodes
+from discreet.sql.syntax.nodes import conjunct_nodes, path_of
 
 COMPARED: Mapping[type[exp.Expr], str] = {
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge",
@@ -167,9 +167,11 @@ class Inside:
 
     def _column(self, node: exp.Column) -> Expression:
         """The column that a name stands for: one of the sub-query first, as SQL has it."""
-        mine = self.from_clause.tables if node.table else self.from_clause.rows.columns
-        name = node.table if node.table else node.name
-        return (self.from_clause if name.lower() in mine else self.outside).column(node)
+        path = path_of(node)
+        mine = (len(path) > 1 and path[0] in self.from_clause.tables) or ".".join(
+            path
+        ) in self.from_clause.rows.columns
+        return (self.from_clause if mine else self.outside).column(node)
 
     def _links(self, one: Binder, other: Binder, a: exp.Expr, b: exp.Expr) -> bool:
         """Whether two columns are the unit, one of either side."""

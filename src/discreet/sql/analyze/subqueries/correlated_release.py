@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate
+from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, path_of
 
 KEY, VALUE, GROUPED = "__key_", "__value", "__grouped"
 READ = frozenset({"expressions", "from_", "joins", "where", "kind", "hint"})
@@ -87,7 +87,8 @@ def compared(query: exp.Expr, names_of: Names) -> Compared | None:
     known = {name for names in listed if names is not None for name in names}
 
     def own(column: exp.Column) -> bool:
-        return column.table.lower() in tables if column.table else column.name.lower() in known
+        path = path_of(column)
+        return (len(path) > 1 and path[0] in tables) or ".".join(path) in known
 
     kept: list[exp.Expr] = []
     pairs: list[tuple[exp.Column, exp.Column]] = []
