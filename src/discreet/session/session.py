@@ -74,8 +74,8 @@ class Session(WorkloadSession):
                 default the shares make the summed relative variance of all columns least.
             simultaneous: whether all intervals of the answer together have the confidence, instead of each by itself:
                 the way to look at many numbers, or for the largest of them. They are wider, the answer is the same.
-            intervals: False to have all of epsilon in the numbers: those of quantiles cost a tenth of it, and more
-                where several are asked for. Quantiles then have their bounds for an interval, which says nothing.
+            intervals: False for all of epsilon in numbers: quantiles spend a part of it on intervals, and without
+                have their bounds instead, which say nothing.
             progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
@@ -116,7 +116,7 @@ class Session(WorkloadSession):
 
     @asked
     @read_price
-    def write(
+    def write(  # noqa: D417  most are those of `sql`
         self,
         query: str,
         epsilon: Number,
@@ -254,7 +254,7 @@ class Session(WorkloadSession):
 
     @asked
     @read_price
-    def preview(
+    def preview(  # noqa: D417  most are those of `sql`
         self,
         query: str,
         epsilon: Number | None = None,
@@ -297,7 +297,7 @@ class Session(WorkloadSession):
 
     @asked
     @read_price
-    def explain(
+    def explain(  # noqa: D417  most are those of `sql`
         self,
         query: str,
         epsilon: Number = 1,
@@ -353,15 +353,8 @@ class Session(WorkloadSession):
         """
         from discreet.sql.inspect.explain import explain
 
-        question = Question.read(
-            query,
-            epsilon,
-            delta=delta,
-            max_rows=max_rows,
-            max_groups=max_groups,
-            split=split,
-            intervals=intervals,
-        )
+        question = Question.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups, split=split,
+                                 intervals=intervals)  # fmt: skip
         plan = self._queries.planned(question)
         self._queries.rehearse(plan)
         return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)
