@@ -1,4 +1,4 @@
-"""Fixes of refused queries, made of the query itself, so that they can be typed as shown."""
+"""Other ways to write a query: fixes of refused ones, which can be typed as shown, and arrows that the parser misreads."""
 
 from __future__ import annotations
 
@@ -254,3 +254,34 @@ def called(node: exp.Expr) -> str:
 def sql(node: exp.Expr) -> str:
     """An expression in DuckDB's SQL."""
     return node.sql("duckdb", comments=False)
+
+
+_OF_JSON = (exp.JSONExtract, exp.JSONExtractScalar, exp.Predicate)
+"""The nodes between the arrow and the key behind it: other arrows, and comparisons, which bind less."""
+
+
+def read_arrows(statement: exp.Expr) -> None:
+    """Read `p -> 'a'` as a field of a JSON text where it is an argument, and the parser takes p for a variable.
+
+    Example:
+        >>> import sqlglot
+        >>> query = sqlglot.parse_one("SELECT COUNT(p -> 'a' ->> 'b') FROM t", read="duckdb")
+        >>> read_arrows(query)
+        >>> query.sql("duckdb")
+        "SELECT COUNT((p -> '$.a') ->> '$.b') FROM t"
+    """
+    for node in list(statement.find_all(exp.Lambda)):
+        if len(node.expressions) != 1 or isinstance(node.parent, exp.Transform | exp.ArrayFilter):
+            continue
+        key = node.this
+        while isinstance(key, _OF_JSON):
+            key = key.this
+        if not isinstance(key, exp.Literal):
+            continue
+        path = DuckDB().to_json_path(key.copy())
+        field = exp.JSONExtract(this=exp.column(node.expressions[0].copy()), expression=path)
+        if key is node.this:
+            node.replace(field)
+        else:
+            key.replace(field)
+            node.replace(node.this)
