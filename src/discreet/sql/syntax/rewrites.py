@@ -1,4 +1,4 @@
-"""Other ways to write a query: fixes of refused ones, which can be typed as shown, and arrows that the parser misreads."""
+"""Other ways to write a query: fixes of refused ones, to be typed as shown, and arrows that the parser misreads."""
 
 from __future__ import annotations
 

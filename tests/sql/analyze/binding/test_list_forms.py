@@ -53,7 +53,7 @@ def ids(session: dp.Session, condition: str) -> list[int]:
     (release,) = plan(sql, inside.catalog_of(session), Fraction(1), Limits()).releases
     key = release.keys[0].values
     counts = exact_integers(release, inside.engine_of(session), 7).ravel()
-    return [int(value) for value, count in zip(key, counts, strict=True) if count]
+    return [int(str(value)) for value, count in zip(key, counts, strict=True) if count]
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
