@@ -24,7 +24,11 @@ def refused_there(name: str) -> tuple[str, str]:
     """Cause and fix of the refusal of a function that an engine lacks."""
     if name not in NESTED:
         return f"{name} is not possible on this engine.", "Write it without, or copy the data into DuckDB."
-    why = "there a text that is no JSON is an error, which would tell that a row has it" if name == "json_text" else ""
+    why = (
+        "there a text that is no JSON is an error, which would tell that a row has it"
+        if name == "json_text"
+        else ""
+    )
     read = "A field of a JSON text" if why else "A list"
     fix = "Ask the steward for a view in the source that makes columns of it, or copy the data into DuckDB."
     return f"{read} cannot be read on this engine{f': {why}' if why else ''}.", fix

@@ -65,6 +65,11 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
         return (f"{name} makes a map of values of the data.",
                 f"Group by it: SELECT {x}, COUNT(*) AS n … GROUP BY {x}; or by width_bucket({x}, 0, 100, 10), in bins "
                 "of your choice.")  # fmt: skip
+    if name in ("arg_max", "arg_min", "max_by", "min_by") and isinstance(node.expression, exp.Expr):
+        first, second = sql(node.this), sql(node.expression)
+        return (f"{name} shows the value of one row.",
+                f"Ask it of groups: SELECT {name}({first}, v) FROM (SELECT {first}, AVG({second}) AS v … GROUP BY "
+                f"{first}) AS g.")  # fmt: skip
     if name in ("any_value", "first", "last", "arbitrary", "arg_max", "arg_min", "max_by", "min_by"):
         first = sql(node.this) if isinstance(node.this, exp.Expr) else x.partition(",")[0]
         return (f"{name} shows the value of one row.",
