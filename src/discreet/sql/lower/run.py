@@ -80,7 +80,7 @@ class NoisyIntegers:
         Returns:
             float64 array (groups, entries).
         """
-        return self.entries[at, columns(self.plan.measures)[aggregate.measure]].astype(np.float64)
+        return self.entries[at, self.plan.entries[aggregate.measure]].astype(np.float64)
 
     def counted(self, aggregate: Aggregate) -> bool:
         """Whether an aggregate is exactly its one noisy integer."""
@@ -138,7 +138,7 @@ class NoisyIntegers:
     def column(self, aggregate: Aggregate) -> pa.Array:
         """The answer of an aggregate in every group. Its type depends on the question alone."""
         if self.counted(aggregate):
-            place, most = columns(self.plan.measures)[aggregate.measure], int(LARGEST)
+            place, most = self.plan.entries[aggregate.measure], int(LARGEST)
             counts = self.entries[:, place.start]
             inside = not len(counts) or (counts.min() >= -most and counts.max() <= most)
             return arrow.column(counts if inside else np.clip(counts, -most, most))

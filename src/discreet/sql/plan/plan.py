@@ -12,7 +12,7 @@ from sqlglot import exp
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.expressions.expression import Expression
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
@@ -111,6 +111,11 @@ class ScopePlan:
     unit_factor: int
     discovery: Discovery | None = None
     sets: tuple[int, ...] = ()
+
+    @cached_property
+    def entries(self) -> tuple[slice, ...]:
+        """Where the entries of each measure stand in the row of integers of a group."""
+        return tuple(columns(self.measures))
 
     @cached_property
     def cells(self) -> int:
