@@ -22,7 +22,7 @@ import pyarrow as pa
 
 import discreet as dp
 from benchmarks.line import Line
-from discreet.ledger.sqlite import group_commit
+from discreet.ledger import group_commit
 
 LIMIT = 6e-3
 """What a question over small data may cost beside its data."""

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.mechanisms.selection import quantiles_with_ends
 from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.quantile import Candidates
 from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.selection.rank_candidates import Candidates
 from discreet.mechanisms.selection.sparse_counts import SparseCounts
 
 if TYPE_CHECKING:
@@ -41,9 +40,7 @@ def coverage(leaves: Integers, mechanism: QuantilesWithEnds) -> float:
     some = Candidates.of(counts, measure)
     wanted = exact_leaf(leaves, q)
     number, chance = _numbers(some, mechanism.number(q).law(some, np.zeros(1, np.int64)), measure)
-    scale = mechanism.end(q).scale
-    near = math.ceil(scale * quantiles_with_ends.MARGIN)
-    far = near + math.ceil(scale * quantiles_with_ends.FURTHER)
+    near, more = mechanism.margin(q)
     side = 1 if 2 * q >= 1 else -1
 
     def misses(side: int, margin: int) -> tuple[Floats, Floats]:
@@ -56,7 +53,7 @@ def coverage(leaves: Integers, mechanism: QuantilesWithEnds) -> float:
         return np.where(wrong, np.maximum(0, 1 - holds / beside), 0), bound / beside
 
     first, bound = misses(side, near)
-    second = (1 - bound) * misses(-side, near)[0] + bound * misses(-side, far)[0]
+    second = (1 - bound) * misses(-side, near)[0] + bound * misses(-side, near + more)[0]
     return 1 - float(chance @ (first + second)) / float(chance.sum())
 
 

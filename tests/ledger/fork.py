@@ -14,7 +14,9 @@ VISITS = Account("data set visits", Loss(1))
 
 
 def open_files(path: str) -> int:
-    links = (f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd"))
+    links = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+    if "://" in path:
+        return sum(os.readlink(link).startswith("socket:") for link in links if os.path.lexists(link))
     return sum(os.path.realpath(link).startswith(path) for link in links if os.path.exists(link))
 
 

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+import discreet.ledger.postgres.store
 import discreet.ledger.sqlite.store  # noqa: F401  # load before the forks, as a server would
 from discreet.accounting.events import Event
 from discreet.errors import BudgetExceeded, LedgerCorrupt

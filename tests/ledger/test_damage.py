@@ -13,8 +13,8 @@ import pytest
 from tests.depth import examples
 from tests.ledger import damage
 
+from discreet.ledger import rows
 from discreet.ledger.chain.book import Book, follow
-from discreet.ledger.sqlite import rows
 
 FAULTS = examples(390, 10_000)
 
@@ -52,13 +52,13 @@ def overdrawn(kinds: tuple[str, ...], faults: int) -> int:
 def test_without_the_second_place_an_old_copy_overdraws(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: the book is that of the database alone. 11 of 20 old copies are of the database."""
 
-    def alone(rows: rows.SqlRows, known: Book, look: int) -> Book:
+    def alone(rows: rows.TableRows, known: Book, look: int) -> Book:
         book = Book(rows.genesis(), {})
         for entry in rows.after(0, 1000):
             book = follow(book, entry)
         return book
 
-    monkeypatch.setattr("discreet.ledger.sqlite.rows.caught_up", alone)
+    monkeypatch.setattr("discreet.ledger.rows.caught_up", alone)
     assert overdrawn(("old_copy", "lying_sync"), 60) > 0
 
 

@@ -18,9 +18,9 @@ VISITS = Account("data set visits", Loss(3))
 ANA = Account("analyst ana", Loss(1))
 
 
-@pytest.fixture(params=["memory", "file"])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
-    with open_ledger(None if request.param == "memory" else tmp_path / "ledger.db") as opened:
+@pytest.fixture
+def ledger(place: str | None) -> Iterator[Ledger]:
+    with open_ledger(place) as opened:
         yield opened
 
 
@@ -214,7 +214,7 @@ def test_the_addresses_of_memory() -> None:
 
 
 def test_addresses_that_are_refused() -> None:
-    for address in ("", "sqlite:///x?nolock=1", "postgresql://u:secret@h/d", "nonsense://", "://"):
+    for address in ("", "sqlite:///x?nolock=1", "nonsense://", "://"):
         with pytest.raises(InvalidParameter) as caught:
             open_ledger(address)
         assert "secret" not in str(caught.value)

@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.servers import new_schema
 
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
@@ -72,6 +73,13 @@ def test_in_a_file(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[Loss, list[str]] | int]
 ) -> None:
     with open_ledger(tmp_path_factory.mktemp("model") / "ledger.db") as ledger:
+        follow(ledger, history)
+
+
+@given(histories)
+@settings(max_examples=15, deadline=None)
+def test_in_postgresql(history: list[tuple[Loss, list[str]] | int]) -> None:
+    with open_ledger(new_schema()) as ledger:
         follow(ledger, history)
 
 

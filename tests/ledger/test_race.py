@@ -19,24 +19,22 @@ from discreet.errors import LedgerCorrupt
 from discreet.ledger import Loss, open_ledger
 
 
-def race(path: Path, fault: str) -> dict[str, int]:
-    command = [sys.executable, str(Path(__file__).with_name("race.py")), str(path), fault]
+def race(path: str, fault: str) -> dict[str, int]:
+    command = [sys.executable, str(Path(__file__).with_name("race.py")), path, fault]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     result: dict[str, int] = json.loads(done.stdout)
     return result
 
 
-def test_the_budget_is_spent_to_the_last_cent_and_no_further(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    assert race(path, "none") == {"granted": 100, "refused": 300, "stopped": 0, "failed": 0}
-    with open_ledger(path) as ledger:
+def test_the_budget_is_spent_to_the_last_cent_and_no_further(durable: str) -> None:
+    assert race(durable, "none") == {"granted": 100, "refused": 300, "stopped": 0, "failed": 0}
+    with open_ledger(durable) as ledger:
         assert ledger.spent("data set visits") == ledger.spent("everyone") == Loss(Fraction(1))
         assert ledger.verify() == 200
 
 
-def test_a_check_outside_the_transaction_is_caught(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    result = race(path, "unlocked")
+def test_a_check_outside_the_transaction_is_caught(durable: str) -> None:
+    result = race(durable, "unlocked")
     assert result["granted"] > 100 or result["stopped"], "too much was granted, or the others saw it"
-    with pytest.raises(LedgerCorrupt, match="wrong total"), open_ledger(path) as ledger:
+    with pytest.raises(LedgerCorrupt, match="wrong total"), open_ledger(durable) as ledger:
         ledger.verify()

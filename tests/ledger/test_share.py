@@ -18,9 +18,9 @@ from discreet.ledger import Account, Ledger, Loss, open_ledger
 VISITS = Account("data set visits", Loss(1))
 
 
-@pytest.fixture(params=["memory", "file"])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
-    with open_ledger(None if request.param == "memory" else tmp_path / "ledger.db") as opened:
+@pytest.fixture
+def ledger(place: str | None) -> Iterator[Ledger]:
+    with open_ledger(place) as opened:
         yield opened
 
 
@@ -72,8 +72,8 @@ def test_a_thread_that_waits_too_long_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc and fork")
-def test_forks_carry_no_connection_and_spend_one_budget(tmp_path: Path) -> None:
-    command = [sys.executable, str(Path(__file__).with_name("fork.py")), str(tmp_path / "ledger.db")]
+def test_forks_carry_no_connection_and_spend_one_budget(durable: str) -> None:
+    command = [sys.executable, str(Path(__file__).with_name("fork.py")), durable]
     # The script forks while a thread runs, on purpose; Python 3.12 warns of it on stderr.
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     result = json.loads(done.stdout)

@@ -17,34 +17,33 @@ from discreet.ledger import Account, Ledger, Loss, open_ledger, turn
 VISITS = Account("data set visits", Loss(3))
 
 
-def together(folder: Path, how: str) -> dict[str, int]:
-    command = [sys.executable, str(Path(__file__).with_name("together.py")), str(folder), how]
+def together(folder: Path, how: str, place: str) -> dict[str, int]:
+    command = [sys.executable, str(Path(__file__).with_name("together.py")), str(folder), how, place]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     result: dict[str, int] = json.loads(done.stdout)
     return result
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_four_processes_pay_once(tmp_path: Path) -> None:
-    assert together(tmp_path, "turns") == {"charges": 1, "answers": 1, "given": 4}
+def test_four_processes_pay_once(tmp_path: Path, durable: str) -> None:
+    assert together(tmp_path, "turns", durable) == {"charges": 1, "answers": 1, "given": 4}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_without_turns_each_pays(tmp_path: Path) -> None:
     """The planted fault; how many find the answer settled already depends on the machine."""
-    result = together(tmp_path, "alone")
+    result = together(tmp_path, "alone", str(tmp_path / "ledger.db"))
     assert result["charges"] > 1
     assert result["given"] == 4
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_when_the_first_is_killed_the_next_takes_over(tmp_path: Path) -> None:
-    assert together(tmp_path, "killed") == {"charges": 2, "answers": 1, "given": 3}
+def test_when_the_first_is_killed_the_next_takes_over(tmp_path: Path, durable: str) -> None:
+    assert together(tmp_path, "killed", durable) == {"charges": 2, "answers": 1, "given": 3}
 
 
-@pytest.mark.parametrize("place", [None, "ledger.db"])
-def test_threads_pay_once(place: str | None, tmp_path: Path) -> None:
-    with open_ledger(None if place is None else tmp_path / place) as ledger:
+def test_threads_pay_once(place: str | None) -> None:
+    with open_ledger(place) as ledger:
         gate = threading.Barrier(4)
 
         def ask(_: int) -> bytes | None:
@@ -65,12 +64,8 @@ def _waits(ledger: Ledger, question: str) -> bool:
         return mine
 
 
-@pytest.mark.parametrize("place", [None, "ledger.db"])
-def test_the_wait_has_an_end_and_other_questions_do_not_wait(place: str | None, tmp_path: Path) -> None:
-    with (
-        open_ledger(None if place is None else tmp_path / place) as ledger,
-        ThreadPoolExecutor(1) as pool,
-    ):
+def test_the_wait_has_an_end_and_other_questions_do_not_wait(place: str | None) -> None:
+    with open_ledger(place) as ledger, ThreadPoolExecutor(1) as pool:
         with ledger.turn("q") as mine:
             assert mine
             assert not pool.submit(_waits, ledger, "q").result()
@@ -78,8 +73,8 @@ def test_the_wait_has_an_end_and_other_questions_do_not_wait(place: str | None, 
         assert pool.submit(_waits, ledger, "q").result()
 
 
-def test_a_turn_ends_with_an_error_inside(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "ledger.db") as ledger:
+def test_a_turn_ends_with_an_error_inside(durable: str) -> None:
+    with open_ledger(durable) as ledger:
         with pytest.raises(ZeroDivisionError), ledger.turn("q"):
             raise ZeroDivisionError
         assert _waits(ledger, "q")

@@ -1,4 +1,4 @@
-"""Processes that ask the same question at once; run as `python together.py FOLDER HOW`, prints how often it was paid.
+"""Processes that ask the same question at once; `python together.py FOLDER HOW LEDGER` prints how often it was paid.
 
 HOW is `turns`; `alone`, without turns, as it was before; or `killed`, where the first is killed while it answers.
 """
@@ -24,8 +24,8 @@ QUERY = "SELECT COUNT(*) AS n FROM data"
 TABLE = pa.table({"age": [31, 47, 62]})
 
 
-def ask(folder: Path, how: str, number: int, ready: int) -> None:
-    session = dp.protect(folder / "data.parquet", privacy_unit="row", budget=3, ledger=folder / "ledger.db")
+def ask(folder: Path, how: str, place: str, number: int, ready: int) -> None:
+    session = dp.protect(folder / "data.parquet", privacy_unit="row", budget=3, ledger=place)
     if how == "alone":
         session.ledger.turn = lambda *_: contextlib.nullcontext(True)  # type: ignore[method-assign]
     run = Queries.run
@@ -44,16 +44,16 @@ def ask(folder: Path, how: str, number: int, ready: int) -> None:
     (folder / f"answer {number}").write_text(str(release.to_arrow().to_pylist()))
 
 
-def main(folder: Path, how: str) -> None:
+def main(folder: Path, how: str, place: str) -> None:
     parquet.write_table(TABLE, folder / "data.parquet")
-    dp.protect(folder / "data.parquet", privacy_unit="row", budget=3, ledger=folder / "ledger.db").close()
+    dp.protect(folder / "data.parquet", privacy_unit="row", budget=3, ledger=place).close()
     gate, ready = os.pipe()
     children = []
     for number in range(4):
         child = os.fork()
         if child == 0:
             try:
-                ask(folder, how, number, ready)
+                ask(folder, how, place, number, ready)
             finally:
                 os._exit(0)
         children.append(child)
@@ -65,7 +65,7 @@ def main(folder: Path, how: str) -> None:
     for _ in children:
         os.wait()
     answers = {file.read_text() for file in folder.glob("answer *")}
-    with open_ledger(folder / "ledger.db") as ledger:
+    with open_ledger(place) as ledger:
         ledger.verify()
         charges = sum(entry.kind == "charge" for entry in ledger.entries())
     print(
@@ -74,4 +74,4 @@ def main(folder: Path, how: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -26,6 +26,7 @@ def test_keys_that_were_left_out_are_left_out() -> None:
         "query": "SELECT 1",
         "confidence": 0.95,
         "simultaneous": False,
+        "intervals": True,
     }
     assert PreviewQuestion(query="q", within={"n": 1}).looked()["within"] == {"n": 1}
 

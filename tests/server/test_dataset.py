@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+from discreet.release.terms import Terms
 from discreet.server.dataset import open_dataset
 from tests.server.conftest import make_hospital
 
@@ -22,9 +23,9 @@ def test_a_data_set_is_told_in_words_and_columns(tmp_path: Path) -> None:
 
 def test_an_analyst_keeps_a_session_until_the_budget_changes(tmp_path: Path) -> None:
     found = open_dataset(make_hospital(tmp_path / "hospital"))
-    first = found.analyst("ana", Fraction(1))
-    assert found.analyst("ana", Fraction(1)) is first
+    first = found.analyst("ana", Terms(Fraction(1)))
+    assert found.analyst("ana", Terms(Fraction(1))) is first
     first.sql("SELECT COUNT(*) AS n FROM visits", epsilon="0.5")
-    assert found.analyst("ana", Fraction(2)).budget.left == Fraction(3, 2)
-    assert found.analyst("ana", Fraction(1, 4)).budget.left == 0
+    assert found.analyst("ana", Terms(Fraction(2))).budget.left == Fraction(3, 2)
+    assert found.analyst("ana", Terms(Fraction(1, 4))).budget.left == 0
     found.session.close()

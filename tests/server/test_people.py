@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import InvalidParameter
+from discreet.release.terms import Terms
 from discreet.server.people import DAY, SIGNED_IN, Caller, People
-from discreet.server.state import State
+from discreet.server.records.state import State
 
 
 class Clock:
@@ -104,7 +105,7 @@ def test_names_and_roles_are_checked_and_taken_once(people: People) -> None:
 def test_budgets_are_exact_and_of_analysts_only(people: People) -> None:
     people.grant("test", "ana", "hospital", 0.1)
     people.grant("test", "ana", "hospital", "1/3")
-    assert people.grants("ana") == {"hospital": Fraction(1, 3)}
+    assert people.grants("ana") == {"hospital": Terms(Fraction(1, 3))}
     for name, epsilon in (("stella", 1), ("missing", 1), ("ana", 0), ("ana", "NaN"), ("ana", -1)):
         with pytest.raises(InvalidParameter):
             people.grant("test", name, "hospital", epsilon)
@@ -120,7 +121,7 @@ def test_every_change_is_in_the_audit_log(people: People) -> None:
     people.sign_in(who)
     people.revoke("stella", who.token)
     people.withdraw("stella", "ana", "hospital")
-    actions = [row["action"] for row in people.state.audit(100)]
+    actions = [row.action for row in people.state.audit(100)]
     assert actions == [
         "budget withdrawn", "token revoked", "signed in", "token made", "budget set", "person added", "person added",
     ]  # fmt: skip

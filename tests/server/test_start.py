@@ -52,7 +52,7 @@ def test_the_administrator_is_made_once(tmp_path: Path) -> None:
     service = open_service([policy], FAST)
     assert first_token(service) == ""
     service.close()
-    assert state_place([policy]).stat().st_mode & 0o077 == 0
+    assert Path(state_place([policy])).stat().st_mode & 0o077 == 0
 
 
 def test_two_data_sets_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_an_interrupt_within_the_charge_is_looked_up(monkeypatch: pytest.MonkeyP
 
 def test_a_bill_that_forgets_to_look_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: an interrupt within the charge counts as free."""
-    monkeypatch.setattr(Bill, "_looked_up", lambda _: None)
+    monkeypatch.setattr(Bill, "_looked_up", lambda *_: None)
     with pytest.raises(AssertionError):
         test_an_interrupt_within_the_charge_is_looked_up(monkeypatch, "after")
 

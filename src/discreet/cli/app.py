@@ -18,6 +18,7 @@ from discreet.cli.commands import (
     explain,
     gallery,
     init,
+    mcp,
     plan,
     plot,
     preview,
@@ -87,6 +88,7 @@ def root(
       discreet query   "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet budget
       discreet serve --demo                                         (for several analysts, over HTTP)
+      discreet mcp policy.toml --budget 0.5                         (for an assistant)
       discreet plan --counts 3143 --epsilon 0.1 --neighbours replace     (without any data)
 
     \b
@@ -103,6 +105,7 @@ app.command("preview")(preview.command)
 app.command("explain")(explain.command)
 app.command("plot")(plot.command)
 app.command("serve")(serve.command)
+app.command("mcp")(mcp.command)
 app.command("completion")(completion.command)
 app.command("gallery")(gallery.command)
 app.command("plan")(plan.command)

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any, get_type_hints
 
 ORDER = (
-    "sql", "name", "epsilon", "within", "policy", "file", "confidence", "simultaneous", "delta", "group_rows",
-    "output", "as_json", "picture", "engine_sql", "as_csv", "mock", "formulas", "quiet", "server", "dataset",
-    "source", "table", "unit", "max_rows", "max_groups", "split", "bounds", "keys", "types", "budget", "ledger",
+    "sql", "name", "epsilon", "within", "policy", "file", "confidence", "simultaneous", "no_intervals", "delta",
+    "group_rows", "output", "as_json", "picture", "engine_sql", "as_csv", "mock", "formulas", "quiet", "server",
+    "dataset", "source", "table", "unit", "max_rows", "max_groups", "split", "bounds", "keys", "types",
+    "budget", "ledger",
 )  # fmt: skip
 """The order in which `--help` lists options, whichever group they are in."""
 

@@ -78,13 +78,23 @@ Types = Annotated[
 BudgetEpsilon = Annotated[
     str | None, typer.Option("--budget", metavar="EPSILON", help="All that may ever be spent on the file.")
 ]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option("--ledger", metavar="FILE", help="Where the budget is kept, instead of beside it."),
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="FILE|URL",
+        help="Where the budget is kept, instead of beside it: a file, or postgresql://…",
+    ),
 ]
 Confidence = Annotated[float, typer.Option("--confidence", metavar="P", help="Of the intervals.")]
 Simultaneous = Annotated[
     bool, typer.Option("--simultaneous", help="Intervals that hold all together, instead of each by itself.")
+]
+NoIntervals = Annotated[
+    bool,
+    typer.Option(
+        "--no-intervals", help="All of epsilon for the numbers of quantiles, none for their intervals."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

@@ -30,7 +30,7 @@ class Place:
     bounds: opt.Bounds = None
     keys: opt.Keys = None
     budget: opt.BudgetEpsilon = None
-    ledger: opt.LedgerFile = None
+    ledger: opt.LedgerPlace = None
     types: opt.Types = None
 
     @property
@@ -56,7 +56,7 @@ class Place:
             raise opt.Usage("give either --policy or --source")
         unit, budget, ledger = self.unit, self.budget, self.ledger
         if describe and budget is None:
-            budget, ledger = "1", Path(":memory:")  # nothing is charged, and nothing is left behind
+            budget, ledger = "1", ":memory:"  # nothing is charged, and nothing is left behind
         if describe and unit is None:
             unit = "row"
         self._see_whole(unit, budget)
@@ -127,12 +127,14 @@ class Asked:
         file: where it is read from instead.
         delta: allows groups to be found.
         max_groups: in how many groups a unit is counted.
+        no_intervals: whether quantiles spend nothing on theirs.
     """
 
     sql: opt.Sql = None
     file: opt.SqlFile = None
     delta: opt.Delta = None
     max_groups: opt.MaxGroups = None
+    no_intervals: opt.NoIntervals = False
 
     def text(self) -> str:
         """The text of the question."""
@@ -158,6 +160,7 @@ class Answered(Asked):
         return {
             "confidence": self.confidence,
             "simultaneous": self.simultaneous,
+            "intervals": not self.no_intervals,
             "delta": self.delta,
             "max_rows": place.question_rows,
             "max_groups": self.max_groups,

@@ -87,6 +87,7 @@ class RemoteSession:
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        intervals: bool = True,
     ) -> Release:
         """Answer a question; see `Session.sql`.
 
@@ -96,7 +97,7 @@ class RemoteSession:
             ServerError: the server cannot be reached.
             Every other error of `Session.sql` is raised too.
         """
-        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous)
+        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous, intervals)
         if self._mock_rows is not None:
             return from_arrow(self._post("mock", {**body, "rows": self._mock_rows}, FORMS["arrow"][0]))
         return from_arrow(self._post("query", body, FORMS["arrow"][0]))
@@ -113,10 +114,11 @@ class RemoteSession:
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        intervals: bool = True,
         group_rows: int = GROUP_ROWS,
     ) -> Preview:
         """Give the cost of a question and the errors of its answer; see `Session.preview`."""
-        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous)
+        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous, intervals)
         body |= {"group_rows": group_rows}
         if within is not None:
             body["within"] = _numbers(within, "within")
@@ -131,9 +133,10 @@ class RemoteSession:
         max_rows: int | None = None,
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
+        intervals: bool = True,
     ) -> Explanation:
         """Show the plan of a question; see `Session.explain`."""
-        body = _asked(query, epsilon, 0.95, delta, max_rows, max_groups, split, False)
+        body = _asked(query, epsilon, 0.95, delta, max_rows, max_groups, split, False, intervals)
         return self._read(wire.to_explanation, self._post("explain", body))
 
     def mock(self, rows: int = MOCK_ROWS) -> RemoteSession:
@@ -143,8 +146,20 @@ class RemoteSession:
     @property
     def budget(self) -> AnalystBudget:
         """The budget of the token's analyst, with that of the data set."""
-        path = f"{_ROOT}/datasets/{quote(self.dataset, safe='')}/budget"
-        return self._read(wire.to_budget, call(self._address, "GET", path))
+        return self._read(wire.to_budget, call(self._address, "GET", f"{self._path()}/budget"))
+
+    def tables(self) -> list[dict[str, Any]]:
+        """The tables with their columns and the questions that these can answer, from the policy alone."""
+        return self._read(lambda said: list(said["tables"]), call(self._address, "GET", self._path()))
+
+    def releases(self) -> list[dict[str, Any]]:
+        """The questions that the token's analyst has paid for, the newest first, with `answered` for each."""
+        return self._read(
+            lambda said: list(said["releases"]), call(self._address, "GET", f"{self._path()}/releases")
+        )
+
+    def _path(self) -> str:
+        return f"{_ROOT}/datasets/{quote(self.dataset, safe='')}"
 
     def close(self) -> None:
         """Nothing: no connection is kept."""
@@ -160,8 +175,7 @@ class RemoteSession:
         return f"<RemoteSession over {invented}{self.dataset} at {self._address}>"
 
     def _post(self, what: str, body: Mapping[str, Any], accept: str = "") -> bytes:
-        path = f"{_ROOT}/datasets/{quote(self.dataset, safe='')}/{what}"
-        return call(self._address, "POST", path, body, accept)
+        return call(self._address, "POST", f"{self._path()}/{what}", body, accept)
 
     @staticmethod
     def _read(reader: Callable[[Any], T], said: bytes) -> T:
@@ -176,7 +190,7 @@ class RemoteSession:
 
 def _asked(
     query: str, epsilon: Number | None, confidence: float, delta: Number | None, max_rows: int | None,
-    max_groups: int | None, split: Mapping[str, Number] | None, simultaneous: bool,
+    max_groups: int | None, split: Mapping[str, Number] | None, simultaneous: bool, intervals: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """The body of a question: exact numbers as texts, and nothing that was not given."""
     body = {
@@ -188,6 +202,7 @@ def _asked(
         "max_groups": max_groups,
         "split": None if split is None else _numbers(split, "split"),
         "simultaneous": simultaneous,
+        "intervals": intervals,
     }
     return {name: value for name, value in body.items() if value is not None}
 

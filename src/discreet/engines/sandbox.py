@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+QUOTED = "DuckDB refused the post-processing of the noisy tables:"
+"""Begins the cause of an error that goes on in DuckDB's words, which may quote a public value."""
 LARGEST = 1 << 30
 """Bytes of a result. DuckDB's own limit of memory does not count the rows that it has handed out."""
 BATCH = 1 << 17
@@ -79,7 +81,7 @@ class Sandbox:
                 "Make it simpler.",
             )
         raise PostProcessingError(
-            f"DuckDB refused the post-processing of the noisy tables: {said}",
+            f"{QUOTED} {said}",
             "Change the query above its aggregates.",
         )
 

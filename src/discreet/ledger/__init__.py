@@ -2,6 +2,18 @@
 
 from discreet.accounting.loss import UNIT, Loss
 from discreet.ledger.chain.entry import Account, Charge, Entry, Head, Posting
-from discreet.ledger.ledger import Ledger, open_ledger
+from discreet.ledger.ledger import Ledger, exists, named, open_ledger
 
-__all__ = ["UNIT", "Account", "Charge", "Entry", "Head", "Ledger", "Loss", "Posting", "open_ledger"]
+__all__ = [
+    "UNIT",
+    "Account",
+    "Charge",
+    "Entry",
+    "Head",
+    "Ledger",
+    "Loss",
+    "Posting",
+    "exists",
+    "named",
+    "open_ledger",
+]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import Tally, price
-from discreet.errors import InvalidParameter, LedgerCorrupt, LedgerError
+from discreet.errors import InvalidParameter, LedgerCorrupt, LedgerError, tell
 from discreet.ledger.admission import admit_charge, last_charge, priced
 from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import (
@@ -26,8 +26,9 @@ from discreet.ledger.chain.entry import (
     text,
 )
 from discreet.ledger.chain.verify import check, verify
+from discreet.ledger.faults import DiskFullError, UnknownOutcome
+from discreet.ledger.postgres.address import is_address, read_address
 from discreet.ledger.room import Room, Rooms
-from discreet.ledger.sqlite.faults import DiskFullError
 from discreet.ledger.store import PAGE, MemoryStore, Rows, Store, copied, pieces
 from discreet.ledger.turn import WAIT, turn
 
@@ -61,7 +62,7 @@ class Ledger:
 
     Attributes:
         durable: whether entries outlive the process.
-        where: the file, or `memory`; never a user name or password.
+        where: the file, `postgresql://server:port/database#schema`, or `memory`; never a user name or password.
     """
 
     def __init__(self, store: Store) -> None:
@@ -112,7 +113,8 @@ class Ledger:
         Raises:
             BudgetExceeded: an account, the first such in the order given, has too little left. Nothing is
                 written.
-            LedgerError: the ledger cannot be written, or is busy for too long. Give no answer.
+            LedgerError: the ledger cannot be written, or is busy for too long. Give no answer. Its `charged` is the
+                loss where a server was lost in the middle of the commit, and the charge may stand.
             LedgerCorrupt: an entry that the charge builds on was altered.
             UnsupportedEvent: the event has no loss.
             InvalidParameter: no account, one name twice, or a text that cannot be stored.
@@ -157,16 +159,22 @@ class Ledger:
             rows.append(entry)
             return entry
 
-        entry = self._store.write(work)
+        try:
+            entry = self._store.write(work)
+        except UnknownOutcome as error:
+            tell(error, cost)
+            raise
         return Charge(entry.number, entry.hash, question, cost)
 
     def room(self, size: int) -> Room:
         """Reserve room for an answer on the ledger's disk, before the charge; hand it to `settle`.
 
+        On the disk of a server nothing is reserved.
+
         Raises:
             LedgerError: there is none. Nothing was charged.
         """
-        return Room(self.where if self.durable else None, size, self._rooms)
+        return Room(self.where if os.path.isabs(self.where) else None, size, self._rooms)
 
     def settle(self, charge: Charge, answer: bytes | BinaryIO, room: Room | None = None) -> None:
         """Keep the answer to a charge, durably, so that it can be replayed. Show it to nobody before.
@@ -268,8 +276,8 @@ class Ledger:
             >>> with ledger.turn("count of visits"):
             ...     ledger.replay("count of visits")
         """
-        place = f"{os.path.realpath(self.where)}-turns" if self.durable else f"memory {id(self._store)}"
-        return turn(place, question, wait)
+        place = os.path.realpath(self.where) if self.durable else f"memory {id(self._store)}"
+        return turn(place, question, wait, self._store.turns)
 
     def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
         """Return the loss spent from an account; zero before the first charge.
@@ -360,6 +368,24 @@ class Ledger:
         self._rooms.close()
 
 
+def exists(url: str) -> bool:
+    """Whether there is a ledger at a path or a url; looking makes none.
+
+    Raises:
+        LedgerError: the server of a url cannot be reached.
+    """
+    if not is_address(url):
+        return os.path.isfile(url.removeprefix("sqlite:///"))
+    from discreet.ledger.postgres.migrations import is_made
+
+    return is_made(read_address(url))
+
+
+def named(url: str) -> str:
+    """The place of a ledger as it may be shown: without credentials."""
+    return read_address(url).where if is_address(url) else url
+
+
 def open_ledger(
     url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT, may_read: bool = False
 ) -> Ledger:
@@ -368,7 +394,8 @@ def open_ledger(
     Args:
         url: a path or `sqlite:///path` for a SQLite file; None for a private ledger in memory, which ends
             with the process. The file's folder must exist, be writable, and be on a local disk; the head file
-            beside it, `…-head`, belongs to it and goes where it goes.
+            beside it, `…-head`, belongs to it and goes where it goes. `postgresql://server/database#schema` for
+            a ledger that processes on several hosts share, in the schema `discreet` where none is named.
         timeout: seconds to wait for other writers before `LedgerError`.
         may_read: whether a ledger that this user may read and not write is opened all the same, for all but charges,
             which then raise `LedgerError`.
@@ -391,6 +418,10 @@ def open_ledger(
 
         if only_readable(name):
             return Ledger(ReadingStore(name, timeout))
+    if is_address(name):
+        from discreet.ledger.postgres.store import PostgresStore
+
+        return Ledger(PostgresStore(read_address(text("The ledger's address", name)), timeout, may_read))
     from discreet.ledger.sqlite.store import open_sql  # SQLite and its fork handlers only where they are used
 
     return Ledger(open_sql(text("The ledger's address", name), timeout))

@@ -81,11 +81,25 @@ class Rows(Protocol):
         """Keep a new secret."""
 
 
+class Turns(Protocol):
+    """Locks of questions beyond this process, where one thread at a time asks for the same one."""
+
+    def take(self, question: str, deadline: float) -> bool:
+        """Have a question's lock until `give`; False where it cannot be had until the deadline."""
+
+    def give(self, question: str) -> None:
+        """Let the next one have it."""
+
+
 class Store(Protocol):
     """Runs transactions one after the other, across all threads and processes that share the store."""
 
     durable: bool
     where: str
+
+    @property
+    def turns(self) -> Turns | None:
+        """Locks that other processes see; None where no other process shares the store."""
 
     def read(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` on a consistent view."""
@@ -108,6 +122,7 @@ class MemoryStore:
 
     durable = False
     where = "memory"
+    turns = None
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,7 +1,7 @@
 """Who asks a question that is being answered elsewhere waits for that answer, and pays nothing.
 
 A turn is a lock that ends with its holder, however that ends: threads of a process take turns by a lock in memory,
-processes by a locked byte of a file beside the ledger, which the system frees when a process dies. A turn is a
+processes by a lock that ends with a process: a byte of a file beside the ledger, or a lock of the server. A turn is a
 courtesy: it saves budget and guards nothing. Who cannot have it in time is charged as before.
 """
 
@@ -14,6 +14,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+
+from discreet.ledger.store import Turns
 
 if sys.platform != "win32":
     import fcntl
@@ -32,25 +34,25 @@ class _QuestionLock:
 
 
 _mutex = threading.Lock()
-_locks: dict[tuple[str, int], _QuestionLock] = {}
+_locks: dict[tuple[str, str], _QuestionLock] = {}
 _files: dict[str, int] = {}  # never closed: closing one would free all locks that this process has in it
 
 
 @contextlib.contextmanager
-def turn(place: str, question: str, wait: float = WAIT) -> Iterator[bool]:
+def turn(place: str, question: str, wait: float = WAIT, beyond: Turns | None = None) -> Iterator[bool]:
     """Be the only one to ask a question, or wait for whoever does.
 
     Args:
-        place: the name that tells ledgers apart; the path of a file for turns across processes, or a name without one.
+        place: the name that tells ledgers apart.
         question: the canonical question.
         wait: seconds to wait at most.
+        beyond: locks that other processes see.
 
     Yields:
         Whether the turn was had in time.
     """
     deadline = time.monotonic() + wait
-    byte = int.from_bytes(hashlib.sha256(question.encode()).digest()[:7], "big")
-    key = (place, byte)
+    key = (place, question)
     with _mutex:
         held = _locks.setdefault(key, _QuestionLock())
         held.users += 1
@@ -60,13 +62,12 @@ def turn(place: str, question: str, wait: float = WAIT) -> Iterator[bool]:
         if not mine:
             yield False
             return
-        file = _file(place)
-        locked = file is not None and _lock(file, byte, deadline)
+        taken = beyond is not None and beyond.take(question, deadline)
         try:
-            yield file is None or locked
+            yield beyond is None or taken
         finally:
-            if locked and file is not None:
-                _unlock(file, byte)
+            if taken and beyond is not None:
+                beyond.give(question)
     finally:
         if mine:
             held.lock.release()
@@ -76,9 +77,35 @@ def turn(place: str, question: str, wait: float = WAIT) -> Iterator[bool]:
                 _locks.pop(key, None)
 
 
+class FileTurns:
+    """Locks of single bytes of a file, which the system frees when a process ends.
+
+    Args:
+        place: the path of the file, which is made where it is not there.
+    """
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def take(self, question: str, deadline: float) -> bool:
+        """See `Turns`."""
+        file = _file(self._place)
+        return file is not None and _lock(file, _byte(question), deadline)
+
+    def give(self, question: str) -> None:
+        """See `Turns`."""
+        file = _file(self._place)
+        if file is not None:
+            _unlock(file, _byte(question))
+
+
+def _byte(question: str) -> int:
+    return int.from_bytes(hashlib.sha256(question.encode()).digest()[:7], "big")
+
+
 def _file(place: str) -> int | None:
-    """The file of turns, open; None where there is none or it cannot be had."""
-    if sys.platform == "win32" or not os.path.isabs(place):
+    """The file of turns, open; None where it cannot be had."""
+    if sys.platform == "win32":
         return None
     with _mutex:
         if place not in _files:

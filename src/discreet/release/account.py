@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetExceeded, PolicyError, QueryRefused
 from discreet.ledger import Account, Charge, Entry, Ledger, Loss
+from discreet.ledger.admission import priced
 from discreet.release.guarantee import Guarantee, cannot_reprice
+from discreet.release.terms import Terms
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Event
@@ -40,6 +42,7 @@ class DataAccount:
         self._exact = exact
         self._texts: dict[tuple[str, tuple[int, ...]], str] = {}
         self._who = who
+        self._terms: Terms | None = None
         self._last = ledger.latest(account.name)
         self._times(self._last)
 
@@ -70,6 +73,7 @@ class DataAccount:
             text = self._text(last, kept)
 
             def admit(found: Entry | None, text: str = text) -> None:
+                self._see_terms(event)
                 self._counts_once(found)
                 if self._is_mine(found) and self._text(found, kept) != text:
                     raise _Changed
@@ -85,6 +89,11 @@ class DataAccount:
             "Let them use the same one.",
             key="neighbours",
         )
+
+    def _see_terms(self, event: Event) -> None:
+        """See, within the transaction of a charge, the terms that the account has beside its limit."""
+        if self._terms is not None:
+            self._terms.see(self._accounts[-1].name, priced(event)[0])
 
     def owes(self, question: str) -> bool:
         """Whether an answer that the ledger kept has a price for this account: none, as it paid for all of them."""
@@ -175,13 +184,15 @@ class AnalystAccount(DataAccount):
         own: of the analyst.
         guarantee: of the policy.
         who: the name that the ledger's descriptions give.
+        terms: of the analyst's budget.
     """
 
     def __init__(
-        self, ledger: Ledger, account: Account, own: Account, guarantee: Guarantee, who: str
+        self, ledger: Ledger, account: Account, own: Account, guarantee: Guarantee, who: str, terms: Terms
     ) -> None:
         super().__init__(ledger, account, guarantee, who=who)
         self.own = DataAccount(ledger, own, guarantee, who=who)
+        self._terms = self.own._terms = terms
         self._accounts = [account, own]
         self._had = self._paid()
 

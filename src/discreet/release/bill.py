@@ -11,6 +11,7 @@ from typing import Self
 
 from discreet.errors import BudgetExceeded, InvalidParameter, tell
 from discreet.ledger import Charge, Ledger, Loss
+from discreet.ledger.faults import UnknownOutcome
 
 RECENT = 256
 """Among so many of the newest entries a charge is looked for that was interrupted."""
@@ -43,14 +44,16 @@ class Bill:
         if error is None:
             return
         if self.loss is None and not isinstance(error, BudgetExceeded | InvalidParameter):
-            self.loss = self._looked_up()
+            self.loss = self._looked_up(error)
         tell(error, self.loss)
 
-    def _looked_up(self) -> Loss | None:
+    def _looked_up(self, error: BaseException) -> Loss | None:
         """The loss that an interrupted charge has charged: the ledger knows it; where it cannot be read, it counts."""
         if self._unsure is None:
             return None
         ledger, question, loss, since = self._unsure
+        if isinstance(error, UnknownOutcome):
+            return loss
         try:
             newest = ledger.newest(RECENT)
         except Exception:

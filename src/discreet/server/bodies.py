@@ -35,6 +35,9 @@ class Question(Body):
     delta: Annotated[Number | None, Field(description="Allows groups to be found.")] = None
     confidence: Annotated[float, Field(description="Of the intervals.")] = 0.95
     simultaneous: Annotated[bool, Field(description="Whether all intervals together have it.")] = False
+    intervals: Annotated[bool, Field(description="Whether quantiles spend a part of epsilon on theirs.")] = (
+        True
+    )
     max_rows: Annotated[int | None, Field(description="How many rows of a unit count.")] = None
     max_groups: Annotated[int | None, Field(description="In how many groups a unit is counted.")] = None
     split: Annotated[
@@ -81,10 +84,11 @@ class ExplainQuestion(Body):
     split: Annotated[dict[_Text, Number] | None, Field(max_length=200)] = None
     confidence: float = 0.95
     simultaneous: bool = False
+    intervals: bool = True
 
     def explained(self) -> dict[str, Any]:
         """The keyword arguments of `Session.explain`."""
-        names = ("query", "epsilon", "delta", "max_rows", "max_groups", "split")
+        names = ("query", "epsilon", "delta", "max_rows", "max_groups", "split", "intervals")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -101,6 +105,10 @@ class NewBudget(Body):
     """The most that an analyst may ever spend of a data set."""
 
     epsilon: Number
+    most: Annotated[Number | None, Field(description="The most that one question may cost.")] = None
+    until: Annotated[
+        str | None, Field(max_length=10, description="The last day, in UTC.", examples=["2026-12-31"])
+    ] = None
 
 
 class NewToken(Body):

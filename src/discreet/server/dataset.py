@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import PolicyError
+from discreet.policy.values import KeyReference
 from discreet.rational import show
 from discreet.release.documents import rows
+from discreet.release.terms import Terms
 from discreet.server.history import History
 from discreet.session import Session, protect
 from discreet.session.analyst import NAME, AnalystSession
@@ -29,25 +30,26 @@ class DataSet:
         self.session = session
         self.history = History(session.ledger)
         self._lock = threading.Lock()
-        self._analysts: dict[str, tuple[Fraction, AnalystSession]] = {}
+        self._analysts: dict[str, AnalystSession] = {}
 
-    def analyst(self, name: str, epsilon: Fraction) -> AnalystSession:
+    def analyst(self, name: str, terms: Terms) -> AnalystSession:
         """The session of an analyst with a budget."""
         with self._lock:
             known = self._analysts.get(name)
-            if known is None or known[0] != epsilon:
-                known = epsilon, AnalystSession(self.session, name, epsilon)
+            if known is None or known.terms != terms:
+                known = AnalystSession(self.session, name, terms.epsilon, most=terms.most, until=terms.until)
                 self._analysts[name] = known
-            return known[1]
+            return known
 
     def schema(self) -> list[dict[str, Any]]:
         """The tables, each with its columns and the questions that these can answer, from the policy alone."""
         tables = rows(self.session.sql("SELECT * FROM information_schema.tables"))
         columns = rows(self.session.sql("SELECT * FROM information_schema.columns"))
-        keys = self._keys()
+        keys, references = self._keys(), self._references()
         for one in columns:
             known = keys.get((one["table_name"].lower(), one["column_name"].lower()))
             one["values"] = known
+            one["keys_of"] = references.get((one["table_name"].lower(), one["column_name"].lower()))
         return [
             {**table, "columns": [one for one in columns if one["table_name"] == table["table_name"]]}
             for table in tables
@@ -61,6 +63,15 @@ class DataSet:
                 if isinstance(one.keys, tuple | list):
                     found[table.lower(), column.lower()] = [str(key) for key in one.keys]
         return found
+
+    def _references(self) -> Mapping[tuple[str, str], dict[str, str]]:
+        """The columns of public tables that hold the keys of columns, by table and column."""
+        return {
+            (table.lower(), column.lower()): {"table": one.keys.table, "column": one.keys.column}
+            for table, declared in self.session.policy.tables.items()
+            for column, one in declared.columns.items()
+            if isinstance(one.keys, KeyReference)
+        }
 
     def words(self) -> list[tuple[str, str]]:
         """The things that are protected and how, in plain words, as (subject, words)."""
@@ -85,8 +96,12 @@ class DataSet:
         return out
 
 
-def open_dataset(path: Path) -> DataSet:
+def open_dataset(path: Path, ledger: str = "") -> DataSet:
     """Open the data set of a policy file, named after the file, or after its folder where it is `policy.toml`.
+
+    Args:
+        path: of the policy.
+        ledger: the url of a database where its ledger has a schema of its own; empty for the one of the policy.
 
     Raises:
         DiscreetError: as for `protect`; or the name cannot be used.
@@ -98,4 +113,4 @@ def open_dataset(path: Path) -> DataSet:
             f"The name {stem!r} cannot stand in an address.",
             "Name the policy file a-z, 0-9, such as visits.toml.",
         )
-    return DataSet(name, protect(policy=path))
+    return DataSet(name, protect(policy=path, ledger=f"{ledger}#discreet_ledger_{name}" if ledger else None))

@@ -50,7 +50,7 @@ class History:
         self._read = 0
         self._lines: list[Line] = []
         self._own: dict[str, dict[str, Line]] = {}
-        self._settled: set[str] = set()
+        self._settled: dict[str, dt.datetime] = {}
 
     def newest(self, count: int) -> list[Line]:
         """The newest charges, the newest first."""
@@ -69,6 +69,11 @@ class History:
         with self._lock:
             return key in self._settled
 
+    def settled(self, key: str) -> dt.datetime | None:
+        """When the ledger first kept the answer."""
+        with self._lock:
+            return self._settled.get(key)
+
     def _catch_up(self) -> None:
         while (head := self._ledger.head().number) > self._read:
             new = self._ledger.newest(head - self._read)
@@ -80,7 +85,7 @@ class History:
 
     def _take(self, entry: Entry) -> None:
         if entry.settles is not None:
-            self._settled.add(entry.question)
+            self._settled.setdefault(entry.question, entry.time)
         if entry.kind != "charge" or not entry.postings:
             return
         who, what = who_and_what(entry.description)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 from discreet.errors import InvalidParameter
 from discreet.rational import epsilon_of
 from discreet.release.answer_file import exact
-from discreet.server.state import State
+from discreet.release.terms import Terms
+from discreet.server.records.state import State
 from discreet.server.tokens import digest, fits, new_token, parts
 from discreet.session.analyst import name_of
 
@@ -37,6 +39,23 @@ class Caller:
     role: str
     scopes: frozenset[str]
     token: str
+
+
+def end_of(day: str) -> int:
+    """The end of a day in UTC, in seconds since 1970.
+
+    Raises:
+        InvalidParameter: it is no day.
+
+    Example:
+        >>> end_of("1970-01-01")
+        86400
+    """
+    try:
+        return int(dt.datetime.combine(dt.date.fromisoformat(day), dt.time(), dt.UTC).timestamp()) + DAY
+    except (ValueError, OverflowError):
+        pass
+    raise InvalidParameter("The last day of the budget is no day.", "Write it as 2026-12-31.")
 
 
 class People:
@@ -78,22 +97,38 @@ class People:
         rows = self.state.all("SELECT name FROM people WHERE role = ? ORDER BY name", (role,))
         return [str(row["name"]) for row in rows]
 
-    def grant(self, by: str, name: str, dataset: str, epsilon: object) -> None:
+    def grant(
+        self, by: str, name: str, dataset: str, epsilon: object, most: object = None, until: str | None = None
+    ) -> None:
         """Set the most that an analyst may ever spend of a data set; it can be raised and lowered.
 
+        Args:
+            by: who sets it.
+            name: of the analyst.
+            dataset: its name.
+            epsilon: in all.
+            most: in one question.
+            until: the last day, as 2026-12-31, in UTC.
+
         Raises:
-            InvalidParameter: nobody has this name, a steward has, or epsilon is no positive number.
+            InvalidParameter: nobody has this name, a steward has, epsilon is no positive number, or the day is none.
         """
         limit = epsilon_of(epsilon)
+        terms = Terms(
+            limit, None if most is None else epsilon_of(most), None if until is None else end_of(until)
+        )
         if self.role(name) != "analyst":
             raise InvalidParameter("Only an analyst has a budget.", "Name an analyst.")
         with self.state.writing():
             self.state.run(
-                "INSERT INTO grants VALUES (?, ?, ?) "
-                "ON CONFLICT (name, dataset) DO UPDATE SET epsilon = excluded.epsilon",
-                (name, dataset, str(limit)),
+                "INSERT INTO grants (name, dataset, epsilon, most, expires) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (name, dataset) DO UPDATE SET epsilon = excluded.epsilon, most = excluded.most, "
+                "expires = excluded.expires",
+                (name, dataset, str(limit), None if terms.most is None else str(terms.most), terms.until),
             )
-            self.state.note(by, "budget set", f"{name}, {dataset}, epsilon {exact(limit)}")
+            more = "" if terms.most is None else f", {exact(terms.most)} in one question"
+            more += "" if until is None else f", until {until}"
+            self.state.note(by, "budget set", f"{name}, {dataset}, epsilon {exact(limit)}{more}")
 
     def withdraw(self, by: str, name: str, dataset: str) -> None:
         """Take a data set from an analyst; the losses spent stay in its ledger.
@@ -106,10 +141,15 @@ class People:
                 raise InvalidParameter("The analyst has no budget for this data set.", "Look at the list.")
             self.state.note(by, "budget withdrawn", f"{name}, {dataset}")
 
-    def grants(self, name: str) -> dict[str, Fraction]:
+    def grants(self, name: str) -> dict[str, Terms]:
         """The budgets of an analyst, by data set."""
         rows = self.state.all("SELECT * FROM grants WHERE name = ? ORDER BY dataset", (name,))
-        return {str(row["dataset"]): Fraction(row["epsilon"]) for row in rows}
+        return {
+            str(row["dataset"]): Terms(
+                Fraction(row["epsilon"]), Fraction(row["most"]) if row["most"] else None, row["expires"]
+            )
+            for row in rows
+        }
 
     # Tokens ----------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +12,15 @@ from typing import Any, TypeVar
 from discreet.accounting.loss import Loss
 from discreet.errors import DiscreetError, NotAllowed, PostProcessingError, QueryRefused, TimedOut, tell
 from discreet.release.answer import Release
+from discreet.release.answer_file import exact
 from discreet.release.documents import state
+from discreet.release.terms import Terms
 from discreet.server.dataset import DataSet
-from discreet.server.desk import Caps, Desk, TooLong
+from discreet.server.desk import Caps, Desk, TooLong, slot_after
 from discreet.server.people import Caller, People
 from discreet.server.problems import not_there, told
 from discreet.server.rate import Rate
-from discreet.server.state import State
+from discreet.server.records.state import State
 from discreet.session.analyst import AnalystSession, Look
 
 T = TypeVar("T")
@@ -106,11 +109,11 @@ class Service:
         """
         if caller.role != "analyst":
             raise NotAllowed("A steward asks no questions here.", "Ask as an analyst with a budget.")
-        limit = self.people.grants(caller.name).get(name)
+        terms = self.people.grants(caller.name).get(name)
         found = self.datasets.get(name)
-        if limit is None or found is None:
+        if terms is None or found is None:
             raise not_there()
-        return found.analyst(caller.name, limit)
+        return found.analyst(caller.name, terms)
 
     # Questions -------------------------------------------------------------------------------------------
 
@@ -142,7 +145,7 @@ class Service:
         Raises:
             DiscreetError: as callers may know it.
         """
-        began = _Began(name)
+        began = _Began(name, self.state.exactly())
 
         def work() -> T:
             session = self.session(caller, name)
@@ -151,7 +154,7 @@ class Service:
             history = self.datasets[name].history
             paid = not look.key or look.key in history.of(caller.name)
             began.see(look, history.answered(look.key))
-            new = bool(look.key) and self._note(caller, name, look.key, asked)
+            new = bool(look.key) and self._note(caller, name, look.key, asked, began.came)
             try:
                 release = session.sql(**asked, progress=began)
             except DiscreetError as error:
@@ -159,7 +162,7 @@ class Service:
                     self._forget(caller, name, look.key)
                 raise
             if look.key and not new:  # the same one may have been refused, and forgotten, meanwhile
-                self._note(caller, name, look.key, asked)
+                self._note(caller, name, look.key, asked, began.came)
             return made(
                 see_rows(release, None if paid and (release.replayed or not look.key) else look.loss), session
             )
@@ -198,20 +201,26 @@ class Service:
         """The budgets of all analysts and the losses spent of them, by name."""
         found: dict[str, list[dict[str, Any]]] = {}
         for name in self.people.names("analyst"):
-            for dataset, limit in self.people.grants(name).items():
+            for dataset, terms in self.people.grants(name).items():
                 if dataset in self.datasets:
-                    budget = self.datasets[dataset].analyst(name, limit).budget
-                    found.setdefault(name, []).append({"dataset": dataset, **state(budget)})
+                    budget = self.datasets[dataset].analyst(name, terms).budget
+                    found.setdefault(name, []).append({"dataset": dataset, **state(budget), **shown(terms)})
         return found
 
-    def _note(self, caller: Caller, dataset: str, key: str, asked: Mapping[str, Any]) -> bool:
+    def _note(self, caller: Caller, dataset: str, key: str, asked: Mapping[str, Any], came: int) -> bool:
         """Keep the question, so that its answer can be shown again; whether it is a new one."""
-        return bool(
-            self.state.run(
-                "INSERT INTO asks VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (caller.name, dataset, key, json.dumps(asked, default=str), self.state.now()),
+        with self.state.writing():
+            new = self.state.run(
+                "INSERT INTO asks (name, dataset, key, body, made, came) VALUES (?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                (caller.name, dataset, key, json.dumps(asked, default=str), self.state.now(), came),
             )
-        )
+            if not new and not self.datasets[dataset].history.answered(key):
+                self.state.run(
+                    "UPDATE asks SET came = ? WHERE name = ? AND dataset = ? AND key = ?",
+                    (came, caller.name, dataset, key),
+                )
+        return bool(new)
 
     def _forget(self, caller: Caller, dataset: str, key: str) -> None:
         """Forget a question that was refused, or refused ones would fill the disk; never one that was paid for."""
@@ -220,22 +229,33 @@ class Service:
                 "DELETE FROM asks WHERE name = ? AND dataset = ? AND key = ?", (caller.name, dataset, key)
             )
 
-    def _held_back(self, dataset: str) -> set[str]:
-        """The answers of a data set whose slots have not come; each is as good as not there."""
-        about = self.questions.at_work()
-        return {one.key for one in about if isinstance(one, _Began) and one.key and one.dataset == dataset}
+    def _held_back(self, dataset: str, key: str) -> bool:
+        """Whether the slot of an answer has not come, in this process or another one; it is as good as not there."""
+        about = [one for one in self.questions.at_work() if isinstance(one, _Began)]
+        if any((one.dataset, one.key) == (dataset, key) for one in about):
+            return True
+        settled = self.datasets[dataset].history.settled(key)
+        slot = self.settings.caps.slot
+        rows = self.state.all("SELECT came FROM asks WHERE dataset = ? AND key = ?", (dataset, key))
+        if settled is None or not slot:
+            return False
+        now, took = self.state.exactly() / 1e6, [settled.timestamp() - row["came"] / 1e6 for row in rows]
+        # Whoever asked it after it was settled holds nothing back.
+        return any(now < settled.timestamp() - one + slot_after(one, slot) for one in took if one >= 0)
 
     def releases(self, caller: Caller, name: str) -> list[dict[str, Any]]:
         """The answers that an analyst has paid for, the newest first."""
         found = self.dataset(caller, name)
         if caller.role != "analyst":
             raise NotAllowed("A steward has no answers.", "The log of the data set has all questions.")
-        held = self._held_back(name)
         paid = found.history.of(caller.name)
-        rows = self.state.all(
-            "SELECT * FROM asks WHERE name = ? AND dataset = ? ORDER BY made DESC, rowid DESC",
-            (caller.name, name),
-        )
+        rows = [
+            row
+            for row in self.state.all(
+                "SELECT * FROM asks WHERE name = ? AND dataset = ?", (caller.name, name)
+            )
+            if row["key"] in paid
+        ]
         return [
             {
                 "key": row["key"],
@@ -243,10 +263,9 @@ class Service:
                 "made": paid[row["key"]].made.isoformat(timespec="seconds"),
                 "epsilon": paid[row["key"]].epsilon,
                 "delta": paid[row["key"]].delta,
-                "answered": row["key"] not in held and found.history.answered(row["key"]),
+                "answered": found.history.answered(row["key"]) and not self._held_back(name, row["key"]),
             }
-            for row in rows
-            if row["key"] in paid
+            for row in sorted(rows, key=lambda row: paid[row["key"]].number, reverse=True)
         ]
 
     def asked(self, caller: Caller, name: str, key: str) -> dict[str, Any]:
@@ -272,7 +291,7 @@ class Service:
             QueryRefused: the question is at work, or its answer has not come in its slot.
         """
         asked = self.asked(caller, name, key)
-        if key in self._held_back(name):
+        if self._held_back(name, key):
             raise QueryRefused("This question is at work.", "Look again in a while.")
 
         def work() -> T:
@@ -282,17 +301,27 @@ class Service:
         return await self.look(caller, work)
 
 
+def shown(terms: Terms) -> dict[str, str]:
+    """The terms of a budget beside its limit, for documents and pages; only those that it has."""
+    said = {} if terms.most is None else {"most": exact(terms.most)}
+    if terms.until is not None:
+        said["until"] = dt.datetime.fromtimestamp(terms.until - 1, dt.UTC).date().isoformat()
+    return said
+
+
 class _Began:
     """Notes that a question was charged: the session says each step, and reads data only after the charge.
 
     Attributes:
         dataset: of the question.
+        came: when it came, in microseconds since 1970.
         key: of the answer, which is not to be had before its slot; empty where it could be had before.
         price: once it was charged.
     """
 
-    def __init__(self, dataset: str) -> None:
+    def __init__(self, dataset: str, came: int) -> None:
         self.dataset = dataset
+        self.came = came
         self.key = ""
         self.look: Look | None = None
         self.price: Loss | None = None

@@ -12,17 +12,19 @@ from urllib.parse import urlsplit
 
 from discreet.client.transport import is_loopback
 from discreet.errors import InvalidParameter, ServerError
+from discreet.ledger.postgres.address import is_address
 from discreet.server.dataset import open_dataset
 from discreet.server.desk import Caps
+from discreet.server.records.state import State
 from discreet.server.service import Service, Settings, opened
-from discreet.server.state import State
 
 if TYPE_CHECKING:
     import uvicorn
 
 ADMINISTRATOR = "administrator"
 """The first steward."""
-SUFFIX = ".service.db"
+SUFFIX, SCHEMA = ".service.db", "discreet_service"
+"""Where its state lies, in files and in a database."""
 
 
 @dataclass(frozen=True)
@@ -61,33 +63,46 @@ class Listening:
         return Settings(caps=caps, hosts=hosts, secure=bool(self.public_url))
 
 
-def state_place(policies: Sequence[Path]) -> Path:
-    """The file of a service, beside its first policy."""
-    return policies[0].absolute().with_suffix(SUFFIX)
+def state_place(policies: Sequence[Path], ledger: str = "") -> str:
+    """The state of a service: a file beside its first policy, or a schema beside its ledgers."""
+    return f"{ledger}#{SCHEMA}" if ledger else str(policies[0].absolute().with_suffix(SUFFIX))
 
 
-def open_service(policies: Sequence[Path], settings: Settings, place: Path | None = None) -> Service:
+def open_service(policies: Sequence[Path], settings: Settings, ledger: str = "") -> Service:
     """Open a service over the data sets of some policies.
 
+    Args:
+        policies: their files.
+        settings: of the service.
+        ledger: the url of a PostgreSQL database that keeps all ledgers and the state of the service, each in a schema
+            of its own, so that several processes share them; empty for files beside the policies.
+
     Raises:
+        InvalidParameter: the url is of another kind, or names a schema.
         DiscreetError: a policy, its data or a file of the service cannot be opened.
     """
+    if ledger and (not is_address(ledger) or "#" in ledger):
+        raise InvalidParameter(
+            "The ledger of a service is not the url of a PostgreSQL database, or names a schema behind #.",
+            "Write postgresql://user@host/database: each data set gets a schema of its own.",
+        )
     with contextlib.ExitStack() as stack:
         found = []
         for path in policies:
-            found.append(open_dataset(path))
+            found.append(open_dataset(path, ledger))
             stack.callback(found[-1].session.close)
-        service = Service(opened(found), State(place or state_place(policies)), settings)
+        service = Service(opened(found), State(state_place(policies, ledger)), settings)
         stack.pop_all()
     return service
 
 
 def first_token(service: Service) -> str:
     """The token of the administrator of a service without a steward; empty where there is one."""
-    if service.people.names("steward"):
-        return ""
-    service.people.add("the service", ADMINISTRATOR, "steward")
-    return service.people.issue("the service", ADMINISTRATOR)
+    with service.state.writing():  # of several processes that start at once, one makes it
+        if service.people.names("steward"):
+            return ""
+        service.people.add("the service", ADMINISTRATOR, "steward")
+        return service.people.issue("the service", ADMINISTRATOR)
 
 
 def listen(service: Service, at: Listening, ready: Callable[[str], None]) -> None:

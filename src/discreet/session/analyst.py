@@ -13,6 +13,7 @@ from discreet.rational import Number, epsilon_of, show
 from discreet.release.account import AnalystAccount, ReadOnlyAccount
 from discreet.release.answer import Release
 from discreet.release.guarantee import Guarantee
+from discreet.release.terms import Terms
 from discreet.session.base import OpenSession
 from discreet.session.budget import DATA_SET, BudgetState
 from discreet.session.one_process import asked
@@ -98,6 +99,8 @@ class AnalystSession(Session):
         session: over the data set.
         name: of the analyst.
         epsilon: the most that the analyst may ever spend of the data set's budget.
+        most: the most that one question may cost; None for no cap of its own.
+        until: seconds since 1970, after which nothing more is charged; None for no end.
 
     Raises:
         InvalidParameter: the name or epsilon cannot be used.
@@ -119,15 +122,26 @@ class AnalystSession(Session):
         epsilon 0.5 left of 1 (0.5 spent); of the data set 1.5 of 2 left
     """
 
-    def __init__(self, session: OpenSession, name: str, epsilon: Number) -> None:
+    def __init__(
+        self,
+        session: OpenSession,
+        name: str,
+        epsilon: Number,
+        *,
+        most: Number | None = None,
+        until: int | None = None,
+    ) -> None:
         vars(self).update(vars(session))
         self.name = name_of(name)
         limit, policy = epsilon_of(epsilon), self._policy
         whole = Account(DATA_SET, Loss(policy.budget.epsilon, policy.budget.delta), policy.budget.accountant)
         own = Account(account_name(name), Loss(limit, policy.budget.delta), policy.budget.accountant)
         guarantee = Guarantee.of(policy, self._catalog)
-        self._limit, self._data_set = limit, session
-        self._account: AnalystAccount = AnalystAccount(self._ledger, whole, own, guarantee, self.name)
+        self.terms = Terms(limit, None if most is None else epsilon_of(most), until)
+        self._data_set = session
+        self._account: AnalystAccount = AnalystAccount(
+            self._ledger, whole, own, guarantee, self.name, self.terms
+        )
         self._queries = self._queries.paid_by(self._account)
         self._kept = self._queries.paid_by(ReadOnlyAccount(self._ledger, whole, guarantee))
 
@@ -136,7 +150,7 @@ class AnalystSession(Session):
         """The analyst's budget: total, spent and left, within that of the data set."""
         spent, granted = self._account.own.spent(), self._policy.budget
         return AnalystBudget(
-            self._limit, spent.epsilon, granted.delta, spent.delta, data_set=self._data_set.budget
+            self.terms.epsilon, spent.epsilon, granted.delta, spent.delta, data_set=self._data_set.budget
         )
 
     @asked

@@ -8,6 +8,7 @@ from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import Rows, scans
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.lower.sequence import in_sequence
+from discreet.sql.lower.uses import ranks
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import QueryPlan
 
@@ -44,7 +45,14 @@ def notes_of(
         notes.append("values outside their bounds, which are clamped before adding up")
     if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
-    if any(isinstance(m, Ranks) for release in plan.releases for m in release.measures):
+    chosen = [(release, at, m) for release in plan.releases for at, m in enumerate(release.measures)
+              if isinstance(m, Ranks)]  # fmt: skip
+    notes += [
+        f"how far quantiles err, as all of epsilon went into them: where values lie densely their ranks are within "
+        f"about {rows:,.3g} rows at 95 %"
+        for rows in sorted({ranks(release, at, m).half_width() for release, at, m in chosen if not m.ends})
+    ]
+    if any(m.ends for _, _, m in chosen):
         notes.append(
             "long gaps without any value beside a quantile: its interval holds as often as it says where values lie "
             "densely, and less often at the end of a thin tail"
@@ -54,6 +62,8 @@ def notes_of(
         notes.append("rows whose group is not among the public keys, which are dropped")
     if any(key.public and None not in key.values for key in keys):
         notes.append("rows whose group is NULL or not among the public keys, which are dropped")
+    if any(workload.closed for workload in plan.workloads):
+        notes.append("rows that are in none of the parts of a total, which are not in the total either")
     if any(not key.public for key in keys):
         notes.append("rows whose group is NULL, which are dropped")
     for release in (one for one in plan.releases if one.discovery is not None):

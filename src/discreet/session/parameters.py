@@ -63,9 +63,14 @@ def emphasis_of(split: object) -> Emphasis:
 
 def level_of(confidence: object, simultaneous: object) -> Level:
     """Read how sure intervals are."""
-    if not isinstance(simultaneous, bool):
-        raise InvalidParameter("simultaneous must be True or False.", "Write simultaneous=True.")
-    return Level(confidence_of(confidence), simultaneous)
+    return Level(confidence_of(confidence), truth_of(simultaneous, "simultaneous"))
+
+
+def truth_of(value: object, name: str) -> bool:
+    """Read a parameter that is True or False."""
+    if not isinstance(value, bool):
+        raise InvalidParameter(f"{name} must be True or False.", f"Write {name}=True.")
+    return value
 
 
 def confidence_of(confidence: object) -> float:

@@ -6,7 +6,7 @@ import copy
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -34,7 +34,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, Reading
+from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Known, Limits, plan_together
 from discreet.sql.plan.planner import plan as make_plan
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ A = TypeVar("A")
 
 def size_of(plan: QueryPlan) -> int:
     """About how many bytes the ledger keeps of an answer: its integers, and the answer with its intervals."""
-    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.releases)
+    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.measured)
     shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)
     return SLACK + 8 * integers + 16 * shown
 
@@ -96,7 +96,7 @@ class Queries:
         self.account = account
         self._invented = invented
         self._rehearsed: set[str] = set()
-        self._known: dict[tuple[str, bool], Reading] = {}
+        self._known = Known()
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""
@@ -106,7 +106,14 @@ class Queries:
 
     def planned(self, question: Question) -> QueryPlan:
         """Plan a question; see `plan`."""
-        return self.plan(question.text, question.epsilon, question.limits, question.delta, question.split)
+        return self.plan(
+            question.text,
+            question.epsilon,
+            question.limits,
+            question.delta,
+            question.split,
+            question.intervals,
+        )
 
     def plan(
         self,
@@ -115,6 +122,7 @@ class Queries:
         limits: Limits = NO_LIMITS,
         delta: Fraction = Fraction(0),
         emphasis: Emphasis = (),
+        intervals: bool = True,
     ) -> QueryPlan:
         """Plan a question, and see that its noise can be drawn and that the engine can do all that it asks.
 
@@ -122,27 +130,50 @@ class Queries:
             InvalidParameter: epsilon is out of range.
             QueryRefused: it cannot be answered with a guarantee, or not on this engine.
         """
+        see_text(query)
+        return self._see_drawn(
+            epsilon,
+            lambda: make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known, intervals),
+            lambda plan: plan,
+        )
+
+    def plan_together(self, queries: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
+        """Plan several questions as one; epsilon, delta and limits are those of `question`.
+
+        Raises:
+            As `plan`.
+        """
+        for query in queries:
+            see_text(query)
+        return self._see_drawn(
+            question.epsilon,
+            lambda: plan_together(queries, self.catalog, question.epsilon, question.limits, question.delta),
+            lambda plans: plans[0],
+        )
+
+    def _see_drawn(self, epsilon: Fraction, make: Callable[[], N], of: Callable[[N], QueryPlan]) -> N:
+        """Make a plan, and see that its noise can be drawn and that the engine can do all that it asks."""
         if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
             raise no_noise()
         from discreet.noise.parameters import LARGEST, SMALLEST
 
-        see_text(query)
         try:
-            plan = make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known)
+            made = make()
         except RecursionError:
             raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
         except QueryRefused as error:
             raise advised(error, self.policy, self.engine) from None
+        plan = of(made)
         lacks: frozenset[str] = getattr(self.engine, "lacks", frozenset())
         missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
         if missing:
             raise QueryRefused(*refused_there(missing))
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
-        scales = [release.scale(at) for release in plan.releases for at in range(len(release.measures))]
+        scales = [release.scale(at) for release in plan.measured for at in range(len(release.measures))]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
-        return plan
+        return made
 
     def answer(self, question: Question, plan: QueryPlan, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
@@ -188,12 +219,12 @@ class Queries:
             file: takes the record that the ledger kept, if it is large.
         """
         finds = any(release.discovery is not None for release in plan.releases)
-        parts = [part for release in plan.releases for part in release.parts]
+        parts = [part for release in plan.measured for part in release.parts]
         return ReleasePlan(
             question=self.identity(plan),
             words=plan.text,
             loss=question.loss(finds),
-            uses=uses_of(plan.releases),
+            uses=uses_of(plan.measured),
             compute=compute,
             answer=made,
             caps=tuple(part.cap for part in parts if part.rows.per_unit),
@@ -259,7 +290,9 @@ class Queries:
         """The answer that noisy integers give."""
         from discreet.sql.finish.postprocess import finish
         from discreet.sql.inspect.compared import compared_with
+        from discreet.sql.lower.estimates import tables_of
 
+        noisy = tables_of(plan, noisy)
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together)
         said = compared_with(plan, noisy, self.catalog.public, confidence)

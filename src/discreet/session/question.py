@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.ledger import Loss
 from discreet.rational import Number, epsilon_of
-from discreet.session.parameters import delta_of, emphasis_of, level_of, limits_of
+from discreet.session.parameters import delta_of, emphasis_of, level_of, limits_of, truth_of
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits
 
@@ -28,6 +28,7 @@ class Question:
         simultaneous: whether all intervals together have it.
         limits: how much of one unit counts.
         split: how many times its usual share of epsilon a column gets.
+        intervals: whether quantiles spend a part of epsilon on theirs.
     """
 
     text: str
@@ -37,6 +38,7 @@ class Question:
     simultaneous: bool = False
     limits: Limits = NO_LIMITS
     split: Emphasis = ()
+    intervals: bool = True
 
     @classmethod
     def read(
@@ -50,6 +52,7 @@ class Question:
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        intervals: bool = True,
     ) -> Question:
         """Read the parameters of a question.
 
@@ -62,13 +65,15 @@ class Question:
             max_groups: as for `Session.sql`.
             split: as for `Session.sql`.
             simultaneous: as for `Session.sql`.
+            intervals: as for `Session.sql`.
 
         Raises:
             InvalidParameter: one of them is of the wrong type or out of range.
         """
         level = level_of(confidence, simultaneous)
         limits = limits_of(max_rows, max_groups)
-        return cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split))
+        shown = truth_of(intervals, "intervals")
+        return cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
 
     @property
     def level(self) -> Level:

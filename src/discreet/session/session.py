@@ -11,13 +11,13 @@ from discreet.ledger import open_ledger
 from discreet.rational import Number, epsilon_of
 from discreet.release import gate
 from discreet.release.answer import Release
-from discreet.session.base import OpenSession
 from discreet.session.one_process import asked
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of, whole
 from discreet.session.queries import see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.text_only import answer_about, read_price
 from discreet.session.waiting.progress_line import shown_progress
+from discreet.session.workloads import WorkloadSession
 
 if TYPE_CHECKING:
     from discreet.sensitivity import SampledSensitivity
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.sql.inspect.preview import Preview
 
 
-class Session(OpenSession):
+class Session(WorkloadSession):
     """Answers questions about one data set under one budget.
 
     Made by `protect`. A session may be shared between threads; its ledger may be shared between processes. It belongs
@@ -49,6 +49,7 @@ class Session(OpenSession):
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        intervals: bool = True,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Answer a question.
@@ -73,6 +74,8 @@ class Session(OpenSession):
                 default the shares make the summed relative variance of all columns least.
             simultaneous: whether all intervals of the answer together have the confidence, instead of each by itself:
                 the way to look at many numbers, or for the largest of them. They are wider, the answer is the same.
+            intervals: False to have all of epsilon in the numbers: those of quantiles cost a tenth of it, and more
+                where several are asked for. Quantiles then have their bounds for an interval, which says nothing.
             progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
@@ -105,7 +108,7 @@ class Session(OpenSession):
         """
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, split=split,
-                                 simultaneous=simultaneous)  # fmt: skip
+                                 simultaneous=simultaneous, intervals=intervals)  # fmt: skip
         plan = self._queries.planned(question)
         see_cost(epsilon, plan)
         with shown_progress(progress) as say:
@@ -125,6 +128,7 @@ class Session(OpenSession):
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        intervals: bool = True,
         replace: bool = False,
         formulas: bool = False,
         progress: Callable[[str], None] | None = None,
@@ -149,6 +153,7 @@ class Session(OpenSession):
             max_groups: as for `sql`.
             split: as for `sql`.
             simultaneous: as for `sql`; for more than 65,536 groups each row of the answer must be one group.
+            intervals: as for `sql`.
             replace: whether a file of this name may be replaced; never one of the data or of the ledger, by whichever
                 name.
             formulas: whether text in a CSV file may begin as a formula does (=, +, -, @). By default such text gets an
@@ -191,7 +196,8 @@ class Session(OpenSession):
         target = Target(into, replace, formulas)
         self.see_free(into)
         question = Question.read(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
-                                 max_groups=max_groups, split=split, simultaneous=simultaneous)  # fmt: skip
+                                 max_groups=max_groups, split=split, simultaneous=simultaneous,
+                                 intervals=intervals)  # fmt: skip
         with shown_progress(progress) as say:
             return written(self._queries, question, target, say)
 
@@ -264,6 +270,7 @@ class Session(OpenSession):
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
+        intervals: bool = True,
         group_rows: int = GROUP_ROWS,
     ) -> Preview:
         """Give the cost of a question and the errors of its answer, without reading data or charging.
@@ -278,6 +285,7 @@ class Session(OpenSession):
             max_groups: as for `sql`.
             split: as for `sql`.
             simultaneous: as for `sql`.
+            intervals: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it, as that of an
                 average does.
 
@@ -293,7 +301,7 @@ class Session(OpenSession):
         whole(group_rows, "group_rows")
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, split=split,
-                                 simultaneous=simultaneous)  # fmt: skip
+                                 simultaneous=simultaneous, intervals=intervals)  # fmt: skip
         return preview(self._queries, question, within, group_rows, self.budget)
 
     @asked
@@ -307,6 +315,7 @@ class Session(OpenSession):
         max_rows: int | None = None,
         max_groups: int | None = None,
         split: Mapping[str, Number] | None = None,
+        intervals: bool = True,
         sql: bool = False,
     ) -> Explanation:
         """Show the plan of a question, scope by scope, without reading data or charging.
@@ -318,6 +327,7 @@ class Session(OpenSession):
             max_rows: as for `sql`.
             max_groups: as for `sql`.
             split: as for `sql`.
+            intervals: as for `sql`.
             sql: whether to show the SQL that the engine would run, too. A large table may be asked slice by slice of
                 its units; how many slices there are depends on how many rows there are, so that is not shown.
 
@@ -357,7 +367,13 @@ class Session(OpenSession):
         from discreet.sql.inspect.explain import explain
 
         question = Question.read(
-            query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups, split=split
+            query,
+            epsilon,
+            delta=delta,
+            max_rows=max_rows,
+            max_groups=max_groups,
+            split=split,
+            intervals=intervals,
         )
         plan = self._queries.planned(question)
         self._queries.rehearse(plan)

@@ -62,7 +62,7 @@ def answer_about(method: M) -> M:
         options = given if not args else {**given, "epsilon": args[0]}
         if found is not None:
             inner, options = found.text, _merged(found.options, options, self._policy)
-        names = ("epsilon", "delta", "max_rows", "max_groups", "split")
+        names = ("epsilon", "delta", "max_rows", "max_groups", "split", "intervals")
         taken = {name: options[name] for name in names if options.get(name) is not None}
         lines = self.explain(inner, **taken)
         if word == "EXPLAIN":

@@ -5,14 +5,16 @@ from __future__ import annotations
 import getpass
 import json
 import sqlite3
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
+from tests.servers import new_schema
 
 import discreet as dp
-from discreet.ledger import Account, Loss, open_ledger
+from discreet.ledger import Account, Loss, exists, open_ledger
 from discreet.ledger.sqlite.rows import SqlRows
 from discreet.session import DATA_SET
 
@@ -188,3 +190,23 @@ def test_a_policy_that_says_another_unit_is_told(folder: Path, run: Run) -> None
     assert json.loads(run("budget", "--json").stdout)["problem"]
     refused = run("query", "SELECT COUNT(*) AS n FROM visits WHERE cost > 1", "-e", "0.1", "--json")
     assert (refused.exit_code, json.loads(refused.stderr)["charged"]) == (2, None)
+
+
+def test_a_ledger_in_postgresql_is_named_by_the_policy_and_shown_without_its_password(
+    folder: Path, run: Run
+) -> None:
+    address = new_schema().replace("postgres:@", "postgres:hunter2@")
+    policy = folder / "policy.toml"
+    policy.write_text(f'{policy.read_text()}\n[ledger]\nurl = "{address}"\n')
+    assert run("budget").stdout == "epsilon 1 left of 1 (0 spent)\n"
+    assert not exists(address), "looking makes none"
+    assert "There is no ledger" in run("budget", "verify").stderr
+    _ask(run)
+    assert not list(folder.glob("*.ledger.db*"))
+    assert run("budget").stdout.startswith("epsilon 0.5 left of 1")
+    said = run("budget", "verify", "--ledger", address, "--json").stdout
+    assert json.loads(said)["entries"] == 4
+    assert "hunter2" not in said + run("budget", "--json").stdout + run("budget", "adopt").stderr
+    with dp.protect(policy="policy.toml") as session:
+        assert "hunter2" not in session.ledger.where
+        assert session.budget.left == Fraction(1, 2)

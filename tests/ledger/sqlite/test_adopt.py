@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerCorrupt, LedgerError
-from discreet.ledger import Account, Ledger, Loss, open_ledger
-from discreet.ledger.sqlite import rows
+from discreet.ledger import Account, Ledger, Loss, open_ledger, rows
 from discreet.ledger.sqlite.adopt import adopt
 from discreet.ledger.sqlite.head import SLOT, head_of
 
@@ -211,7 +210,7 @@ def test_a_flipped_bit_in_the_index_is_seen_on_opening(path: Path) -> None:
 
 def test_the_index_is_compared_at_each_charge_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(rows.SqlRows, "tally", lambda self, account: None)
+        patch.setattr(rows.TableRows, "tally", lambda self, account: None)
         flip_the_index(path)
         ledger = open_ledger(path)
     for act in (
@@ -229,11 +228,11 @@ def test_without_the_comparison_the_index_would_be_believed(
 ) -> None:
     """The planted fault: what was there before, the index alone."""
 
-    def believed(self: rows.SqlRows, account: str) -> object:
+    def believed(self: rows.TableRows, account: str) -> object:
         row = self._first(f"{rows._POSTINGS} WHERE account = ? ORDER BY number DESC LIMIT 1", account)
         return None if row is None else rows._posting(row)
 
-    monkeypatch.setattr(rows.SqlRows, "tally", believed)
+    monkeypatch.setattr(rows.TableRows, "tally", believed)
     flip_the_index(path)
     with open_ledger(path) as ledger:
         assert ledger.spent(VISITS.name) == Loss("0.3")

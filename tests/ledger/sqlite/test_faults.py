@@ -8,7 +8,8 @@ import sqlite3
 import pytest
 
 from discreet.errors import LedgerCorrupt, LedgerError
-from discreet.ledger.sqlite.faults import DiskFullError, busy, explain
+from discreet.ledger.faults import DiskFullError, busy
+from discreet.ledger.sqlite.faults import explain
 
 SECRET = "1042 patients"
 

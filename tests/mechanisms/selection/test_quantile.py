@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.selection import quantile
 from discreet.mechanisms.selection.leaf_measure import LeafMeasure, Multiples
-from discreet.mechanisms.selection.quantile import BOUND, ExponentialQuantile, row_moves
+from discreet.mechanisms.selection.quantile import BOUND, ExponentialQuantile, Floats, row_moves
 from discreet.mechanisms.selection.quantiles_with_ends import moves
+from discreet.mechanisms.selection.rank_candidates import Candidates, Parts
 from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from tests.noise.fit import ALARM, alarm
 
@@ -38,12 +38,12 @@ def law_of(mechanism: ExponentialQuantile, margin: int = 0, bound: int = 0) -> L
     """The law of the mechanism by leaf, from -1 for the lower bound to the number of leaves for the upper one."""
 
     def law(data: Data) -> list[float]:
-        return by_leaf(*mechanism.probabilities(counts(data), margin, bound))
+        return by_leaf(*mechanism.probabilities(counts(data), margin, bound), mechanism.measure)
 
     return law
 
 
-def by_leaf(some: quantile.Candidates, chances: quantile.Floats) -> list[float]:
+def by_leaf(some: Candidates, chances: Floats, measure: LeafMeasure) -> list[float]:
     """The law of candidates by leaf, likewise."""
     out = np.zeros(LEAVES + 2)
     for start, stop, chance in zip(some.start, some.stop, chances, strict=True):
@@ -51,7 +51,7 @@ def by_leaf(some: quantile.Candidates, chances: quantile.Floats) -> list[float]:
             out[start + 1] += chance
             continue
         leaves = np.arange(start, stop)
-        each = MEASURE.of(leaves, leaves + 1)
+        each = measure.of(leaves, leaves + 1)
         out[leaves + 1] += chance * each / each.sum()
     return out.tolist()
 
@@ -187,10 +187,9 @@ def test_groups_without_rows_are_drawn_too() -> None:
 
 def test_bounds_are_drawn_where_they_are_candidates() -> None:
     mechanism = ExponentialQuantile(1, 0.5, MEASURE)
-    some = quantile.Candidates.of(counts((1, 0, 0, 0)), MEASURE)
-    drawn = {
-        int(mechanism.choose(some, np.zeros(1, np.int64), bound)[0]) for bound in (-1, 1) for _ in range(50)
-    }
+    some = counts((1, 0, 0, 0))
+    parts, margin = Parts.whole(some, LEAVES), np.zeros(1, np.int64)
+    drawn = {int(mechanism.choose(some, parts, margin, bound)[0]) for bound in (-1, 1) for _ in range(50)}
     assert {-1, LEAVES} <= drawn
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 
@@ -224,7 +225,7 @@ def test_nothing_that_is_answered_names_a_place(running: Running) -> None:
             running.call("GET", "/api/v1/datasets", "ana").data,
             running.call("GET", "/api/v1/openapi.json").data,
             running.call("POST", f"{HOSPITAL}/verify", "stella").data,
-            json.dumps([dict(one) for one in running.service.state.audit(100)]).encode(),
+            json.dumps([asdict(one) for one in running.service.state.audit(100)]).encode(),
         ]
     )
     assert folder.encode() not in said

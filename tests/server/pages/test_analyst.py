@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.release.terms import Terms
 from tests.server.conftest import COUNT, Running, run
 from tests.server.visit import Visit
 
@@ -18,7 +19,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def spent(running: Running) -> Fraction:
-    return running.service.datasets["hospital"].analyst("ana", Fraction(20)).budget.spent
+    return running.service.datasets["hospital"].analyst("ana", Terms(Fraction(20))).budget.spent
 
 
 def test_from_sign_in_to_the_answer_and_back_to_it(running: Running) -> None:

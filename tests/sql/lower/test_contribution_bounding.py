@@ -33,7 +33,7 @@ from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.dialects import clickhouse as of_clickhouse
 from discreet.sql.dialects import duckdb as of_duckdb
-from discreet.sql.dialects import named
+from discreet.sql.dialects import named, sampled_rows
 from discreet.sql.expressions.dialect import NUMBER
 from discreet.sql.lower.compile import compile_discovery, compile_part
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
@@ -59,6 +59,7 @@ PATTERNS: dict[str, tuple[Sequence[Pair], int]] = {
     "rows that are alike": ([(1, 1), (1, 1), (1, 1), (2, 1), (2, 1), (3, 1)], 2),
     "one row of which most are alike": ([(1, 1)] * 9 + [(2, 1)], 1),
     "more are alike than are kept": ([(1, 1)] * 5 + [(2, 1), (2, 2), (3, 0)], 3),
+    "five of seven": ([(0, at) for at in range(7)], 5),
     "nothing and something": ([(None, 1), (1, None), (None, None), (1, 1), (0, None), (None, 0)], 2),
 }
 
@@ -135,8 +136,15 @@ def asking(dialect: str, pattern: Sequence[Pair]) -> Iterator[Ask]:
 
 ENGINES = ("duckdb", "postgres", "spark", "clickhouse")
 PATHS = [("duckdb", "packed"), ("duckdb", "struct"), ("duckdb", "window"), ("duckdb", "sliced"),
-         ("duckdb", "portable"), ("postgres", "window"), ("postgres", "portable"), ("spark", "window"),
+         ("duckdb", "portable"), *(("postgres", path) for path in ("sampled", "sampled of texts", "sampled of any type", "window", "portable")), ("spark", "window"),
          ("spark", "portable"), ("clickhouse", "array"), ("clickhouse", "portable")]  # fmt: skip
+
+SAMPLED = {
+    "sampled": (UNIT, "INTEGER"),
+    "sampled of texts": (f'CAST({UNIT} AS text) COLLATE "C"', "TEXT"),
+    "sampled of any type": (f"CAST({UNIT} AS numeric)", "numeric"),
+}
+"""The units by whose hash rows are drawn, and their kind."""
 
 
 def choose(
@@ -152,15 +160,18 @@ def choose(
     slices = [Units(at, 3) for at in range(3)] if path == "sliced" else [EVERY_UNIT]
     found: list[Any] = []
     written = replace(named(dialect), **planted)
+    unit, kind = SAMPLED.get(path, (UNIT, ""))
     with monkeypatch.context() as patched:
         if path == "window":
             patched.setattr(of_duckdb, "MANY", 0)
+            patched.setattr(sampled_rows, "FEW", 0)
         for units in slices:
             sql = kept_sql(
-                "SELECT * FROM fair", "TRUE", NAMES, kept, SALT, written, TYPES if path == "portable" else None,
-                SPANS if path in ("packed", "sliced") else None, units, alike,
+                f"SELECT {unit} AS {UNIT}, who, a, b FROM fair", "TRUE", NAMES, kept, SALT, written, TYPES if path == "portable" else None,
+                SPANS if path in ("packed", "sliced") else None, units, alike, kind,
             )  # fmt: skip
-            assert ("row_number" in sql) == (path in ("window", "portable"))
+            assert ("row_number" in sql) == (path in ("window", "portable") or path in SAMPLED)
+            assert (sampled_rows.SEED in sql) == (path in SAMPLED)
             assert ("struct_pack" in sql) == (path == "struct")
             found += ask(sql)
     return sets_of([tuple(row) for row in found])
@@ -172,7 +183,7 @@ def choose(
         (e, name)
         for e in ENGINES
         for name in PATTERNS
-        if e != "spark" or name not in ("twelve months", "two columns")
+        if e != "spark" or name not in ("twelve months", "two columns", "five of seven")
     ],
 )
 def test_every_set_of_rows_is_kept_as_often(dialect: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,13 +234,21 @@ def test_a_combined_hash_is_caught(
 
 
 @pytest.mark.parametrize("name", ["rows that are alike", "one row of which most are alike"])
-@pytest.mark.parametrize(("dialect", "path"), PATHS)
+@pytest.mark.parametrize(("dialect", "path"), [path for path in PATHS if path[1] not in SAMPLED])
 def test_a_block_of_rows_that_are_alike_is_caught(
     dialect: str, path: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pattern, kept = PATTERNS[name]
     with asking(dialect, pattern) as ask:
         sets = choose(ask, dialect, path, kept, monkeypatch, alike=False)
+    assert alarm(sets, pattern, kept) < ALARM
+
+
+def test_draws_that_are_the_same_for_every_unit_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern, kept = PATTERNS["two columns"]
+    monkeypatch.setattr(sampled_rows, "unit_hash", lambda selection: "0")
+    with asking("postgres", pattern) as ask:
+        sets = choose(ask, "postgres", "sampled", kept, monkeypatch)
     assert alarm(sets, pattern, kept) < ALARM
 
 

@@ -233,7 +233,7 @@ def test_a_preview_reads_nothing_and_shrinks_with_epsilon() -> None:
     with protect() as session:
         errors = [
             session.preview("SELECT MEDIAN(x) AS m FROM data", e, group_rows=10_000).errors["m"]
-            for e in (1, 2, 8)
+            for e in ("1/16", "1/8", "1/2")
         ]
         assert errors == sorted(errors, reverse=True)
         assert errors[0] / errors[2] == pytest.approx(8, rel=0.1)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 OnlyLedger = Annotated[
-    Path | None,
-    typer.Option("--ledger", metavar="FILE", help="The ledger itself, when there is no policy file."),
+    str | None,
+    typer.Option("--ledger", metavar="FILE|URL", help="The ledger itself, when there is no policy file."),
 ]
 
 
@@ -56,6 +56,7 @@ def show(
         ctx.obj = (policy, ledger)
         return
     from discreet.cli.output import dump, print_table, say, state
+    from discreet.ledger import named
     from discreet.rational import show as short
     from discreet.rational import small
     from discreet.session import DATA_SET, BudgetState
@@ -65,7 +66,7 @@ def show(
     granted, spent, charges = known.limit, known.spent, known.charges
     budget = BudgetState(granted.epsilon, spent.epsilon, granted.delta, spent.delta)
     if as_json:
-        document = {"ledger": str(where), **state(budget), "problem": known.problem, "count": known.count,
+        document = {"ledger": named(where), **state(budget), "problem": known.problem, "count": known.count,
                     "charges": [one.document() for one in charges]}  # fmt: skip
         typer.echo(dump(document))
         return
@@ -111,7 +112,7 @@ def verify(
       discreet budget verify --noted 12:9f2c…
     """  # noqa: D301
     from discreet.cli.output import dump
-    from discreet.ledger import Head
+    from discreet.ledger import Head, named
 
     outer = ctx.obj or (None, None)
     where, _ = _ledger(policy or outer[0], ledger or outer[1])
@@ -125,7 +126,7 @@ def verify(
         count = opened.verify(before)
         head = opened.head()
     if as_json:
-        typer.echo(dump({"ledger": str(where), "entries": count, "head": f"{head.number}:{head.hash}"}))
+        typer.echo(dump({"ledger": named(where), "entries": count, "head": f"{head.number}:{head.hash}"}))
         return
     entries = "1 entry" if count == 1 else f"{count:,} entries"
     typer.echo(f"{entries}, each unchanged\nhead {head.number}:{head.hash}")
@@ -155,7 +156,7 @@ def adopt(
       discreet budget adopt --lost 0.5
     """  # noqa: D301
     from discreet.cli.output import dump, exact
-    from discreet.ledger import Loss
+    from discreet.ledger import Loss, named
     from discreet.ledger.sqlite.adopt import adopt as take_over
     from discreet.rational import show as short
     from discreet.session import DATA_SET
@@ -167,7 +168,7 @@ def adopt(
     done = take_over(where, lost=spent, accounts=[DATA_SET])
     charged = done.charged.get(DATA_SET, Loss(0))
     if as_json:
-        document = {"ledger": str(where), "charged": exact(charged.epsilon), "delta": exact(charged.delta),
+        document = {"ledger": named(where), "charged": exact(charged.epsilon), "delta": exact(charged.delta),
                     "head": f"{done.head.number}:{done.head.hash}"}  # fmt: skip
         typer.echo(dump(document))
         return
@@ -175,34 +176,35 @@ def adopt(
     typer.echo(f"{words if done.charged else 'nothing was lost'}\nhead {done.head.number}:{done.head.hash}")
 
 
-def _ledger(policy: Path | None, ledger: Path | None) -> tuple[Path, Loss | None]:
+def _ledger(policy: Path | None, ledger: str | None) -> tuple[str, Loss | None]:
     """The place of the ledger, and the budget that the policy declares."""
     where, limit, _ = _declared(policy, ledger)
     return where, limit
 
 
-def _declared(policy: Path | None, ledger: Path | None) -> tuple[Path, Loss | None, Guarantee | None]:
+def _declared(policy: Path | None, ledger: str | None) -> tuple[str, Loss | None, Guarantee | None]:
     """The place of the ledger, and the budget and the guarantee that the policy declares."""
+    from discreet.ledger import Loss, exists, named
+
     if ledger is not None and policy is None:
-        if not ledger.is_file():
-            raise LedgerError(f"There is no ledger {ledger}.", "It is made by the first question.")
+        if not exists(ledger):
+            raise LedgerError(f"There is no ledger {named(ledger)}.", "It is made by the first question.")
         return ledger, None, None
-    from discreet.ledger import Loss
     from discreet.policy import Policy
     from discreet.release.guarantee import Guarantee
     from discreet.session.sources.ledger_place import beside_policy
 
     path = place.policy_file(policy)
     declared = Policy.from_toml(path)
-    where = ledger or Path(declared.ledger or beside_policy(path))
+    where = ledger or declared.ledger or str(beside_policy(path))
     return where, Loss(declared.budget.epsilon, declared.budget.delta), Guarantee.declared(declared)
 
 
-def _open(where: Path) -> Ledger:
-    from discreet.ledger import open_ledger
+def _open(where: str) -> Ledger:
+    from discreet.ledger import exists, named, open_ledger
 
-    if not where.is_file():
-        raise LedgerError(f"There is no ledger {where} yet.", "It is made by the first question.")
+    if not exists(where):
+        raise LedgerError(f"There is no ledger {named(where)} yet.", "It is made by the first question.")
     return open_ledger(where, may_read=True)
 
 
@@ -218,14 +220,14 @@ class _Known:
 
 
 def _read(
-    where: Path, account: str, granted: Loss | None, guarantee: Guarantee | None, count: int | None
+    where: str, account: str, granted: Loss | None, guarantee: Guarantee | None, count: int | None
 ) -> _Known:
     """The loss spent as the policy counts it now, and the newest charges."""
     from discreet.errors import PolicyError
-    from discreet.ledger import Account, Loss
+    from discreet.ledger import Account, Loss, exists
     from discreet.release.account import DataAccount
 
-    if not where.is_file():
+    if not exists(where):
         return _Known(granted or Loss(0), Loss(0), [], 0)  # nobody has asked yet, and looking makes no file
     with _open(where) as ledger:
         newest = _newest(ledger, account, 1 if count is None else max(count, 1))

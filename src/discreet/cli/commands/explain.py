@@ -53,6 +53,7 @@ def command(
             delta=asked.delta,
             max_rows=place.question_rows,
             max_groups=asked.max_groups,
+            intervals=not asked.no_intervals,
             sql=engine_sql,
         )
     if picture is not None:

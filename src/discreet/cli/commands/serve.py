@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,6 +46,36 @@ def command(
             "--slot", min=0.01, max=60, help="Answers come after so many seconds, or 2, 4, 8 … times as many."
         ),
     ] = 0.25,
+    ledger: Annotated[
+        str,
+        typer.Option(
+            "--ledger",
+            metavar="URL",
+            help="A PostgreSQL database for all ledgers and the state of the service, which several processes share.",
+        ),
+    ] = "",
+    pg_port: Annotated[
+        int | None,
+        typer.Option(
+            "--pg-port",
+            min=0,
+            max=65535,
+            show_default=False,
+            help="Speak PostgreSQL's protocol on this port, too.",
+        ),
+    ] = None,
+    pg_host: Annotated[
+        str, typer.Option("--pg-host", help="The address for it; any but this machine needs a certificate.")
+    ] = "127.0.0.1",
+    pg_certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--pg-certificate", metavar="FILE", show_default=False, help="Its certificate for TLS, PEM."
+        ),
+    ] = None,
+    pg_key: Annotated[
+        Path | None, typer.Option("--pg-key", metavar="FILE", show_default=False, help="The key of it, PEM.")
+    ] = None,
     new_token: Annotated[
         str | None,
         typer.Option("--new-token", metavar="NAME", help="Print a new token for a person, and exit."),
@@ -62,6 +93,8 @@ def command(
       discreet serve hospital/policy.toml
       discreet serve visits.toml trips.toml --port 9000
       discreet serve policy.toml --public-url https://stats.example.org
+      discreet serve policy.toml --ledger postgresql://discreet@db.example.org/budgets
+      discreet serve policy.toml --pg-port 5433                (for psql, DBeaver, Metabase, Superset, …)
       discreet serve policy.toml --new-token administrator     (when all tokens are lost)
     """  # noqa: D301
     _see_installed()
@@ -74,15 +107,32 @@ def command(
     with ExitStack() as stack:
         with Progress("opening the data"):
             files = [_invented(stack)] if demo else [policy_file(one) for one in policies or (None,)]
-            service = open_service(files, at.settings(Caps(timeout=timeout, slot=slot)))
+            service = open_service(files, at.settings(Caps(timeout=timeout, slot=slot)), ledger)
         if new_token is not None:
             stack.callback(service.close)
             typer.echo(service.people.issue("this machine", new_token))
             return
         _tell_tokens(service, demo)
+        if pg_port is not None:
+            stack.enter_context(_speaking_postgres(service, pg_host, pg_port, pg_certificate, pg_key))
         listen(
             service, at, lambda url: typer.echo(f"serving {', '.join(service.datasets)} at {url}", err=True)
         )
+
+
+@contextmanager
+def _speaking_postgres(
+    service: Service, host: str, port: int, chain: Path | None, key: Path | None
+) -> Iterator[None]:
+    """Speak PostgreSQL's protocol beside HTTP."""
+    from discreet.pgwire.listening import bound, certificate, serving
+
+    tls = certificate(host, chain, key)
+    listener = bound(host, port)
+    at = listener.getsockname()[:2]
+    with serving(service, listener, tls):
+        typer.echo(f"speaking PostgreSQL's protocol on {at[0]}, port {at[1]}", err=True)
+        yield
 
 
 def _tell_tokens(service: Service, demo: bool) -> None:

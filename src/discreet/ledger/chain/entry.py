@@ -201,7 +201,7 @@ def corrupt(number: int, what: str) -> LedgerCorrupt:
 
 def genesis(identity: str) -> Head:
     """The head of an empty ledger; its hash depends on the ledger's random identity."""
-    return Head(0, _hash("discreet ledger", str(FORMAT), identity))
+    return Head(0, hash_of("discreet ledger", str(FORMAT), identity))
 
 
 def digest_of(answer: bytes | Iterable[bytes]) -> str:
@@ -252,10 +252,11 @@ def _seal(entry: Entry) -> str:
         for loss in (line.loss, line.total, line.limit):
             fields += [str(loss.epsilon), str(loss.delta)]
         fields += [line.rule, str(line.squares), str(line.count)]
-    return _hash(*fields)
+    return hash_of(*fields)
 
 
-def _hash(*fields: str) -> str:
+def hash_of(*fields: str) -> str:
+    """SHA-256 over fields, hexadecimal."""
     # Every field is preceded by its length, so no two different lists of fields give the same bytes.
     state = hashlib.sha256()
     for field in fields:

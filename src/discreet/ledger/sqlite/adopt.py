@@ -19,7 +19,9 @@ from discreet.errors import LedgerError
 from discreet.ledger.chain.book import Book, after
 from discreet.ledger.chain.entry import Head, Posting, genesis, make_entry
 from discreet.ledger.chain.verify import verify
-from discreet.ledger.sqlite.faults import busy, explain
+from discreet.ledger.faults import busy
+from discreet.ledger.postgres.address import is_address
+from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import connected, format_of
 from discreet.ledger.sqlite.rows import SqlRows
@@ -64,6 +66,12 @@ def adopt(
     Privacy: no total ever falls. Where the head names more entries than the ledger has, every account gets the larger
     of the two totals; where the two are branches of one past, the sum.
     """
+    if is_address(os.fspath(path)):
+        raise LedgerError(
+            "A ledger in PostgreSQL has its head in the same database, and nothing to be adopted.",
+            "Restore the database from its newest backup; where charges are lost, lower the budget of the policy by "
+            "the loss that may have been spent.",
+        )
     where = os.path.abspath(path)
     problem: LedgerError | None = None
     try:
@@ -172,7 +180,7 @@ def _posting(rows: SqlRows, book: Book, account: str, tally: Tally) -> Posting:
 class _Once:
     """One transaction as a store, for a walk along the chain."""
 
-    durable, where = True, ""
+    durable, where, turns = True, "", None
 
     def __init__(self, rows: SqlRows) -> None:
         self._rows = rows

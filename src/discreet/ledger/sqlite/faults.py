@@ -5,10 +5,7 @@ from __future__ import annotations
 import errno
 
 from discreet.errors import LedgerCorrupt, LedgerError
-
-
-class DiskFullError(LedgerError):
-    """Nothing was written, for the disk is full."""
+from discreet.ledger.faults import DiskFullError
 
 
 def explain(error: Exception, where: str) -> LedgerError:
@@ -69,8 +66,3 @@ def code_of(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "SQLITE_CORRUPT"
     return str(getattr(error, "sqlite_errorname", ""))
-
-
-def busy(where: str) -> LedgerError:
-    """Make the error of a thread that waited too long for another one."""
-    return LedgerError(f"The ledger at {where} is busy in another thread.", "Ask again later.")

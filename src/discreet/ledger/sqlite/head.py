@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import sys
 import time
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
-from discreet.accounting.loss import Loss
-from discreet.accounting.tally import Tally
 from discreet.errors import LedgerError
 from discreet.ledger.chain.book import Book
-from discreet.ledger.chain.entry import Head
+from discreet.ledger.chain.book_text import read, told
 
 if sys.platform == "win32":
     import msvcrt
@@ -208,12 +204,7 @@ def sync_folder(path: str) -> None:
 
 
 def _packed(identity: str, book: Book) -> bytes:
-    totals = {
-        name: [str(tally.loss.epsilon), str(tally.loss.delta), str(tally.squares), tally.count]
-        for name, tally in book.tallies.items()
-    }
-    fields = {"identity": identity, "number": book.head.number, "hash": book.head.hash, "totals": totals}
-    body = json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode()
+    body = told(identity, book).encode()
     return MAGIC + b"%d\n%s\n" % (len(body), hashlib.sha256(body).hexdigest().encode()) + body
 
 
@@ -226,13 +217,8 @@ def _slot(raw: bytes) -> tuple[str, Book] | None:
         body = rest[: int(size)]
         if hashlib.sha256(body).hexdigest().encode() != digest or rest[int(size) :].strip(b"\0"):
             return None
-        fields = json.loads(body)
-        tallies = {
-            name: Tally(Loss(epsilon, delta), Fraction(squares), int(count))
-            for name, (epsilon, delta, squares, count) in fields["totals"].items()
-        }
-        return fields["identity"], Book(Head(fields["number"], fields["hash"]), tallies)
-    except (ValueError, KeyError, TypeError):
+        return read(body.decode())
+    except ValueError:
         return None
 
 

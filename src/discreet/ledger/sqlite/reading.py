@@ -15,6 +15,7 @@ from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, head_of
 from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.store import Result, Rows
+from discreet.ledger.turn import FileTurns
 
 
 class ReadingStore:
@@ -24,6 +25,7 @@ class ReadingStore:
 
     def __init__(self, path: str, timeout: float) -> None:
         self.where = os.path.abspath(path)
+        self.turns = FileTurns(f"{os.path.realpath(self.where)}-turns")
         self._timeout = timeout
         self._lock = threading.Lock()
         self._closed = False

@@ -11,20 +11,23 @@ import contextlib
 import os
 import sqlite3
 import threading
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt, LedgerError
+from discreet.ledger import forks
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.verify import LOOK
-from discreet.ledger.sqlite.faults import busy, code_of, explain
-from discreet.ledger.sqlite.group_commit import Group, QueuedWork
+from discreet.ledger.faults import busy
+from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, run_all
+from discreet.ledger.rows import key_of
+from discreet.ledger.sqlite.faults import code_of, explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import opened
-from discreet.ledger.sqlite.rows import SqlRows, key_of
+from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.sqlite.settled_questions import SettledQuestions
 from discreet.ledger.store import MemoryStore, Result, Rows, Store
+from discreet.ledger.turn import FileTurns
 
 TAIL = 4
 """How many entries before the head are checked again at each charge; the last charge of an account is among them."""
@@ -38,8 +41,8 @@ def open_sql(address: str, timeout: float) -> Store:
     if scheme != "sqlite" or "?" in path or (path and not path.startswith("/")):
         # No options: one such as nolock=1 would let two processes spend the same budget.
         raise InvalidParameter(
-            "The ledger's address is not a path or a SQLite URL without options.",
-            "Write a path, or sqlite:///path.",
+            "The ledger's address is not a path, a SQLite URL without options, or a PostgreSQL URL.",
+            "Write a path, sqlite:///path, or postgresql://server/database.",
         )
     file = path.removeprefix("/")
     return MemoryStore() if file in ("", ":memory:") else SqliteStore(file, timeout)
@@ -64,7 +67,8 @@ class SqliteStore:
         self._known: Book | None = None  # the last book that stood in the second place too
         self._seen: Book | None = None  # the last book that was read
         self._settled = SettledQuestions(head_of(self.where), key_of)
-        _stores.add(self)
+        self.turns = FileTurns(f"{os.path.realpath(self.where)}-turns")
+        forks.before_each(self)
         # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
         self._submit(SqlRows.probe, True)
 
@@ -128,9 +132,9 @@ class SqliteStore:
     def _batch(self, requests: Sequence[QueuedWork]) -> None:
         """Run all requests in one transaction; those that are not done when this returns are tried again alone."""
         if not self._lock.acquire(timeout=self._timeout):
-            _fail(requests, busy(self.where))
+            fail(requests, busy(self.where))
             return
-        step = _Step()
+        step = Step()
         try:
             try:
                 self._transact(requests, step)
@@ -149,18 +153,18 @@ class SqliteStore:
             except BaseException:
                 self._roll_back()
                 if step.committing:
-                    _fail(requests, LedgerError(
+                    fail(requests, LedgerError(
                         "The ledger was interrupted while it wrote; the charge may stand.", "Ask again."))  # fmt: skip
                 raise
             else:
                 return
-            _fail(requests if step.at is None else [step.at], problem)
+            fail(requests if step.at is None else [step.at], problem)
         finally:
             if self._head is not None:
                 self._head.unlock()
             self._lock.release()
 
-    def _transact(self, requests: Sequence[QueuedWork], step: _Step) -> None:
+    def _transact(self, requests: Sequence[QueuedWork], step: Step) -> None:
         writes = any(request.writes for request in requests)
         connection = self._ready()
         assert self._seen is not None
@@ -172,22 +176,8 @@ class SqliteStore:
             book = rows.book()
             if self._settled.wanted:
                 self._settled.load(book.head.number, rows.settled())
-        # Reading comes first, so that nobody sees entries that are not committed yet.
-        for request in sorted(requests, key=lambda one: one.writes):
-            step.at = request
-            try:
-                request.result = request.work(rows)
-            except (sqlite3.Error, OSError, UnicodeDecodeError):
-                raise
-            except Exception as error:
-                if rows.changed:
-                    raise
-                request.error = error
-                request.done = True
-            if not request.writes:
-                request.finish()
-            rows.changed = False
-        step.at, step.committing = None, writes
+        run_all(requests, rows, step, (sqlite3.Error, OSError, UnicodeDecodeError))
+        step.committing = writes
         connection.execute("COMMIT")
         if writes:
             self._settled.follow(rows.book().head.number, rows.last)
@@ -298,45 +288,4 @@ class SqliteStore:
                 self.release()
 
 
-class _Step:
-    """How far a transaction came: the request at work, and whether the commit has begun."""
-
-    at: QueuedWork | None = None
-    committing = False
-
-
-def _fail(requests: Sequence[QueuedWork], problem: Exception) -> None:
-    for request in requests:
-        if not request.done:
-            request.error = problem
-            request.done = True
-
-
-# SQLite must not be used across a fork: the child would believe that it holds the parent's file locks. So
-# every ledger closes its file before a fork, and parent and child each open it again when they need it.
-_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
-_held: list[SqliteStore] = []
 _inherited: list[sqlite3.Connection] = []
-_forking = threading.RLock()  # one fork at a time, so that two cannot wait for each other's stores
-
-
-def _before_fork() -> None:
-    _forking.acquire()
-    for store in list(_stores):
-        store.hold()
-        store.release()
-        _held.append(store)
-
-
-def _after_fork(child: bool = False) -> None:
-    while _held:
-        _held.pop().let_go(child=child)
-    _forking.release()
-
-
-def _in_child() -> None:
-    _after_fork(child=True)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)

@@ -22,7 +22,7 @@ from discreet.errors import InvalidParameter
 Integers = npt.NDArray[np.int64]
 
 MOST_LEAVES: Final = 1 << 30
-WHOLE: Final = 1 << 38
+WHOLE: Final = 1 << 36
 """About the sum of all weights."""
 EVEN: Final = Fraction(4, 5)
 FEWEST: Final = 400
@@ -67,7 +67,7 @@ class LeafMeasure:
         rounds: the leaves that weigh more.
 
     Example:
-        >>> LeafMeasure.over(11).of(np.array([0]), np.array([11])).tolist() == [2**38 // 11 * 11]
+        >>> LeafMeasure.over(11).of(np.array([0]), np.array([11])).tolist() == [2**36 // 11 * 11]
         True
     """
 

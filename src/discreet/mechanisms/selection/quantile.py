@@ -21,13 +21,12 @@ Error. Where values lie densely, a distance d on either side has a density propo
 is sqrt(2) scale rows. For any data, d > scale (ln(W/w) + t) has a probability of at most e^-t, with W the sum of all
 weights and w that of the right leaf.
 
-Permute-and-flip, which is never worse for candidates of equal weight, has the same law where many leaves are about as
-good, and errs less only where a handful of values occur (`benchmarks quantiles`).
+Leaves farther than `REACH` scales from the rank are drawn as `rank_candidates` says, with the same law.
+Permute-and-flip errs less where a handful of values are possible: `flipped_quantile`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,7 +39,15 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_sensitivity
 from discreet.mechanisms.selection.leaf_measure import LeafMeasure
+from discreet.mechanisms.selection.rank_candidates import (
+    PIECES,
+    Candidates,
+    Parts,
+    distance,
+    rows_before_place,
+)
 from discreet.mechanisms.selection.sparse_counts import SparseCounts, read_counts
+from discreet.noise.bernoulli import bernoulli_exp
 from discreet.noise.parameters import read_scale
 from discreet.noise.weighted_choice import uniform_below, weighted_choices
 from discreet.rational import Number, decimal, epsilon_of
@@ -52,6 +59,9 @@ FINEST: Final = 1 << 20
 """Quantiles are read as fractions with denominators up to it."""
 BOUND: Final = 100
 """How many times as heavy a bound is as all leaves together."""
+REACH: Final = 64
+"""How many scales from the rank leaves are candidates by themselves: the others have a chance of about e^-40."""
+_MOST_REACH: Final = 1 << 61
 
 
 def share(q: Number) -> Fraction:
@@ -69,80 +79,6 @@ def share(q: Number) -> Fraction:
 def row_moves(q: Fraction) -> Fraction:
     """By how much a row more or fewer moves the distance of a leaf from the q-quantile, at most: max(q, 1 - q)."""
     return max(q, 1 - q)
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """The leaves of all groups, those of equal distance that stand together as one; at each end of a group a bound.
-
-    Attributes:
-        starts: int64 array (groups,): where the candidates of each group begin.
-        start: int64 array (n,): the first leaf; of the lower bound -1, of the upper one the number of leaves.
-        stop: int64 array (n,): the leaf behind the last one; of a bound the same as the start.
-        below: int64 array (n,): how many rows of the group lie below.
-        within: int64 array (n,): how many lie in it.
-        total: int64 array (n,): how many rows the group has.
-        group: int64 array (n,).
-        weight: int64 array (n,), public; of a bound 0.
-    """
-
-    starts: Integers
-    start: Integers
-    stop: Integers
-    below: Integers
-    within: Integers
-    total: Integers
-    group: Integers
-    weight: Integers
-
-    @classmethod
-    def of(cls, counts: SparseCounts, measure: LeafMeasure) -> Candidates:
-        """The candidates of some counts."""
-        leaves = measure.leaves
-        many = np.diff(counts.starts)
-        sizes = 2 * many + 3  # a gap before each leaf and behind the last one, and two bounds
-        starts = np.cumsum(sizes) - sizes
-        size = int(sizes.sum())
-        group = np.repeat(np.arange(counts.groups), sizes)
-        summed = np.concatenate([[0], np.cumsum(counts.count)])
-        total = np.diff(summed[counts.starts])
-        start, below, within = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
-        stop = np.zeros(size, np.int64)
-        own = counts.group
-        at = starts[own] + 2 * (np.arange(len(own)) - counts.starts[own]) + 2
-        stop[at - 1] = start[at] = counts.leaf
-        stop[at] = start[at + 1] = counts.leaf + 1
-        within[at] = counts.count
-        below[at] = below[at - 1] = summed[:-1] - summed[counts.starts[own]]
-        last = starts + sizes - 1
-        stop[last - 1] = start[last] = stop[last] = leaves
-        below[last - 1] = below[last] = total
-        weight = measure.of(start, stop)
-        start[starts] = stop[starts] = -1
-        return cls(starts, start, stop, below, within, total[group], group, weight)
-
-    def beside(self, measure: LeafMeasure, leaf: Integers, side: int) -> Candidates:
-        """The same with only the leaves up to one of each group, or from it on; both bounds stay.
-
-        Args:
-            measure: the weights of the leaves.
-            leaf: int64 array (groups,), public.
-            side: -1 for the leaves up to it, 1 for those from it on.
-        """
-        limit = leaf[self.group]
-        start, stop = self.start, self.stop
-        if side < 0:
-            stop = np.maximum(start, np.minimum(stop, limit + 1))
-        else:
-            start = np.minimum(np.maximum(start, limit), stop)
-        return dataclasses.replace(self, start=start, stop=stop, weight=measure.of(start, stop))
-
-    def distances(self, q: Fraction, margin: Integers) -> Integers:
-        """The distances from the rank q n + margin, in rows times the denominator of q: int64 array (n,)."""
-        unit = q.denominator
-        rank = q.numerator * self.total + margin[self.group] * unit
-        over = self.below * unit - rank
-        return np.maximum(0, np.maximum(over, -over - self.within * unit))
 
 
 @dataclass(frozen=True)
@@ -210,29 +146,83 @@ class ExponentialQuantile(PureLoss):
             InvalidParameter: these are no counts.
             EntropyError: the operating system gave no randomness.
         """
-        some = Candidates.of(read_counts(counts), self.measure)
-        return self.choose(some, np.zeros(counts.groups, np.int64))
+        parts = Parts.whole(read_counts(counts), self.measure.leaves)
+        return self.choose(counts, parts, np.zeros(counts.groups, np.int64))
 
-    def choose(self, some: Candidates, margin: Integers, bound: int = 0) -> Integers:
-        """The same, so many rows beside the quantile.
+    def choose(self, counts: SparseCounts, parts: Parts, margin: Integers, bound: int = 0) -> Integers:
+        """The same for parts of groups, so many rows beside the quantile of each.
 
         Args:
-            some: the candidates.
-            margin: int64 array (groups,): rows, public.
+            counts: of all groups.
+            parts: of these groups.
+            margin: int64 array (parts,): rows, public.
             bound: -1 or 1 where the lower or the upper bound of the grid is a candidate, `BOUND` times as heavy as all
                 leaves together; it stands at the distance of an end of all rows.
 
         Returns:
-            int64 array (groups,): a leaf; -1 for the lower bound, and the number of leaves for the upper one.
+            int64 array (parts,): a leaf; -1 for the lower bound, and the number of leaves for the upper one.
         """
-        weights, gaps = self.odds(some, margin, bound)
-        chosen = weighted_choices(weights, gaps, some.starts, self._scale)
-        start, stop = some.start[chosen], some.stop[chosen]
-        inside = start < stop
-        out = start.copy()
-        place = uniform_below(self.measure.of(start[inside], stop[inside]))
-        out[inside] = self.measure.leaf(start[inside], stop[inside], place)
-        return np.asarray(out)
+        return self._draw(counts, parts, margin, bound, cut=False)[0]
+
+    def split(self, counts: SparseCounts, parts: Parts) -> tuple[Integers, Integers]:
+        """Choose the place of the quantile, to split each part there.
+
+        Returns:
+            The leaves, and how many rows of each part lie before the place, which is for the caller alone: two int64
+            arrays (parts,). The parts before and behind it are `rank_candidates.Parts` of which a row moves one.
+        """
+        return self._draw(counts, parts, np.zeros(len(parts.group), np.int64), 0, cut=True)
+
+    def _draw(
+        self, counts: SparseCounts, parts: Parts, margin: Integers, bound: int, *, cut: bool
+    ) -> tuple[Integers, Integers]:
+        """Leaves, and, where a quantile is cut out, the rows of the part before it."""
+        leaf, before = np.zeros(len(margin), np.int64), np.zeros(len(margin), np.int64)
+        left = np.arange(len(margin))
+        while left.size:
+            here = parts[left]
+            some = self.candidates(counts, here, margin[left])
+            some = some.places() if cut else some
+            weights, gaps = self.odds(some, margin[left], bound)
+            chosen = weighted_choices(weights, gaps, some.starts, self._scale)
+            start, stop = some.start[chosen], some.stop[chosen]
+            inside = start < stop
+            drawn = start.copy()
+            place = uniform_below(self.measure.of(start[inside], stop[inside]))
+            drawn[inside] = self.measure.leaf(start[inside], stop[inside], place)
+            leaf[left], before[left] = drawn, some.below[chosen]
+            again = some.far[chosen]
+            if again.any():
+                at = np.flatnonzero(again)
+                rows, off = self._far(counts, here[at], drawn[at], margin[left[at]], cut)
+                before[left[at]] = rows
+                again[at] = ~np.asarray(bernoulli_exp(off - gaps[chosen[at]], scale=self._scale))
+            left = left[again]
+        return leaf, before
+
+    def candidates(self, counts: SparseCounts, parts: Parts, margin: Integers) -> Candidates:
+        """The candidates of some parts, by themselves where they are near enough to be chosen."""
+        rank = self.q.numerator * parts.rows // self.q.denominator + margin
+        reach = min(math.ceil(REACH * self.scale), _MOST_REACH)
+        return Candidates.of(counts, self.measure, parts, rank, reach)
+
+    def _far(
+        self, counts: SparseCounts, parts: Parts, leaf: Integers, margin: Integers, cut: bool
+    ) -> tuple[Integers, Integers]:
+        """The rows before a place of each of some leaves, drawn here, and its distance."""
+        entry, origin = (
+            counts.entry(parts.group, leaf),
+            counts.rows_before[counts.starts[parts.group]] + parts.first,
+        )
+        held = np.append(counts.leaf, -1)[entry] == leaf
+        held &= entry < counts.starts[parts.group + 1]
+        ends = (counts.rows_before[at] for at in (entry, np.where(held, entry + 1, entry)))
+        below, until = (np.clip(rows - origin, 0, parts.rows) for rows in ends)
+        within = until - below
+        if cut:
+            below = below + rows_before_place(uniform_below(0 * leaf + PIECES), within)
+            within = np.zeros_like(below)
+        return below, distance(below, within, parts.rows, self.q, margin)
 
     def odds(self, some: Candidates, margin: Integers, bound: int = 0) -> tuple[Integers, Integers]:
         """Weight and distance of each candidate, in rows times the denominator of q: int64 arrays (n,)."""
@@ -256,7 +246,7 @@ class ExponentialQuantile(PureLoss):
         weights, gaps = self.odds(some, margin, bound)
         with np.errstate(divide="ignore"):
             logs = np.log(weights.astype(np.float64)) - gaps / float(self._scale)
-        logs -= np.maximum.reduceat(logs, some.starts)[some.group]
+        logs -= np.maximum.reduceat(logs, some.starts)[some.part]
         law = np.exp(logs)
-        law /= np.add.reduceat(law, some.starts)[some.group]
+        law /= np.add.reduceat(law, some.starts)[some.part]
         return np.asarray(law)

@@ -1,27 +1,37 @@
-"""A few quantiles with the ends of their intervals, each drawn by the exponential mechanism on ranks.
+"""Quantiles with the ends of their intervals, each drawn by the exponential mechanism on ranks, part by part.
 
-A number chosen by rank does not tell how far it errs: that depends on where the values lie. So 3/4 of the epsilon of a
-quantile go to its number, and 1/8 to each end of its interval (as in Drechsler, Globus-Harris, McMillan, Sarathy and
-Smith 2022): the lower end is drawn at the rank that lies M rows below q n, among the leaves up to the number, and the
-upper one M rows above it, among the leaves from the number on. The interval reaches from one end to the other. It
-misses where the number errs to one side and the end there falls between the quantile and the number, few rows apart:
-where values lie densely, M = 2.6 scales of an end give 99.4 %.
+Quantiles are drawn in the order of `quantile_order`: each level of parts has the same share of epsilon, and a quantile
+is drawn from the rows of its part alone. The place of a quantile on which others depend is drawn among the places of
+`rank_candidates`, so that many equal values are split where their rank says.
+
+A number chosen by rank does not tell how far it errs: that depends on where the values lie, and no interval for all
+data comes without epsilon. So 9/10 of the share of a quantile go to its number, and 1/20 to each end of its interval
+(as in Drechsler, Globus-Harris, McMillan, Sarathy and Smith 2022): the lower end is drawn at the rank that lies M rows
+below, among the leaves up to the number, and the upper one M rows above it, among the leaves from the number on. The
+interval reaches from one end to the other. It misses where the number errs to one side and the end there falls between
+the quantile and the number. As ends err 18 times as far as numbers, that is rare whatever M is: where values lie
+densely, M = 4/5 of a scale of an end gives 98 %, and the ends lie about 1.3 of their scales away, 24 of those of a
+number. The less epsilon goes to the ends, the farther they are. Without ends, all of it goes to the numbers.
 
 Where few rows lie between a rank and an end of the grid, long gaps draw the ends away. So each end may also be the
-bound of the grid itself, which is `BOUND` times as heavy as all leaves; and where the end that is drawn first is such
-a bound, the other one is drawn a further 6 scales away. First comes the end on the side where fewer rows are. No law of
-all data sets says how often an interval holds then; worked out for six data sets of 100 to 10,000 rows, quantiles from
-.01 to .99 and epsilon from .05 to 5, it is 94 % or more (`benchmarks quantiles`).
+bound of the part itself, which is `BOUND` times as heavy as all leaves; there stands the same end of the quantile at
+which the part begins or stops. Where the end that is drawn first is such a bound, the other one is drawn a further 6
+scales away. First comes the end on the side where fewer rows are. No law of all data sets says how often an interval
+holds then; `benchmarks quantiles` works it out for six data sets.
 
 Proof. Each draw is private by `quantile`: the weights are public, and so are the margins and the leaves that are left
-out, once the earlier draws are known. Their losses add up to epsilon (adaptive composition: Dwork and Roth 2014,
-theorem 3.14). An end among the leaves beside a number that was not released would be none of it.
+out, once the earlier draws are known. Those of one quantile add up to its share of epsilon (adaptive composition: Dwork
+and Roth 2014, theorem 3.14); an end among the leaves beside a number that was not released would be none of it. The
+parts of a level are fixed by the places drawn before: a row lies in one of them, where it costs its part of the share
+of the level. So rows of a unit in several parts cost together no more than in one, parallel to each other (McSherry
+2009), and the levels add up to epsilon. A unit replaced by another moves at first as `moves` says, and below that as
+in several groups.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -31,8 +41,11 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_count
+from discreet.mechanisms.selection.flipped_quantile import FEW, FlippedQuantile
 from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.quantile import Candidates, ExponentialQuantile, row_moves, share
+from discreet.mechanisms.selection.quantile import ExponentialQuantile, row_moves, share
+from discreet.mechanisms.selection.quantile_order import Step, depth, deviations, steps
+from discreet.mechanisms.selection.rank_candidates import Parts
 from discreet.mechanisms.selection.sparse_counts import SparseCounts, read_counts
 from discreet.rational import Number, epsilon_of
 
@@ -45,16 +58,18 @@ Integers = npt.NDArray[np.int64]
 
 LEVEL: Final = 0.95
 """The confidence that the ends are drawn for."""
-NUMBER: Final = Fraction(3, 4)
-"""The part of epsilon that goes to the number itself."""
-MARGIN: Final = Fraction(13, 5)
+NUMBER: Final = Fraction(9, 10)
+"""The part of epsilon that goes to the number itself, where it has an interval."""
+MARGIN: Final = Fraction(4, 5)
 """How many scales the ends are drawn away from the quantile: the least that covers 94 % of every data set tried."""
+MORE_ROWS: Final = 4
+"""How many rows more, which matters where a scale is a row or so, and gaps between values are longer than it."""
 FURTHER: Final = 6
 """How many scales more, where the other end is a bound."""
 MOST_ROWS: Final = 1 << 40
 """No margin is larger, so that ranks fit 64 bits; no table has so many rows."""
 EACH: Final = 3
-"""How many integers are drawn for each quantile: the number, the lower and the upper end."""
+"""How many integers are drawn for a quantile with an interval: the number, the lower and the upper end."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +87,7 @@ class QuantilesWithEnds(PureLoss):
         rows: how many rows of a unit count at most, over all groups.
         neighbours: `add_remove` or `replace_one`.
         groups: how many groups there are; with one alone, replacing a unit moves ranks less.
+        ends: whether each has an interval.
 
     Raises:
         InvalidParameter: a parameter outside its range.
@@ -89,6 +105,7 @@ class QuantilesWithEnds(PureLoss):
     rows: int
     neighbours: Neighbours
     groups: int
+    ends: bool
 
     def __init__(
         self,
@@ -98,6 +115,7 @@ class QuantilesWithEnds(PureLoss):
         rows: int = 1,
         neighbours: Neighbours = "add_remove",
         groups: int = 2,
+        ends: bool = True,
     ) -> None:
         from discreet.accounting.events import neighbours_of
 
@@ -109,39 +127,75 @@ class QuantilesWithEnds(PureLoss):
         object.__setattr__(self, "rows", read_count(rows, "rows", "Give the most rows of a unit."))
         object.__setattr__(self, "neighbours", neighbours_of(neighbours))
         object.__setattr__(self, "groups", read_count(groups, "groups", "Give their number."))
+        object.__setattr__(self, "ends", bool(ends))
         for q in self.quantiles:
-            self.end(q)
+            self.end(q) if ends else self.number(q)
 
     @property
     def loss(self) -> Fraction:
         """The privacy loss of one release: pure epsilon."""
         return self.epsilon
 
-    def moves(self, q: Fraction) -> Fraction:
-        """By how much one neighbour step moves the distances from a quantile, summed over all groups."""
-        return moves(q, self.rows, self.neighbours, self.groups)
-
-    def number(self, q: Fraction) -> ExponentialQuantile:
-        """The mechanism of the number itself."""
-        return ExponentialQuantile(self._each * NUMBER, q, self.measure, self.moves(q))
-
-    def end(self, q: Fraction) -> ExponentialQuantile:
-        """The mechanism of each end."""
-        return ExponentialQuantile(self._each * (1 - NUMBER) / 2, q, self.measure, self.moves(q))
+    @property
+    def each(self) -> int:
+        """How many integers are drawn for each quantile."""
+        return EACH if self.ends else 1
 
     @property
-    def _each(self) -> Fraction:
-        return self.epsilon / len(self.quantiles)
+    def level(self) -> Fraction:
+        """The share of epsilon of each level of parts."""
+        return self.epsilon / depth(self.quantiles)
+
+    def moves(self, q: Fraction) -> Fraction:
+        """By how much one neighbour step moves the distances from a quantile, summed over all groups and parts."""
+        one = self._step(q)
+        return moves(one.part, self.rows, self.neighbours, self.groups if not one.level else 2)
+
+    def number(self, q: Fraction) -> ExponentialQuantile:
+        """The mechanism of the number itself, in its part."""
+        one, epsilon = self._step(q), self.level * (NUMBER if self.ends else 1)
+        flips = self.measure.leaves <= FEW and not self.measure.rounds and not one.splits
+        mechanism = FlippedQuantile if flips else ExponentialQuantile
+        return mechanism(epsilon, one.part, self.measure, self.moves(q))
+
+    def end(self, q: Fraction) -> ExponentialQuantile:
+        """The mechanism of each end, in its part."""
+        one = self._step(q)
+        return ExponentialQuantile(self.level * (1 - NUMBER) / 2, one.part, self.measure, self.moves(q))
+
+    def margin(self, q: Fraction) -> tuple[int, int]:
+        """How many rows from the quantile an end is drawn, and how many more where the other end is a bound."""
+        scale = self.end(q).scale
+        near = scale * MARGIN + MORE_ROWS + (math.ceil(self.deviation(q)) if self._step(q).level else 0)
+        return min(math.ceil(near), MOST_ROWS), min(math.ceil(scale * FURTHER), MOST_ROWS)
+
+    def deviation(self, q: Fraction) -> float:
+        """The standard deviation of the rank of a number, in rows, where values lie densely."""
+        one, spent = self._step(q), self.epsilon * (NUMBER if self.ends else 1)
+        return deviations(self.quantiles)[q] * float(self.moves(q) / row_moves(one.part) / spent)
+
+    def _step(self, q: Fraction) -> Step:
+        return next(one for one in steps(self.quantiles) if one.whole == q)
 
     def half_width(self, confidence: Number = LEVEL) -> float:
-        """By how many rows an end lies from its quantile, about, where values lie densely; of the widest of them."""
-        widest = max(float(self.end(q).scale) for q in self.quantiles)
-        return widest * float(MARGIN) * stretch(float(read_confidence(confidence)))
+        """By how many rows an end lies from its quantile, about, where values lie densely; of the widest of them.
+
+        Without ends, by how many rows a number errs at most, likewise.
+        """
+        level = float(read_confidence(confidence))
+        if not self.ends:
+            return max(map(self.deviation, self.quantiles)) * -math.log(1 - level) / math.sqrt(2)
+        return max(self.half_widths().values()) * stretch(level)
+
+    def half_widths(self) -> dict[Fraction, float]:
+        """How many rows lie between each quantile and an end of its interval, in the mean, about."""
+        return {q: self.margin(q)[0] + float(self.end(q).scale) / 2 for q in self.quantiles}
 
     def release(self, counts: SparseCounts) -> Integers:
         """Choose the leaves: int64 array (groups, 3 quantiles), for each quantile number, lower and upper end.
 
-        A lower end of -1 and an upper end of the number of leaves are the bounds of the grid.
+        Without ends it is an array (groups, quantiles). A lower end of -1 and an upper end of the number of leaves are
+        the bounds of the grid.
 
         Raises:
             InvalidParameter: these are no counts, or of more groups than were named, where there is but one.
@@ -149,24 +203,45 @@ class QuantilesWithEnds(PureLoss):
         """
         if read_counts(counts).groups > 1 and self.groups == 1:
             raise InvalidParameter("There are several groups.", "Name their number.")
-        some = Candidates.of(counts, self.measure)
-        out = np.empty((counts.groups, EACH * len(self.quantiles)), np.int64)
-        for at, q in enumerate(self.quantiles):
-            out[:, EACH * at : EACH * (at + 1)] = np.stack(self._one(some, counts.groups, q), axis=1)
-        return out
+        whole = Parts.whole(counts, self.measure.leaves)
+        drawn: dict[Fraction | None, tuple[Integers, Integers, Integers]] = {}
+        rows: dict[Fraction | None, Integers] = {}  # before each place where others are split; secret
+        for one in steps(self.quantiles):
+            parts = Parts(
+                whole.group,
+                whole.low if one.below is None else drawn[one.below][0],
+                whole.high if one.above is None else drawn[one.above][0] + 1,
+                whole.first if one.below is None else rows[one.below],
+                whole.last if one.above is None else rows[one.above],
+            )
+            number = self.number(one.whole)
+            if one.splits:
+                leaf, before = number.split(counts, parts)
+                rows[one.whole] = parts.first + before
+            else:
+                leaf = number.choose(counts, parts, 0 * whole.group)
+            low, high = self._ends(one, counts, parts, leaf) if self.ends else (leaf, leaf)
+            # A bound of the part is where the interval beside it begins, or stops.
+            if one.below is not None:
+                low = np.where(low < 0, drawn[one.below][1], low)
+            if one.above is not None:
+                high = np.where(high == self.measure.leaves, drawn[one.above][2], high)
+            drawn[one.whole] = leaf, low, high
+        columns = [column for q in self.quantiles for column in drawn[q][: self.each]]
+        return np.stack(columns, axis=1)
 
-    def _one(self, some: Candidates, groups: int, q: Fraction) -> tuple[Integers, Integers, Integers]:
-        end = self.end(q)
-        near, more = (min(math.ceil(end.scale * times), MOST_ROWS) for times in (MARGIN, FURTHER))
-        number = self.number(q).choose(some, np.zeros(groups, np.int64))
-        side = 1 if 2 * q >= 1 else -1  # fewer rows lie there
-        first = end.choose(
-            some.beside(self.measure, number, side), np.full(groups, side * near, np.int64), side
-        )
+    def _ends(
+        self, one: Step, counts: SparseCounts, parts: Parts, leaf: Integers
+    ) -> tuple[Integers, Integers]:
+        """The lower and the upper end beside the leaf of a quantile; -1 and the number of leaves are bounds."""
+        end, (near, more) = self.end(one.whole), self.margin(one.whole)
+        upward, downward = replace(parts, low=leaf), replace(parts, high=leaf + 1)
+        side = 1 if 2 * one.part >= 1 else -1  # fewer rows lie there
+        sides = {1: upward, -1: downward}
+        first = end.choose(counts, sides[side], side * near + 0 * leaf, side)
         bound = first == (self.measure.leaves if side > 0 else -1)
-        margin = -side * (near + more * bound.astype(np.int64))
-        second = end.choose(some.beside(self.measure, number, -side), margin, -side)
-        return (number, second, first) if side > 0 else (number, first, second)
+        second = end.choose(counts, sides[-side], -side * (near + more * bound.astype(np.int64)), -side)
+        return (second, first) if side > 0 else (first, second)
 
 
 def moves(q: Fraction, rows: int, neighbours: Neighbours, groups: int) -> Fraction:

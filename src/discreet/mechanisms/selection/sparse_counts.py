@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ Integers = npt.NDArray[np.int64]
 
 MOST = 1 << 40
 """Counts stay at it, so that ranks fit 64 bits; no engine holds so many rows of one value."""
+_KEYS = (1 << 30) + 1
+"""More than a grid has leaves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,16 +61,19 @@ class SparseCounts:
             )
         if len(group) and (group.min() < 0 or group.max() >= groups):
             raise InvalidParameter("A count is of a group that is none.", "Number the groups from 0.")
-        kept = count > 0
-        group, leaf, count = group[kept], np.clip(leaf[kept], 0, leaves - 1), np.minimum(count[kept], MOST)
-        order = np.lexsort((leaf, group))
-        group, leaf, count = group[order], leaf[order], count[order]
-        first = np.ones(len(group), np.bool_)
-        first[1:] = (group[1:] != group[:-1]) | (leaf[1:] != leaf[:-1])
-        at = np.flatnonzero(first)
+        if (count <= 0).any():
+            kept = count > 0
+            group, leaf, count = group[kept], leaf[kept], count[kept]
+        leaf = np.clip(leaf, 0, leaves - 1)
+        key = leaf if groups == 1 else group * leaves + leaf
+        order = np.argsort(key)
+        key, count = key[order], np.minimum(count, MOST)[order]
+        del order
+        at = np.flatnonzero(np.diff(key, prepend=-1))
         sums = np.minimum(np.add.reduceat(count, at), MOST) if len(at) else count
-        starts = np.searchsorted(group[at], np.arange(groups + 1)).astype(np.int64)
-        return cls(groups, starts, leaf[at], sums)
+        key = key[at]
+        starts = np.searchsorted(key, np.arange(groups + 1) * leaves).astype(np.int64)
+        return cls(groups, starts, key if groups == 1 else key % leaves, sums)
 
     @property
     def size(self) -> int:
@@ -78,6 +84,26 @@ class SparseCounts:
     def group(self) -> Integers:
         """The group of each leaf: int64 array (n,)."""
         return np.repeat(np.arange(self.groups), np.diff(self.starts))
+
+    @cached_property
+    def rows_before(self) -> Integers:
+        """The rows of all groups before each leaf, and behind the last one: int64 array (n + 1,)."""
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.count)])
+
+    @property
+    def totals(self) -> Integers:
+        """The rows of each group: int64 array (groups,)."""
+        return np.diff(self.rows_before[self.starts])
+
+    def entry(self, group: Integers, leaf: Integers) -> Integers:
+        """Which is the first leaf listed of some groups that is not below some leaf: int64 array (n,)."""
+        if self.groups == 1:
+            return np.searchsorted(self.leaf, leaf)
+        return np.searchsorted(self._keys, group * _KEYS + leaf)
+
+    @cached_property
+    def _keys(self) -> Integers:
+        return np.asarray(self.group * _KEYS + self.leaf)
 
     def __getitem__(self, some: slice) -> SparseCounts:
         """Some groups that stand together."""

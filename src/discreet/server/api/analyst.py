@@ -15,7 +15,7 @@ from discreet.release.documents import FORMS, dump, state
 from discreet.server.access import needs
 from discreet.server.bodies import ExplainQuestion, MockQuestion, PreviewQuestion, Question
 from discreet.server.people import Caller
-from discreet.server.service import Service
+from discreet.server.service import Service, shown
 from discreet.session.analyst import AnalystSession
 
 router = APIRouter(prefix="/api/v1", tags=["for analysts"])
@@ -133,7 +133,8 @@ async def budget(name: str, caller: Reader, service: Here) -> Response:
         found = service.dataset(caller, name)
         said = await service.look(caller, lambda: {"data_set": state(found.session.budget)})
     else:
-        said = await service.look(caller, lambda: wire.of_budget(service.session(caller, name).budget))
+        session = service.session(caller, name)
+        said = await service.look(caller, lambda: {**wire.of_budget(session.budget), **shown(session.terms)})
     return JSONResponse(said)
 
 

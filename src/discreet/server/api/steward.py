@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -44,7 +45,7 @@ async def add(body: NewPerson, caller: Manager, service: Here) -> dict[str, Any]
 async def grant(name: str, dataset: str, body: NewBudget, caller: Manager, service: Here) -> dict[str, Any]:
     """Below the loss spent, nothing is left."""
     service.dataset(caller, dataset)
-    service.people.grant(caller.name, name, dataset, body.epsilon)
+    service.people.grant(caller.name, name, dataset, body.epsilon, body.most, body.until)
     return {"name": name, "dataset": dataset}
 
 
@@ -120,5 +121,4 @@ async def audit(
     before: Annotated[int | None, Query(ge=0, lt=2**62)] = None,
 ) -> dict[str, Any]:
     """The newest first; `before` turns the page."""
-    names = ("number", "made", "who", "action", "about")
-    return {"lines": [{name: row[name] for name in names} for row in service.state.audit(limit, before)]}
+    return {"lines": [asdict(line) for line in service.state.audit(limit, before)]}

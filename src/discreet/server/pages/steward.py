@@ -93,7 +93,8 @@ async def change(request: Request, action: str, visitor: Manager) -> Response:
             service.people.add(by, name, fields.get("role", "analyst"))
         elif action == "budget":
             service.dataset(visitor.caller, dataset)
-            service.people.grant(by, name, dataset, fields.get("epsilon", ""))
+            most, until = fields.get("most", "").strip() or None, fields.get("until", "").strip() or None
+            service.people.grant(by, name, dataset, fields.get("epsilon", ""), most, until)
         elif action == "withdraw":
             service.people.withdraw(by, name, dataset)
         elif action == "token":
@@ -111,7 +112,7 @@ async def change(request: Request, action: str, visitor: Manager) -> Response:
 @router.get("/steward/audit")
 async def audit(request: Request, visitor: Auditor) -> Response:
     """The audit log."""
-    rows = [(_day(row["made"], True), row["who"], row["action"], row["about"])
+    rows = [(_day(row.made, True), row.who, row.action, row.about)
             for row in service_of(request).state.audit(500)]  # fmt: skip
     return page(request, "audit.html", visitor, rows=rows)
 

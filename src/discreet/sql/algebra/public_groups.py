@@ -10,7 +10,7 @@ Privacy: the groups are a function of the text, the policy and the public tables
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
@@ -39,6 +39,10 @@ class PublicKeys:
 
     at: tuple[int, ...]
     groups: tuple[Group, ...]
+
+
+Groups: TypeAlias = Callable[[Relation, Sequence[Expression]], list[PublicKeys]]
+"""The way to work groups out; see `public_groups`."""
 
 
 def public_groups(relation: Relation, keys: Sequence[Expression]) -> list[PublicKeys]:

@@ -12,7 +12,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.release.noisy_schema import aggregate_name, key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
-from discreet.sql.algebra.public_groups import public_groups
+from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate, read_aggregate
 from discreet.sql.analyze.aggregates.expanded import Expansion
@@ -65,6 +65,7 @@ class ReleaseReader:
         unknown_keys: whether groups may be found whose keys are not public.
         refuse: makes refusals.
         constants: the rows of a query of constants.
+        groups: the groups that private rows can have.
     """
 
     def __init__(
@@ -74,12 +75,14 @@ class ReleaseReader:
         unknown_keys: bool,
         refuse: Refuse,
         constants: Callable[[exp.Query], pa.Table],
+        groups: Groups = public_groups,
     ) -> None:
         self.scope = scope
         self.unknown_keys = unknown_keys
         self.node = node = scope.select
         self.from_clause = from_clause = scope.from_clause
         self.refuse = refuse
+        self.groups = groups
         self.binder = from_clause.binder()
         self.within = from_clause.binder(clamped(from_clause.rows, from_clause.column))
         keys = self._keys(scope.groups)
@@ -88,7 +91,7 @@ class ReleaseReader:
             raise refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
                          "answered.", "Group by fewer or coarser keys.")  # fmt: skip
         self.release = UnplannedRelease(
-            table_name(number), from_clause.rows, keys, node.args.get("group") or node
+            table_name(number), from_clause.rows, keys, node.args.get("group") or node.expressions[0]
         )
         self.unmatched = UnmatchedRows(from_clause.rows.relation, [key.expression for key in keys])
         self.expansion = Expansion(from_clause.rows.relation, self.binder, constants)
@@ -173,10 +176,10 @@ class ReleaseReader:
 
     def _public_keys(self, bound: Sequence[Expression]) -> dict[int, Key]:
         found: dict[int, Key] = {}
-        for number, block in enumerate(public_groups(self.from_clause.rows.relation, bound)):
-            values = zip(*block.groups, strict=True) if block.groups else ((),) * len(block.at)
-            for index, column in zip(block.at, values, strict=True):
-                alone = len(block.at) == 1
+        for number, one in enumerate(self.groups(self.from_clause.rows.relation, bound)):
+            values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
+            for index, column in zip(one.at, values, strict=True):
+                alone = len(one.at) == 1
                 listed = distinct(column, bound[index].type) if alone else tuple(column)
                 found[index] = Key(bound[index], listed, block=None if alone else number)
         return found

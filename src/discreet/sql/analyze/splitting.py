@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.classify import Classifier
 from discreet.sql.analyze.distinct_on import number_rows
@@ -43,15 +44,26 @@ class Splitter:
         text: of the statement.
         catalog: the tables.
         unknown_keys: whether groups may be found whose keys are not public, which takes a delta.
+        groups: the groups that private rows can have.
+        before: how many releases other statements have that are answered together with this one.
 
     Attributes:
         releases: the releases that were cut out, in the order in which they were found.
     """
 
-    def __init__(self, text: str, catalog: Catalog, unknown_keys: bool = False) -> None:
+    def __init__(
+        self,
+        text: str,
+        catalog: Catalog,
+        unknown_keys: bool = False,
+        before: int = 0,
+        groups: Groups = public_groups,
+    ) -> None:
         self.text = text
         self.catalog = catalog
+        self.groups = groups
         self.unknown_keys = unknown_keys
+        self.before = before
         self.releases: list[UnplannedRelease] = []
         self._rests: dict[int, exp.Expr] = {}
         self._given: dict[str, Given] = {}
@@ -128,8 +140,9 @@ class Splitter:
 
     def _cut(self, scope: Scope) -> exp.Expr:
         if isinstance(scope, ReleaseScope):
+            number = self.before + len(self.releases) + 1
             reader = ReleaseReader(
-                scope, len(self.releases) + 1, self.unknown_keys, self.refuse, self._constants
+                scope, number, self.unknown_keys, self.refuse, self._constants, self.groups
             )
             self.releases.append(reader.release)
             return reader.post(self.rest)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from discreet.sql.dialects.sampled_rows import sampled, signed
 from discreet.sql.expressions.dialect import WIDE, Dialect, quoted_text
 from discreet.sql.expressions.expression import Call
 from discreet.sql.functions import calendar as cal
@@ -287,8 +288,8 @@ def _of_units() -> dict[str, dict[str, str]]:
 
 
 def _hash(salt: int, columns: Sequence[str]) -> str:
-    signed = f"CAST({salt - 2**64 if salt >= 2**63 else salt} AS BIGINT)"
-    return f"hashint8extended(hash_record_extended(ROW({', '.join(columns)}), {signed}), {signed})"
+    key = signed(salt)
+    return f"hashint8extended(hash_record_extended(ROW({', '.join(columns)}), {key}), {key})"
 
 
 def _once(source: str, items: Sequence[tuple[str, str]], passed: Sequence[str]) -> str:
@@ -309,6 +310,9 @@ POSTGRES = Dialect(
     typed_constants=True,
     divide="({0} / {1})",
     hash=_hash,
+    least=sampled,
+    # Of a range the planner thinks that one row in two hundred is in it, and of a CASE that every other row is.
+    between="CASE WHEN {0} BETWEEN {1} AND {2} THEN TRUE END",
     # The planner would write each column out again wherever it is used, were it not for OFFSET.
     fence=" OFFSET 0",
     once=_once,

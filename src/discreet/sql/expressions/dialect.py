@@ -88,6 +88,7 @@ class Dialect:
             the hashes of columns, the combination is hashed again: see `sql.lower.contribution_bounding`.
         same_hash: a hash of a text that every engine computes alike.
         least: the rows of a unit with the least hashes, where there is a faster way than to rank them all, else None.
+        between: whether a key {0} is one of the integers from {1} to {2}.
         slice: whether a unit is in a slice, by another hash than that of `hash`; None where units are not split.
         fence: SQL that keeps a planner from writing the columns of a sub-query out again wherever they are used.
         once: a SELECT of the columns computed (name and SQL) over a source, and of those passed on, where a plain one
@@ -120,6 +121,7 @@ class Dialect:
     hash: Callable[[int, Sequence[str]], str] = _hash
     same_hash: str = "md5({0})"
     least: Callable[[RowSelection], str | None] | None = None
+    between: str = "{0} BETWEEN {1} AND {2}"
     slice: Callable[[int, str, int, int], str] | None = None
     fence: str = ""
     once: Callable[[str, Sequence[tuple[str, str]], Sequence[str]], str] | None = None
@@ -151,6 +153,7 @@ class RowSelection:
         salt: 64 bits that key the hash.
         spans: of the columns that are integers of few bits.
         numbered: whether rows of a unit that are alike must be told apart by a number.
+        unit_kind: how units are told apart, as `Identity.kind` says it; empty where nobody says.
     """
 
     source: str
@@ -160,6 +163,7 @@ class RowSelection:
     salt: int
     spans: Mapping[str, tuple[int, int]] | None
     numbered: bool
+    unit_kind: str = ""
 
 
 STANDARD = Dialect()

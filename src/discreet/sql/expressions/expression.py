@@ -7,9 +7,9 @@ reaches the engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.engines.schema import Type
 from discreet.sql.expressions.dialect import Dialect, fill, literal, quote
@@ -36,6 +36,15 @@ class Literal:
     def span(self) -> Span:
         """The one value."""
         return Span(nullable=True, domain=()) if self.value is None else point(self.value)
+
+    @property
+    def missing(self) -> bool:
+        """Whether it is NULL."""
+        return self.value is None
+
+    def then(self, step: Callable[..., Literal], *given: Any) -> Literal:
+        """The literal that a conversion makes of it; it depends on this one, what is given, and nothing else."""
+        return step(self, *given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +131,9 @@ def spelling_of(call: Call, dialect: Dialect) -> str:
 
 def is_null_literal(expression: Expression) -> bool:
     """Whether an expression is the word NULL."""
-    return isinstance(expression, Literal) and expression.value is None
+    return isinstance(expression, Literal) and expression.missing
 
 
 def constant(argument: Expression | None) -> bool:
     """Whether an argument is a literal, whose count is the count of all rows."""
-    return isinstance(argument, Literal) and argument.value is not None
+    return isinstance(argument, Literal) and not argument.missing

@@ -57,9 +57,10 @@ MOST_KEPT = 110_000_000
 
 
 def streams(plan: QueryPlan) -> bool:
-    """Whether an answer is made block by block: it has many groups, all known beforehand, and no release waits."""
+    """Whether an answer is made block by block: it has many groups, all known, and none waits for other numbers."""
     return (
-        all(release.discovery is None for release in plan.releases)
+        not plan.workloads
+        and all(release.discovery is None for release in plan.releases)
         and not in_sequence(plan)
         and sum(release.cells for release in plan.releases) > IN_MEMORY
     )

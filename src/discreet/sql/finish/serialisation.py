@@ -75,7 +75,7 @@ def unpack(data: bytes, plan: QueryPlan) -> StoredAnswer:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         release = answer_of(archive)
         noisy = []
-        for index, one in enumerate(plan.releases):
+        for index, one in enumerate(plan.measured):
             if one.discovery is not None:
                 found = table_of(archive, _keys(index)).itercolumns()
                 one = replace(one, keys=ks.found(one.keys, (tuple(far.values(column)) for column in found)))

@@ -186,11 +186,15 @@ def widen(arg: Expression, wanted: Type) -> Expression | None:
         return Literal(None, wanted)
     if (arg.type, wanted) == (I, F):
         if isinstance(arg, Literal):
-            return Literal(float(arg.value), F)  # type: ignore[arg-type]
+            return arg.then(_as_float)
         return Call("to_float", {"": "CAST({0} AS DOUBLE)"}, (arg,), F, _as_doubles(arg.span))
     if (arg.type, wanted) == (D, S):
         return call("to_timestamp", arg)
     return None
+
+
+def _as_float(one: Literal) -> Literal:
+    return Literal(float(one.value), F)  # type: ignore[arg-type]
 
 
 def common_type(kinds: list[Type]) -> Type | None:

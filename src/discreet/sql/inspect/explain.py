@@ -23,7 +23,7 @@ from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.diagram import Fact, Json, Node, draw, svg
 from discreet.sql.inspect.explain_ranks import noise_of
 from discreet.sql.inspect.explain_rows import part_node, public_table
-from discreet.sql.inspect.wording import ends, values, words
+from discreet.sql.inspect.wording import ends, facts_of, values, words
 from discreet.sql.lower.compile import compile_discovery, compile_part
 from discreet.sql.lower.uses import ranks
 from discreet.sql.measures.moments import JointMoments
@@ -100,7 +100,7 @@ def explain(
     if plan.releases:
         cost = [Fact("epsilon", show(plan.epsilon))]
         cost += [Fact("delta", small(plan.delta))] * bool(plan.delta)
-        facts = (*cost, Fact("sql", statement))
+        facts = (*cost, *facts_of(plan), Fact("sql", statement))
         root = Node("post-processing", "of noisy tables, which costs nothing", facts, tuple(children))
     else:
         root = Node(
@@ -108,7 +108,7 @@ def explain(
         )
     queries = {}
     if sql:
-        for release in plan.releases:
+        for release in plan.counted:
             numbers = range(len(release.parts))
             finding = (
                 [compile_discovery(release, dialect, salt=0).sql] if release.discovery is not None else []
@@ -131,7 +131,10 @@ def pretty(query: str, dialect: str = "duckdb") -> str:
 
 
 def _release(release: ScopePlan, plan: QueryPlan, policy: Policy) -> Node:
-    facts = [Fact("epsilon", show(release.epsilon)), _neighbours(release)]
+    facts = [Fact("epsilon", show(release.epsilon))]
+    if release.estimated is not None:
+        facts = [Fact("epsilon", f"{show(release.epsilon)}, with all tables of the same rows")]
+    facts.append(_neighbours(release))
     if release.discovery is None:
         facts.append(Fact("groups", f"{release.cells:,}", release.cells))
     else:
@@ -255,10 +258,13 @@ def _noise(release: ScopePlan, index: int, row: str, one_unit: str) -> list[str]
     measure, scale, share = release.measures[index], release.scale(index), release.shares[index]
     if isinstance(measure, Ranks):
         return noise_of(ranks(release, index, measure), one_unit)
+    moved = f"   one row moves them by {row}, one unit by {one_unit}, in L1"
+    if release.estimated is not None:
+        return [moved]
     size, unit = _natural(measure, scale)
     natural = "" if unit == "rows" and measure.row_sensitivity == 1 else f" = {_figure(size)} {unit}"
     return [
-        f"   one row moves them by {row}, one unit by {one_unit}, in L1",
+        moved,
         f"   epsilon {show(share)}: noise of scale {_figure(float(scale))}{natural} on each integer",
     ]
 
@@ -288,7 +294,8 @@ def _deviation(release: ScopePlan, aggregate: Aggregate) -> float | None:
     weights = release.measures[aggregate.measure].weights(aggregate.quantity)
     if weights is None:
         return None
-    return math.sqrt(2 * float(weights @ weights)) * float(release.scale(aggregate.measure))
+    law = 2.0 if release.estimated is None else release.estimated.variance
+    return math.sqrt(law * float(weights @ weights)) * float(release.scale(aggregate.measure))
 
 
 def _power(step: Fraction) -> str:

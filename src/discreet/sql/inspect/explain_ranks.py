@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.mechanisms.selection.quantiles_with_ends import MARGIN, NUMBER, QuantilesWithEnds
+from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
+from discreet.mechanisms.selection.quantile_order import depth, steps
+from discreet.mechanisms.selection.quantiles_with_ends import NUMBER, QuantilesWithEnds
 from discreet.rational import show
 
 
@@ -15,20 +17,29 @@ def noise_of(mechanism: QuantilesWithEnds, one_unit: str) -> list[str]:
         mechanism: of the measure.
         one_unit: how many rows of a unit count, in words.
     """
-    each = mechanism.epsilon / len(mechanism.quantiles)
     lines = [
         f"   one row counts in one leaf, and so do the rows of one unit: {one_unit}",
         "   exponential mechanism on ranks: a leaf is e times less likely for each scale that its rank is off",
     ]
-    for q in mechanism.quantiles:
-        number, end = mechanism.number(q).scale, mechanism.end(q).scale
+    levels = depth(mechanism.quantiles)
+    if levels > 1:
         lines.append(
-            f"   {show(q)} quantile, epsilon {show(each)}: {show(NUMBER)} of it for the number, at a scale of "
-            f"{_rows(number)} rows; the rest for the ends of its interval, {_rows(end * MARGIN)} rows below and above "
-            f"it, at {_rows(end)}"
+            f"   {levels} levels of epsilon {show(mechanism.level)}: a quantile splits the rows for those beside it"
         )
+    for step in steps(mechanism.quantiles):
+        number = mechanism.number(step.whole)
+        flips = ", by permute-and-flip" if isinstance(number, FlippedQuantile) else ""
+        spent = f"{show(NUMBER)} of it for the number" if mechanism.ends else "all of it for the number"
+        line = (
+            f"   {show(step.whole)} quantile, epsilon {show(mechanism.level)}: {spent}, at a scale of "
+            f"{_rows(number.scale)} rows{flips}"
+        )
+        if mechanism.ends:
+            beside = f"{_rows(mechanism.margin(step.whole)[0])} rows below and above it"
+            line += f"; the rest for the ends of its interval, {beside}, at {_rows(mechanism.end(step.whole).scale)}"
+        lines.append(line)
     return lines
 
 
-def _rows(number: Fraction) -> str:
+def _rows(number: Fraction | int) -> str:
     return f"{float(number):,.3g}"

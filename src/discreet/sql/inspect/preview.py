@@ -17,6 +17,7 @@ from discreet.sql.finish.postprocess import finish
 from discreet.sql.inspect.compared import compared_with
 from discreet.sql.inspect.misleading import chosen, meanings_of
 from discreet.sql.inspect.warnings import warnings_of
+from discreet.sql.inspect.wording import told
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.measures.measure import columns
@@ -51,6 +52,7 @@ class Preview:
         available: the rest of the budget before; None when it is not known here.
         simultaneous: whether the errors are those of all numbers of the answer together.
         meanings: the content of a column where it differs from its question, such as a quantile for MAX.
+        together: what is measured of tables that are estimated together, and how much that saves.
     """
 
     epsilon: Fraction
@@ -66,6 +68,7 @@ class Preview:
     available: Fraction | None = None
     simultaneous: bool = False
     meanings: Mapping[str, str] = field(default_factory=dict)
+    together: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """The same for machines."""
@@ -80,6 +83,7 @@ class Preview:
             "delta": small(self.delta),
             "shown_from": self.shown_from,
             "warnings": list(self.warnings),
+            "together": list(self.together),
             "cost": show(self.epsilon if self.cost is None else self.cost, 12),
         }
 
@@ -116,7 +120,11 @@ class Preview:
         together = " for all numbers together" if self.simultaneous else ""
         assumed = f", {self.assumed}" if self.assumed else ""
         said = f"expected at {100 * self.confidence:g} %{together}{assumed}"
-        return [said, *(f"warning: {escaping.name(warning)}" for warning in self.warnings)]
+        return [
+            said,
+            *map(escaping.name, self.together),
+            *(f"warning: {escaping.name(warning)}" for warning in self.warnings),
+        ]
 
 
 def preview_of(
@@ -159,6 +167,7 @@ def preview_of(
         + warnings_of(plan, errors, group_rows)
         + chosen(plan, level, group_rows),
         meanings=meanings_of(plan),
+        together=told(plan),
     )
 
 

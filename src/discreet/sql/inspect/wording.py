@@ -1,16 +1,23 @@
-"""Typed expressions, spans and values written for people, close to the SQL that they were read from."""
+"""Typed expressions, spans and values written for people, close to the SQL that they were read from.
+
+At the end: what is measured of tables that are estimated together, and how much that saves.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.engines.schema import Type
+from discreet.rational import show
 from discreet.sql import functions as fn
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
+from discreet.sql.inspect.diagram import Fact, Json
+from discreet.sql.plan.plan import QueryPlan, ScopePlan, Workload
 
 SHOWN_VALUES = 6
 """How many keys are written out before the rest is only counted."""
@@ -134,3 +141,62 @@ def ends(span: Span, kind: Type, between: str = " … ") -> str:
     lo = "-∞" if span.lo is None else end(span.lo, kind)
     hi = "∞" if span.hi is None else end(span.hi, kind)
     return f"{lo}{between}{hi}"
+
+
+def told(plan: QueryPlan) -> tuple[str, ...]:
+    """A few lines on each workload of a plan."""
+    return tuple(
+        line for workload in plan.workloads for line in (_measured(workload), _saved(plan, workload))
+    )
+
+
+def facts_of(plan: QueryPlan) -> list[Fact]:
+    """The same as facts of the plan."""
+    return [
+        Fact("together", f"{_measured(workload)}\n{_saved(plan, workload)}", _data(plan, workload), many=True)
+        for workload in plan.workloads
+    ]
+
+
+def keys_of(release: ScopePlan) -> str:
+    """The keys of a release in words."""
+    return ", ".join(words(key.expression) for key in release.keys) or "all rows"
+
+
+def deviations(release: ScopePlan) -> tuple[float, float]:
+    """The standard deviation of the noise of an estimated table in rows, and that of the table measured apart."""
+    estimated = release.estimated
+    assert estimated is not None
+    unit = float(estimated.scales[0]) / release.measures[0].row_sensitivity
+    return unit * math.sqrt(estimated.variance), unit * math.sqrt(2 * estimated.strategy.even)
+
+
+def _measured(workload: Workload) -> str:
+    tables = len(workload.tables)
+    listed = "; ".join(f"{keys_of(one)}: epsilon {show(one.epsilon)}" for _, one in workload.marginals)
+    return f"{tables} tables of the same rows, estimated from what is measured of them: {listed}"
+
+
+def _saved(plan: QueryPlan, workload: Workload) -> str:
+    listed = []
+    for release in _tables(plan, workload):
+        own, apart = deviations(release)
+        listed.append(f"{keys_of(release)} {own:.3g} instead of {apart:.3g}")
+    return f"standard deviation of the noise, in rows: {'; '.join(listed)}"
+
+
+def _data(plan: QueryPlan, workload: Workload) -> Json:
+    measured: list[Json] = [
+        {"keys": keys_of(one), "cells": one.cells, "epsilon": show(one.epsilon, 12)}
+        for _, one in workload.marginals
+    ]
+    tables: list[Json] = [
+        {"table": one.name, "keys": keys_of(one), "standard_deviation": own, "apart": apart}
+        for one in _tables(plan, workload)
+        for own, apart in [deviations(one)]
+    ]
+    return {"measured": measured, "tables": tables}
+
+
+def _tables(plan: QueryPlan, workload: Workload) -> list[ScopePlan]:
+    return [release for release in plan.releases if release.name in workload.tables]

@@ -53,6 +53,10 @@ def linear_half_width(release: ScopePlan, aggregate: Aggregate, confidence: floa
     weights = measure.weights(aggregate.quantity)
     if weights is None:
         return None
+    if release.estimated is not None and not release.estimated.plain:
+        own = np.full(len(weights), aggregate.measure)
+        width = float(release.estimated.half_widths(weights, own, confidence))
+        return float(np.ceil(width)) if aggregate.whole else width
     scale = float(release.scale(aggregate.measure))
     used = tuple(sorted(abs(float(w)) for w in weights if w != 0))
     if not used:
@@ -79,18 +83,21 @@ def closed(release: ScopePlan, aggregate: Aggregate) -> bool:
 
 
 def mean_interval(a: Floats, b: Floats, scale: float, confidence: float) -> tuple[Floats, Floats]:
+    """The interval of B/(A + B), from a of A and b of B that have independent Laplace noise; see `mean_within`."""
+    return mean_within(a, b, scale * _ratio_widths(confidence))
+
+
+def mean_within(a: Floats, b: Floats, widths: Floats) -> tuple[Floats, Floats]:
     """The interval of B/(A + B), from noisy a of A and b of B: all c with |(1 - c) b - c a| small enough.
 
     Args:
         a: float64 array (n,), noisy sum of R - t.
         b: float64 array (n,), noisy sum of t.
-        scale: of the Laplace noise on both.
-        confidence: strictly between 0 and 1.
+        widths: float64 array (STEPS + 1,), the half-widths of the noise of (1 - c) b - c a at c = 0, 1/STEPS, …, 1.
 
     Returns:
         Two float64 arrays (n,) in [0, 1]; the whole of [0, 1] where the noise drowns everything.
     """
-    widths = scale * _ratio_widths(confidence)
     total = a + b
     sure = total > 0
     # At c = 0 and at c = 1 the test looks at b alone and at a alone; a point in between always passes at b / total.
@@ -152,6 +159,8 @@ def draws_for(releases: Sequence[ScopePlan], least: int = 0, cells: int | None =
             measure.entries for measure in release.measures if not isinstance(measure, QuantileTree | Ranks)
         )
         numbers += (release.cells if cells is None else cells) * (drawn + len(release.aggregates))
+        if release.estimated is not None and cells is None:
+            numbers += drawn * release.estimated.strategy.cells
     return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
 
 
@@ -169,7 +178,10 @@ def redraw(release: ScopePlan, measure: int, entries: Floats, draws: int) -> Flo
     Returns:
         float64 array (draws, n, entries).
     """
-    noise = np.random.default_rng().laplace(0.0, float(release.scale(measure)), (draws, *entries.shape))
+    shape = draws, *entries.shape
+    if release.estimated is not None:
+        return release.estimated.drawn(measure, shape) + entries
+    noise = np.random.default_rng().laplace(0.0, float(release.scale(measure)), shape)
     noise += entries
     return noise
 
@@ -227,7 +239,13 @@ def direct(
         return measure.interval(aggregate.quantity, entries, scale, confidence)
     if aggregate.quantity == "avg" and measure.degree == 1:
         assert measure.grid is not None
-        low, high = mean_interval(entries[:, 0], entries[:, 1], scale, confidence)
+        if release.estimated is not None and not release.estimated.plain:
+            grid = np.linspace(0, 1, STEPS + 1)
+            own = np.full(2, aggregate.measure)
+            widths = release.estimated.half_widths(np.stack([1 - grid, grid], axis=-1), own, confidence)
+            low, high = mean_within(entries[:, 0], entries[:, 1], widths)
+        else:
+            low, high = mean_interval(entries[:, 0], entries[:, 1], scale, confidence)
         reach = float(measure.grid.step) * measure.row_sensitivity
         return measure.grid.lo + reach * low, measure.grid.lo + reach * high
     low, high = _by_draws(release, aggregate, entries, confidence)

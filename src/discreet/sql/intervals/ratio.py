@@ -151,14 +151,23 @@ def ratio_ends(noisy: NoisyIntegers, ratio: Ratio, at: GroupSelection, confidenc
     unit = np.stack([top * scales / own[0], bottom * scales / own[1]])
     mixed = np.abs(np.cos(angles)[:, np.newaxis] * unit[0] - np.sin(angles)[:, np.newaxis] * unit[1])
     used = (mixed > 0).any(axis=0)
-    widths = half_width(mixed[:, used], confidence)
+    widths = _widths(release, mixed / scales, used, confidence)
     count = len(noisy.entries[at, :0])
     low, high = np.empty(count), np.empty(count)
     for place, here in blocks(at, len(noisy.entries), 1 << 12):
-        entries = noisy.entries[here].astype(np.float64)
+        entries = noisy.all(here)
         ends = angle_ends(entries @ top / own[0], entries @ bottom / own[1], angles, widths)
         low[place], high[place] = (end * own[0] / own[1] for end in ends)
     return low, high
+
+
+def _widths(release: ScopePlan, mixed: Floats, used: NDArray[np.bool_], confidence: float) -> Floats:
+    """The half-widths of weighted sums of the integers of a group: float64 (sums,) from (sums, integers)."""
+    measures = np.repeat(np.arange(len(release.measures)), [m.entries for m in release.measures])
+    if release.estimated is not None and not release.estimated.plain:
+        return release.estimated.half_widths(mixed, measures, confidence)
+    scales = np.array([float(release.scale(int(index))) for index in measures])
+    return half_width((mixed * scales)[:, used], confidence)
 
 
 def angle_ends(n: Floats, d: Floats, angles: Floats, widths: Floats) -> Interval:

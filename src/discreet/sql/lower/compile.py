@@ -105,10 +105,11 @@ def _compile_part(
     names = [name for name, _ in items]
     if part.rows.per_unit:
         rows, names = with_numbers(release, rows, names, numbered, dialect)
-        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters(release, numbered)])
+        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters(release, numbered, dialect)])
         types = _portable(part, measures, names, numbered) if portable else None
         spans = _spans(release, measures, numbered)
-        rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, _alike(part))
+        alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind
+        rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, alike, kind)
         ranges = []  # rows were dropped by the same conditions
     keys = [name for name in map(key_name, range(len(part.keys))) if name in names]
     sums = [

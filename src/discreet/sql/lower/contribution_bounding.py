@@ -52,6 +52,7 @@ def kept_sql(
     spans: Mapping[str, tuple[int, int]] | None = None,
     units: Units = EVERY_UNIT,
     alike: bool = True,
+    unit_kind: str = "",
 ) -> str:
     """The rows that are kept, in SQL.
 
@@ -67,6 +68,7 @@ def kept_sql(
         units: whose rows.
         alike: whether rows of a unit can be alike and some of them dropped, so that they must be numbered. False is a
             matter of speed alone: privacy does not hang on it.
+        unit_kind: how units are told apart, as `Identity.kind` says it; empty where nobody says.
     """
     unit = quote(UNIT, dialect)
     if units.of > 1:
@@ -75,7 +77,7 @@ def kept_sql(
     source = f"({rows}) AS q WHERE {keep}"
     numbered = alike and bool(names)  # rows that carry nothing are all alike, and any of them may be kept
     if dialect.least is not None and portable is None:
-        least = dialect.least(RowSelection(source, unit, names, max_rows, salt, spans, numbered))
+        least = dialect.least(RowSelection(source, unit, names, max_rows, salt, spans, numbered, unit_kind))
         if least is not None:
             return least
     values = [f"{name} ASC NULLS LAST" for name in names]

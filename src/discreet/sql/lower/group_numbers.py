@@ -67,13 +67,13 @@ def with_numbers(
     return f"SELECT {', '.join([*items, unit])} FROM ({rows}) AS d{''.join(joins)}", left
 
 
-def filters(release: ScopePlan, numbered: Axes) -> list[str]:
+def filters(release: ScopePlan, numbered: Axes, dialect: Dialect) -> list[str]:
     """Which rows have public keys: the conditions that must hold before rows of a unit are bounded."""
     out = []
     for axis in axes(release.keys):
         run, name = release.keys[axis[0]].range(), f"__keys_{axis[0]}"
         if run is not None:
-            out.append(f"{key_name(axis[0])} BETWEEN {run[0]} AND {run[0] + run[1] - 1}")
+            out.append(dialect.between.format(key_name(axis[0]), run[0], run[0] + run[1] - 1))
         elif axis not in numbered and len(axis) == 1:
             key = key_name(axis[0])
             out.append(

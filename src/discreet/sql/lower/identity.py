@@ -41,9 +41,12 @@ def identity(plan: QueryPlan, dialect: str) -> str:
         A SHA-256, in hexadecimal; of a plan that asks for nothing private it is that of nothing.
     """
     state = hashlib.sha256()
-    for release in plan.releases:
+    for release in plan.counted:
         for piece in _pieces(release, named(dialect)):
             state.update(b"%d:" % len(piece) + piece)
+    for workload in plan.workloads:
+        strategy = tuple((keys, marginal.shares) for keys, marginal in workload.marginals)
+        state.update(b"marginals:" + _text((workload.sizes, strategy), named(dialect)))
     return state.hexdigest()
 
 

@@ -39,7 +39,7 @@ def probe(plan: QueryPlan, engine: Engine) -> None:
         return
     tables = {
         table.name
-        for release in plan.releases for part in release.parts for scan in scans(part.rows.relation)
+        for release in plan.counted for part in release.parts for scan in scans(part.rows.relation)
         for table in scan.table.path
     }  # fmt: skip
     for name in sorted(tables):
@@ -58,7 +58,7 @@ def probe(plan: QueryPlan, engine: Engine) -> None:
 
 def _queries(plan: QueryPlan, engine: Engine) -> Iterator[Compiled]:
     """The queries of a plan; where groups must be found first, with invented ones."""
-    for release, known in zip(plan.releases, imagined(plan).releases, strict=True):
+    for release, known in zip(plan.counted, imagined(plan).counted, strict=True):
         if release.discovery is not None:
             yield compile_discovery(release, engine.dialect, SALT)
         if known.cells:

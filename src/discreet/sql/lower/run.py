@@ -63,11 +63,13 @@ class NoisyIntegers:
         plan: of the release.
         entries: int64 array (groups, entries of all measures).
         first: the number of the first of these groups; group numbers here count from it.
+        places: of each measure, how many binary places its entries have; none where they are whole.
     """
 
     plan: ScopePlan
     entries: Integers
     first: int = 0
+    places: tuple[int, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -80,7 +82,18 @@ class NoisyIntegers:
         Returns:
             float64 array (groups, entries).
         """
-        return self.entries[at, self.plan.entries[aggregate.measure]].astype(np.float64)
+        own = self.plan.entries[aggregate.measure]
+        return self._in_rows(self.entries[at, own].astype(np.float64), aggregate.measure)
+
+    def all(self, at: GroupSelection = EVERY) -> Floats:
+        """The entries of all measures in some groups: float64 array (groups, entries)."""
+        out = self.entries[at].astype(np.float64)
+        for measure, own in enumerate(self.plan.entries):
+            out[:, own] = self._in_rows(out[:, own], measure)
+        return out
+
+    def _in_rows(self, entries: Floats, measure: int) -> Floats:
+        return entries * 2.0 ** -self.places[measure] if any(self.places) else entries
 
     def counted(self, aggregate: Aggregate) -> bool:
         """Whether an aggregate is exactly its one noisy integer."""

@@ -16,6 +16,7 @@ from discreet.release.draw import REPORT, Draw
 from discreet.release.noisy_schema import is_table
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.released import ReleasedTable, reads_released, released_tables
+from discreet.sql.lower.estimates import run_workload
 from discreet.sql.lower.run import NoisyIntegers, run_release
 from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
 
@@ -57,14 +58,19 @@ def run_all(
         draw: the noise of all its uses.
         public: the public tables.
 
+    Returns:
+        Those of each of `plan.measured`, in order.
+
     Raises:
         EngineError: the engine failed; the charge stays.
         PostProcessingError: DuckDB refused a statement over released numbers; its message speaks of these only.
     """
     noisy: list[NoisyIntegers] = []
-    for release in plan.releases:
+    for release in (release for release in plan.releases if release.estimated is None):
         given = {name: content(table, noisy, public) for name, table in given_to(release).items()}
         noisy.append(run_release(release, engine, salt, draw, given))
+    for workload in plan.workloads:
+        noisy += run_workload(workload, engine, salt, draw)
     return noisy
 
 

@@ -29,7 +29,7 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.measures import count_tree as ct
 from discreet.sql.measures.measure import Grid
-from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql
+from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql, roundest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +43,8 @@ MOST_ENTRIES = 20_000_000
 """The most integers that the trees of all groups of one query may have."""
 CALIBRATED, REPEATED = 8, 400
 """On how many groups and how many draws the width of intervals is calibrated."""
+HEAP = 3
+"""A leaf with so many times the rows of those beside it holds a value that many rows have."""
 BLOCK = 2_000_000
 """How many numbers are worked on at a time."""
 
@@ -170,7 +172,8 @@ class QuantileTree:
             return np.full(noisy.shape[:-1], self.estimate(quantity, flat[0]))
         out = np.empty(len(flat))
         for part, below in self._blocks(flat):
-            out[part] = self._crossing(ct.increasing(below), float(quantile_of(quantity)))
+            below = ct.increasing(below)
+            out[part] = self._at_heaps(below, self._crossing(below, float(quantile_of(quantity))))
         return out.reshape(noisy.shape[:-1])
 
     def interval(
@@ -314,6 +317,20 @@ class QuantileTree:
                 ends.append(at + np.clip(share, 0, 1))
             value = self.grid.lo + float(self.grid.step) * (ends[0] + ends[1]) / 2
         return np.where(total > 0, np.clip(value, self.grid.lo, self.grid.hi), np.nan)
+
+    def _at_heaps(self, below: Floats, value: Floats) -> Floats:
+        """The values, but where a leaf holds far more rows than those beside it the roundest of the leaf.
+
+        Then most of its rows have one value, as zero, and people round: a value between the ends of the leaf would
+        have all of them on one side.
+        """
+        step, row = float(self.grid.step), np.arange(len(below))
+        leaf = np.nan_to_num((value - self.grid.lo) // step).astype(np.int64).clip(0, self.grid.levels - 1)
+        rows = np.diff(below, axis=1, prepend=below[:, :1], append=below[:, -1:])  # none beyond the ends
+        beside = np.maximum(rows[row, leaf], rows[row, np.minimum(leaf + 2, rows.shape[1] - 1)])
+        round_ = roundest(self.grid.lo + step * leaf, step, whole=self.whole)
+        heap = (rows[row, leaf + 1] > HEAP * beside) & ~np.isnan(value)
+        return np.where(heap, np.clip(round_, self.grid.lo, self.grid.hi), value)
 
     def _value(self, boundary: Floats, upper: int) -> Floats:
         """The value at a boundary; of an integer the last one below it when it is an upper end."""

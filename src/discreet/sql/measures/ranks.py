@@ -2,7 +2,8 @@
 
 The range is cut into up to 2^30 leaves, as wide as a power of two; an integer with a smaller range has a leaf for each
 value. The engine counts the rows of each leaf that holds one, and `mechanisms.selection.quantiles_with_ends` draws
-three leaves for each quantile: the number, and the ends of its interval. These are the integers of the measure.
+three leaves for each quantile: the number, and the ends of its interval. These are the integers of the measure. Where
+no intervals are wanted it draws the number alone; the interval is then the whole range, which is all that is known.
 
 MIN and MAX are the 1 % and the 99 % quantile, as in `quantile_tree`.
 """
@@ -20,11 +21,11 @@ import numpy as np
 
 from discreet.engines.schema import Type
 from discreet.mechanisms.selection.leaf_measure import MOST_LEAVES, LeafMeasure
-from discreet.mechanisms.selection.quantile import row_moves, share
+from discreet.mechanisms.selection.quantile import share
+from discreet.mechanisms.selection.quantile_order import deviations
 from discreet.mechanisms.selection.quantiles_with_ends import (
     EACH,
     LEVEL,
-    MARGIN,
     NUMBER,
     QuantilesWithEnds,
     stretch,
@@ -33,7 +34,9 @@ from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures.measure import Grid
 from discreet.sql.measures.quantile_tree import quantile_of
-from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql
+from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql, roundest
+
+TINY = Fraction(1, 1 << 40)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,12 +56,14 @@ class Ranks:
         quantiles: which are chosen.
         grid: the leaves: `levels` of them, as wide as `step`, the first one beginning at `lo`.
         part: the number of the part of the release whose rows are counted.
+        ends: whether each has an interval.
     """
 
     argument: Expression
     quantiles: tuple[Fraction, ...]
     grid: Grid
     part: int = 0
+    ends: bool = True
 
     degree = 0
     with_null = False
@@ -68,14 +73,21 @@ class Ranks:
     @property
     def entries(self) -> int:
         """The number of integers per group."""
-        return EACH * len(self.quantiles)
+        return self.each * len(self.quantiles)
+
+    @property
+    def each(self) -> int:
+        """The number of integers of a quantile."""
+        return EACH if self.ends else 1
 
     @property
     def name(self) -> str:
         """The name of the measure, for people."""
         many = len(self.quantiles)
-        return (f"{many} quantile{'s' * (many > 1)} chosen by rank among {self.grid.levels:,} leaves, "
-                f"with the ends of {'its' if many == 1 else 'their'} interval{'s' * (many > 1)}")  # fmt: skip
+        said = f"{many} quantile{'s' * (many > 1)} chosen by rank among {self.grid.levels:,} leaves, "
+        if not self.ends:
+            return f"{said}without {'an interval' if many == 1 else 'intervals'}"
+        return f"{said}with the ends of {'its' if many == 1 else 'their'} interval{'s' * (many > 1)}"
 
     @property
     def arguments(self) -> tuple[Expression, ...]:
@@ -121,7 +133,7 @@ class Ranks:
     ) -> QuantilesWithEnds:
         """The mechanism that chooses the leaves."""
         measure = LeafMeasure.over(self.grid.levels, Fraction(self.grid.lo), self.grid.step)
-        return QuantilesWithEnds(epsilon, self.quantiles, measure, rows, neighbours, groups)
+        return QuantilesWithEnds(epsilon, self.quantiles, measure, rows, neighbours, groups, self.ends)
 
     def from_leaves(self, cells: int, cell: Integers, leaf: Integers, count: Integers) -> Integers:
         """The rows of each group by the remainder of their leaf: a sketch of the counts, to compare them by.
@@ -148,24 +160,27 @@ class Ranks:
             rows: of the group.
             scale: rows of a unit over epsilon.
         """
+        made = QuantilesWithEnds(
+            Fraction(1) / max(Fraction(scale), TINY),
+            self.quantiles,
+            LeafMeasure.over(self.grid.levels),
+            ends=self.ends,
+        )
         out = []
         for q in self.quantiles:
-            margin = self._end_scale(q, scale) * float(MARGIN) / max(1, rows)
-            places = (float(q), float(q) - margin, float(q) + margin)
-            leaves = [math.floor(place * self.grid.levels) for place in places]
+            margin = made.margin(q)[0] / max(1, rows) if self.ends else 0.0
+            last = self.grid.levels - 1
+            places = (float(q), float(q) - margin, float(q) + margin)[: self.each]
+            lowest = (0, -1, 0)
             out += [
-                min(leaves[0], self.grid.levels - 1),
-                max(leaves[1], -1),
-                min(leaves[2], self.grid.levels),
+                min(max(math.floor(place * self.grid.levels), low), last + (at == 2))
+                for at, (place, low) in enumerate(zip(places, lowest, strict=False))
             ]
         return np.array(out, np.int64)
 
-    def _end_scale(self, q: Fraction, scale: float) -> float:
-        return 4 * float(row_moves(q)) * scale * len(self.quantiles) / float(1 - NUMBER)
-
     def relative_variance(self, quantity: str) -> float:
         """The variance of the rank at sensitivity over epsilon 1, in rows squared, four times as for a tree."""
-        return 4 * rank_variance(share(quantile_of(quantity)), len(self.quantiles))
+        return 4 * rank_variances(self.quantiles, self.ends)[share(quantile_of(quantity))]
 
     def estimate(self, quantity: str, noisy: Floats) -> Floats:
         """The value of a quantile: the roundest of its leaf.
@@ -191,7 +206,7 @@ class Ranks:
             confidence: strictly between 0 and 1.
         """
         value, low, high = self._ends(quantity, noisy)
-        times = stretch(confidence)
+        times = stretch(confidence) if self.ends else 1.0
         return self._stretched(value, low, times, 0), self._stretched(value, high, times, 1)
 
     def again(self, quantity: str, noisy: Floats, draws: int) -> Floats:
@@ -204,6 +219,8 @@ class Ranks:
         """
         rng = np.random.default_rng()
         value, low, high = self._ends(quantity, noisy)
+        if not self.ends:  # anywhere: as far as the bounds
+            return np.where(rng.random((draws, len(value))) < 0.5, low, high)
         sure = np.minimum(rng.random((draws, len(value))), 1 - 1e-9)
         far = np.log(1 / (1 - sure)) / math.log(1 / (1 - LEVEL))
         upper = rng.random((draws, len(value))) < 0.5
@@ -211,12 +228,14 @@ class Ranks:
         return np.asarray(np.clip(place, self.grid.lo, self.grid.hi))
 
     def _place(self, quantity: str) -> int:
-        return EACH * self.quantiles.index(share(quantile_of(quantity)))
+        return self.each * self.quantiles.index(share(quantile_of(quantity)))
 
     def _ends(self, quantity: str, noisy: Floats) -> tuple[Floats, Floats, Floats]:
         """The value and both ends; the range ends where a bound was drawn."""
         at, step = self._place(quantity), float(self.grid.step)
         value = self.estimate(quantity, noisy)
+        if not self.ends:
+            return value, np.full(len(value), float(self.grid.lo)), np.full(len(value), float(self.grid.hi))
         low = self.grid.lo + step * noisy[:, at + 1]
         high = self.grid.lo + step * noisy[:, at + 2] + (step - 1 if self.whole else step)
         low = np.where(noisy[:, at + 1] < 0, self.grid.lo, low)
@@ -238,20 +257,18 @@ class Ranks:
         start, step = self.grid.lo + float(self.grid.step) * leaf, float(self.grid.step)
         if self.whole:
             return np.clip(start + (step - 1) / 2, self.grid.lo, self.grid.hi)
-        value = start + step / 2
-        digits = -math.floor(math.log10(step))
-        for shown in (digits, digits - 1):
-            round_ = np.round(value, shown)
-            value = np.where((round_ >= start) & (round_ < start + step), round_, value)
+        value = roundest(start, step, whole=False)
         return np.clip(value, self.grid.lo, self.grid.hi)
 
 
-def rank_variance(q: Fraction, quantiles: int) -> float:
-    """The variance of the rank of one of some quantiles where values lie densely, at sensitivity over epsilon 1."""
-    scale = 2 * row_moves(q) * quantiles / NUMBER
-    return 2 * float(scale) ** 2
+def rank_variances(quantiles: Sequence[Fraction], ends: bool) -> dict[Fraction, float]:
+    """The variance of the rank of each of some quantiles where values lie densely, at sensitivity over epsilon 1."""
+    times = 1 / float(NUMBER) if ends else 1.0
+    return {q: (times * off) ** 2 for q, off in deviations(tuple(quantiles)).items()}
 
 
-def ranks_for(argument: Expression, quantiles: Sequence[Fraction], part: int = 0) -> Ranks:
-    """The measure of some quantiles of a bounded numeric expression."""
-    return Ranks(argument, tuple(quantiles), leaf_grid(argument, MOST_LEAVES), part)
+def ranks_for(
+    argument: Expression, quantiles: Sequence[Fraction], part: int = 0, *, ends: bool = True
+) -> Ranks:
+    """The measure of some quantiles of a bounded numeric expression, with intervals or without."""
+    return Ranks(argument, tuple(quantiles), leaf_grid(argument, MOST_LEAVES), part, ends)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from discreet.engines.schema import Type
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.dialect import Dialect, fill
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.measures.measure import FINEST, Grid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 
 def leaf_grid(argument: Expression, most: int) -> Grid:
@@ -29,6 +37,22 @@ def leaf_grid(argument: Expression, most: int) -> Grid:
     while reach / step > most:
         step *= 2
     return Grid(lo, hi, step, max(1, math.ceil(reach / step)))
+
+
+def roundest(start: Floats, step: float, *, whole: bool) -> Floats:
+    """The roundest values of leaves that begin at some numbers: a multiple of as high a power of ten as fits.
+
+    Args:
+        start: float64 array (...).
+        step: the width of each leaf.
+        whole: whether values are integers.
+    """
+    value = start + (step - 1 if whole else step) / 2
+    digits = -math.floor(math.log10(step))
+    for shown in (digits, digits - 1):
+        round_ = np.round(value, shown)
+        value = np.where((round_ >= start) & (round_ < start + step), round_, value)
+    return np.asarray(value)
 
 
 def leaf_sql(argument: Expression, grid: Grid, dialect: Dialect) -> str:

@@ -25,6 +25,7 @@ class MeasureChoice:
         other: the second argument of a pair.
         degree_other: of the measure, in the second argument.
         quantiles: which are chosen by rank.
+        ends: whether these have intervals.
     """
 
     degree: int
@@ -34,3 +35,4 @@ class MeasureChoice:
     other: Expression | None = None
     degree_other: int = 0
     quantiles: tuple[Fraction, ...] = ()
+    ends: bool = True

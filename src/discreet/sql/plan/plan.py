@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
+from discreet.planning.marginals import Keys
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.expressions.expression import Expression
@@ -16,6 +17,7 @@ from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
+from discreet.sql.plan.estimated import Estimated
 
 if TYPE_CHECKING:
     from discreet.mechanisms import ThresholdedCounts
@@ -94,12 +96,14 @@ class ScopePlan:
         parts: the private rows; most releases have one part.
         keys: the public values of the groups, the same for all parts.
         measures: the integers that are summed per group, each over one part.
-        shares: the epsilon of each measure; they sum to the epsilon of the release.
+        shares: the epsilon of each measure; they sum to the epsilon of the release. Of a table that is estimated, those
+            of its whole workload.
         aggregates: the quantities estimated from the measures; column a0, a1, … of the noisy table.
         unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
         discovery: how its groups are found; None when all keys are public.
         sets: for each measure the number of its set of alternatives, of which one row moves at most one; empty where
             each measure is alone.
+        estimated: how it is estimated from the marginals of a workload; None where its integers get noise themselves.
     """
 
     name: str
@@ -111,6 +115,7 @@ class ScopePlan:
     unit_factor: int
     discovery: Discovery | None = None
     sets: tuple[int, ...] = ()
+    estimated: Estimated | None = None
 
     @cached_property
     def entries(self) -> tuple[slice, ...]:
@@ -151,25 +156,62 @@ class ScopePlan:
 
 
 @dataclass(frozen=True)
+class Workload:
+    """Releases of the same rows by different keys, measured together.
+
+    Attributes:
+        finest: by all of their keys; the engine counts its integers, which are nowhere shown and get no noise.
+        marginals: what is measured: sums of these integers over some keys, by the numbers of the keys that are left.
+        tables: the names of the releases that are estimated from the marginals.
+        closed: whether a row is in all tables or in none; else its place may be missing in some of them.
+    """
+
+    finest: ScopePlan
+    marginals: tuple[tuple[Keys, ScopePlan], ...]
+    tables: tuple[str, ...]
+    closed: bool
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of values of each key, keys that run together taken for one."""
+        keys = self.finest.keys
+        return tuple(len(keys[axis[0]].values) for axis in ks.axes(keys))
+
+
+@dataclass(frozen=True)
 class QueryPlan:
     """A whole question.
 
     Attributes:
         text: as the analyst wrote it.
         statement: the same in one canonical spelling, so that the same question is recognised.
-        releases: in the order in which they run.
+        releases: the noisy tables, in the order in which they are made.
         post: the SQL that runs over the noisy tables.
+        workloads: those of them that are estimated together.
     """
 
     text: str
     statement: str
     releases: tuple[ScopePlan, ...]
     post: exp.Query
+    workloads: tuple[Workload, ...] = ()
+
+    @cached_property
+    def measured(self) -> tuple[ScopePlan, ...]:
+        """The releases whose integers get noise: the marginals of a workload stand in the place of its tables."""
+        alone = tuple(release for release in self.releases if release.estimated is None)
+        return alone + tuple(marginal for workload in self.workloads for _, marginal in workload.marginals)
+
+    @cached_property
+    def counted(self) -> tuple[ScopePlan, ...]:
+        """The releases whose integers the engine counts."""
+        alone = tuple(release for release in self.releases if release.estimated is None)
+        return alone + tuple(workload.finest for workload in self.workloads)
 
     @cached_property
     def epsilon(self) -> Fraction:
         """The privacy loss of the whole statement: a function of its text and the policy."""
-        return sum((release.epsilon for release in self.releases), Fraction(0))
+        return sum((release.epsilon for release in self.measured), Fraction(0))
 
     @cached_property
     def delta(self) -> Fraction:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -16,6 +18,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
+from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.analyze.classify import unknown_table
@@ -24,14 +27,16 @@ from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
-from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan
+from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan, Workload
+from discreet.sql.plan.prepared import Shape
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
+from discreet.sql.plan.workloads import groups_of, together
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.parse import spelled
-from discreet.sql.syntax.templates import alike
+from discreet.sql.syntax.templates import Template, alike
 
 
 @dataclass(frozen=True)
@@ -47,9 +52,39 @@ class Limits:
     max_groups: int | None = None
 
 
-Reading: TypeAlias = tuple[str, list[UnplannedRelease], exp.Query, list[Chosen], list[list[Fraction]]]
-"""A statement read with a catalog, before epsilon is known; see `_read`."""
+Reading: TypeAlias = tuple[list[UnplannedRelease], exp.Query, list[Chosen], list[list[Fraction]]]
+"""A statement read with a catalog, before epsilon is known; see `_analyzed`."""
 MOST_KNOWN = 64
+
+
+@dataclass(frozen=True)
+class ReadingWay:
+    """The choices that a reading depends on, beside its statement.
+
+    Attributes:
+        unknown_keys: whether groups may be found whose keys are not public.
+        intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
+        before: how many releases other statements have that are answered together with it.
+    """
+
+    unknown_keys: bool
+    intervals: bool = True
+    before: int = 0
+
+
+@dataclass(frozen=True)
+class Known:
+    """Readings of earlier statements with the same catalog.
+
+    Attributes:
+        texts: the canonical spelling and the reading of a text.
+        shapes: the readings of statements that are alike but for literals.
+    """
+
+    texts: dict[tuple[str, ReadingWay], tuple[str, Reading]] = field(default_factory=dict)
+    shapes: dict[tuple[Template, ReadingWay], Shape[Reading]] = field(default_factory=dict)
+
+
 LEAST_FINDING = Fraction(1, 4)
 """The least share of the epsilon of a release that goes into finding its groups."""
 Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
@@ -68,7 +103,8 @@ def plan(
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
     emphasis: Emphasis = (),
-    known: dict[tuple[str, bool], Reading] | None = None,
+    known: Known | None = None,
+    intervals: bool = True,
 ) -> QueryPlan:
     """Plan a question.
 
@@ -80,49 +116,130 @@ def plan(
         limits: how much of one unit counts.
         delta: for the whole statement, if it has groups that must be found; 0 refuses such.
         emphasis: which columns get more of epsilon, or less, than they would otherwise.
-        known: the parts read of earlier statements with the same catalog, to be looked up and added to.
+        known: of earlier statements with the same catalog, to be looked up and added to.
+        intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
-    known = {} if known is None else known
-    asked = str(text), delta > 0
-    read = known.get(asked)
+    known = Known() if known is None else known
+    asked = str(text), ReadingWay(delta > 0, intervals)
+    read = known.texts.get(asked)
     if read is None or not isinstance(text, str):
-        if len(known) >= MOST_KNOWN:
-            known.clear()
-        read = known[asked] = _read(text, catalog, delta > 0)
-    canonical, unplanned, post, chosen, even = read
+        if len(known.texts) >= MOST_KNOWN:
+            known.texts.clear()
+        read = known.texts[asked] = _read(text, catalog, asked[1], known)
+    _, (unplanned, post, chosen, even) = read
     weights = [list(one) for one in even]
     sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
     _emphasise(weights, emphasis, unplanned, sets, post)
+    releases, workloads = _released(unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta)
+    return QueryPlan(text, _statement(read, limits, emphasis), releases, post, workloads)
+
+
+def plan_together(
+    texts: Sequence[str],
+    catalog: Catalog,
+    epsilon: Fraction,
+    limits: Limits = NO_LIMITS,
+    delta: Fraction = Fraction(0),
+) -> tuple[QueryPlan, list[QueryPlan]]:
+    """Plan several questions as one: one charge, and what is measured for one of them answers the others, too.
+
+    Args:
+        texts: of the questions, each one SELECT in DuckDB's dialect.
+        catalog: as for `plan`.
+        epsilon: for all of them.
+        limits: as for `plan`.
+        delta: for all of them.
+
+    Returns:
+        The plan of all releases, and for each question the tables that it reads and its post-processing.
+
+    Raises:
+        QueryRefused: one of them cannot be answered with a guarantee.
+    """
+    found: list[tuple[str, Reading]] = []
+    unplanned: list[UnplannedRelease] = []
+    for text in texts:
+        found.append(_read(text, catalog, ReadingWay(delta > 0, before=len(unplanned)), Known()))
+        unplanned += found[-1][1][0]
+    chosen = [one for _, read in found for one in read[2]]
+    weights = [weight for _, read in found for weight in read[3]]
+    releases, workloads = _released(unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta)
+    own = iter(releases)
+    each = [
+        QueryPlan(text, _statement(read, limits), tuple(itertools.islice(own, len(read[1][0]))), read[1][1])
+        for text, read in zip(texts, found, strict=True)
+    ]
+    statement = "; ".join(one.statement for one in each)
+    return QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads), each
+
+
+def _statement(read: tuple[str, Reading], limits: Limits, emphasis: Emphasis = ()) -> str:
+    canonical, (_, _, chosen, _) = read
+    return f"{canonical} {limits}{emphasis or ''}{''.join(one.layout for one in chosen)}"
+
+
+def _released(
+    unplanned: Sequence[UnplannedRelease],
+    chosen: Sequence[Chosen],
+    weights: Sequence[Sequence[Fraction]],
+    unit_factor: int,
+    epsilon: Fraction,
+    limits: Limits,
+    delta: Fraction,
+) -> tuple[tuple[ScopePlan, ...], tuple[Workload, ...]]:
+    """The releases with their shares of epsilon, and those of them that are measured together."""
     finding = sum(release.unknown for release in unplanned)
-    releases = tuple(
-        _release(release, one, shares, catalog.unit_factor, limits, delta / max(finding, 1))
-        for release, one, shares in zip(unplanned, chosen, shares_of(epsilon, weights), strict=True)
-    )
-    layout = "".join(one.layout for one in chosen)
-    return QueryPlan(text, f"{canonical} {limits}{emphasis or ''}{layout}", releases, post)
+    shares = shares_of(epsilon, weights)
+
+    def build(release: UnplannedRelease, index: int, own: tuple[Fraction, ...]) -> ScopePlan:
+        return _release(release, chosen[index], own, unit_factor, limits, delta / max(finding, 1))
+
+    releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
+    workloads = []
+    for group in groups_of(unplanned, chosen, weights):
+        joined = together(group, unplanned, releases, shares, build)
+        if joined is not None:
+            workloads.append(joined[0])
+            for index, table in joined[1].items():
+                releases[index] = table
+    return tuple(releases), tuple(workloads)
 
 
-def _read(text: str, catalog: Catalog, unknown_keys: bool) -> Reading:
+def _read(text: str, catalog: Catalog, way: ReadingWay, known: Known) -> tuple[str, Reading]:
     """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
-        The canonical spelling, the releases, the post-processing, the measures that are chosen, and the weights of
-        their shares; none of which is changed afterwards.
+        The canonical spelling, and what was read: the releases, the post-processing, the measures that are chosen, and
+        the weights of their shares; none of which is changed afterwards.
     """
     found = alike(text)
     if found is not None:
+        template, literals = found
+        if len(known.shapes) >= MOST_KNOWN:
+            known.shapes.clear()
+        shape = known.shapes.setdefault((template, way), Shape(template))
         with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
-            return _analyzed(text, found, catalog, unknown_keys)
-    return _analyzed(text, spelled(text), catalog, unknown_keys)
+            reading = shape.reading(literals, lambda statement, groups: _analyzed(
+                text, statement, catalog, way, groups))  # fmt: skip
+            if reading is None:
+                reading = _analyzed(text, template.filled(literals)[0], catalog, way)
+            return template.spelled(literals), reading
+    statement, canonical = spelled(text)
+    return canonical, _analyzed(text, statement, catalog, way)
 
 
-def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown_keys: bool) -> Reading:
-    statement, canonical = found
-    splitter = Splitter(text, catalog, unknown_keys)
+def _analyzed(
+    text: str,
+    statement: exp.Query,
+    catalog: Catalog,
+    way: ReadingWay,
+    groups: Groups = public_groups,
+) -> Reading:
+    splitter = Splitter(text, catalog, way.unknown_keys, way.before, groups)
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
         raise unknown_table(text, catalog, table)
@@ -131,9 +248,9 @@ def _analyzed(text: str, found: tuple[exp.Query, str], catalog: Catalog, unknown
         if not release.requests and not release.unknown:
             raise splitter.refuse(release.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
-    chosen = [choose(release.requests, release.rows.per_unit) for release in splitter.releases]
+    chosen = [choose(release.requests, release.rows.per_unit, way.intervals) for release in splitter.releases]
     weights = [_weights(release, one) for release, one in zip(splitter.releases, chosen, strict=True)]
-    return canonical, splitter.releases, post, chosen, weights
+    return splitter.releases, post, chosen, weights
 
 
 def _weights(release: UnplannedRelease, chosen: Chosen) -> list[Fraction]:

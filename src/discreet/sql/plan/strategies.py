@@ -46,7 +46,7 @@ class Chosen:
         return f" sets {self.sets} {self.answered_by}" if shared else ""
 
 
-def choose(asked: Sequence[RequestedAggregate], per_unit: bool = True) -> Chosen:
+def choose(asked: Sequence[RequestedAggregate], per_unit: bool = True, intervals: bool = True) -> Chosen:
     """Choose the fewest measures that answer all requests.
 
     Everything asked of one argument comes from one measure, and the number of all rows comes for free from the
@@ -56,6 +56,7 @@ def choose(asked: Sequence[RequestedAggregate], per_unit: bool = True) -> Chosen
     Args:
         asked: the requests.
         per_unit: whether the rows of a unit are chosen.
+        intervals: whether quantiles have any.
     """
     requests = canonical_aggregates(asked)
     wanted: dict[Family, set[str]] = {}
@@ -64,7 +65,7 @@ def choose(asked: Sequence[RequestedAggregate], per_unit: bool = True) -> Chosen
     counting = wanted.pop(ALL_ROWS, set())
     # Plain measures come first, so that the number of all rows can be had from one of them.
     order = sorted(wanted, key=lambda f: ("rows", "pairs").index(f[0]) if f[0] in ("rows", "pairs") else 2)
-    choices = [_choice(family, wanted[family]) for family in order]
+    choices = [_choice(family, wanted[family], intervals) for family in order]
     sets = sets_of(choices, per_unit)
     free = None
     if counting:
@@ -92,7 +93,7 @@ def choose(asked: Sequence[RequestedAggregate], per_unit: bool = True) -> Chosen
     return Chosen(choices, requests, answered_by, sets, rewritten)
 
 
-def _choice(family: Family, wanted: set[str]) -> MeasureChoice:
+def _choice(family: Family, wanted: set[str], intervals: bool) -> MeasureChoice:
     """The measure of the quantities wanted of one argument, or of one pair."""
     counts, argument, other = family
     if counts == "pairs":
@@ -100,7 +101,7 @@ def _choice(family: Family, wanted: set[str]) -> MeasureChoice:
         return MeasureChoice(p, argument, False, counts, other, q)
     if counts == "tree":
         assert argument is not None
-        return quantile_choice(argument, wanted)
+        return quantile_choice(argument, wanted, intervals)
     if counts != "rows":
         return MeasureChoice(-1 if counts == "distinct_sum" else 0, argument, False, counts)
     return MeasureChoice(
@@ -137,7 +138,7 @@ def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int
     """
     if choice.counts == "ranks":
         assert choice.argument is not None
-        return ranks_for(choice.argument, choice.quantiles, part)
+        return ranks_for(choice.argument, choice.quantiles, part, ends=choice.ends)
     if choice.counts == "tree":
         assert choice.argument is not None
         return tree_for(choice.argument, cells, part)

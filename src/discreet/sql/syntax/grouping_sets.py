@@ -10,6 +10,14 @@ from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.refusal import refuse
 
 MOST_SETS = 64
+_SETS = "grouping_sets"
+"""The name under which a GROUP BY carries which grouping sets it is one of."""
+
+
+def number_of(group: exp.Expr) -> int | None:
+    """A number that the sets of one GROUP BY share, of the GROUP BY of one of them, or of its SELECT without keys."""
+    found: int | None = group.meta.get(_SETS)
+    return found
 
 
 def expand(node: exp.Select, text: str) -> exp.Query:
@@ -43,6 +51,8 @@ def expand(node: exp.Select, text: str) -> exp.Query:
     every = list(dict.fromkeys(key for keys_of_set in sets for key in keys_of_set))
     names = [output_name(item) for item in node.expressions]
     selects = [_one(node, keys, every, names) for keys in sets]
+    for one in selects:
+        (one.args.get("group") or one).meta[_SETS] = _place(group)
     union: exp.Query = selects[0]
     for other in selects[1:]:
         union = exp.Union(this=union, expression=other, distinct=False)
@@ -55,6 +65,11 @@ def expand(node: exp.Select, text: str) -> exp.Query:
     if node.args.get("with_") is not None:
         outer.set("with_", node.args["with_"].copy())
     return outer
+
+
+def _place(group: exp.Expr) -> int:
+    """Where a GROUP BY stands in its text."""
+    return min((inner.meta["start"] for inner in group.walk() if "start" in inner.meta), default=0)
 
 
 def _resolve(node: exp.Select, several: list[exp.Expr]) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -55,7 +56,7 @@ Shape: TypeAlias = tuple[str, ...]
 """The text between literals, and the kinds of these, by turns."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Template:
     """A parsed statement with places for literals.
 
@@ -71,26 +72,40 @@ class Template:
     canonical: tuple[str, ...]
     order: tuple[int, ...]
 
-    def filled(self, literals: list[str]) -> tuple[exp.Query, str]:
+    def filled(self, literals: Sequence[str]) -> tuple[exp.Query, str]:
         """The statement with some literals, and its canonical text."""
+        return self.with_nodes([literal_node(literal) for literal in literals]), self.spelled(literals)
+
+    def with_nodes(self, nodes: Sequence[exp.Literal]) -> exp.Query:
+        """The statement with some nodes in the places of its literals."""
         statement = self.statement.copy()
-        for path, literal in zip(self.paths, literals, strict=True):
+        for path, literal in zip(self.paths, nodes, strict=True):
             node: exp.Expr = statement
             for name, index in path:
                 node = node.args[name] if index is None else node.args[name][index]
-            node.args["this"] = literal[1:-1] if literal[0] == "'" else literal
+            node.replace(literal)
+        return statement
+
+    def spelled(self, literals: Sequence[str]) -> str:
+        """The canonical text with some literals."""
         out = [self.canonical[0]]
         for index, piece in zip(self.order, self.canonical[1:], strict=True):
             out += [literals[index], piece]
-        return statement, "".join(out)
+        return "".join(out)
+
+
+def literal_node(literal: str) -> exp.Literal:
+    """The node of a literal, a number or a text in single quotes."""
+    text = literal[0] == "'"
+    return exp.Literal(this=literal[1:-1] if text else literal, is_string=text)
 
 
 _known: Final[OrderedDict[Shape, Template | Literal[False] | None]] = OrderedDict()
 """By shape its template; None where there is none, and False where the shape was met once."""
 
 
-def alike(text: object) -> tuple[exp.Query, str] | None:
-    """The statement of a text and its canonical spelling, from another text of its shape; see `parse.spelled`.
+def alike(text: object) -> tuple[Template, list[str]] | None:
+    """The template of a text, which other texts of its shape have as well, and the literals in its places.
 
     Returns:
         None where the text has to be parsed.
@@ -98,7 +113,7 @@ def alike(text: object) -> tuple[exp.Query, str] | None:
     Example:
         >>> texts = [f"SELECT a FROM t WHERE b < {n}" for n in (1, 2, 3)]
         >>> [None if found is None else found[1] for found in map(alike, texts)]
-        [None, 'SELECT a FROM t WHERE b < 2', 'SELECT a FROM t WHERE b < 3']
+        [None, ['2'], ['3']]
     """
     if not isinstance(text, str) or len(text) > LONGEST or any(character in text for character in _UNUSUAL):
         return None
@@ -113,7 +128,7 @@ def alike(text: object) -> tuple[exp.Query, str] | None:
     if template is False:
         template = made(shape)
         _remember(shape, template)
-    return None if template is None else template.filled(literals)
+    return None if template is None else (template, literals)
 
 
 def taken_apart(text: str) -> tuple[Shape, list[str]] | None:

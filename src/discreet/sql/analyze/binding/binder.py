@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -14,6 +12,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.analyze.binding.comparisons import COMPARISONS, by_type, of_two_types
+from discreet.sql.analyze.binding.literals import NotALiteralError, literal_of, moment_of
 from discreet.sql.analyze.binding.opaque_columns import about_opaque
 from discreet.sql.analyze.binding.text_moments import text_moment
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, is_null_literal, weight
@@ -190,26 +189,11 @@ class Binder:
             return Literal(None, I)
         if isinstance(node, exp.Boolean):
             return Literal(bool(node.this), B)
-        if node.args.get("is_string"):
-            if "\0" in node.this:
-                raise self.refuse(
-                    node, "A text with a NUL character is not allowed.", "Remove the character."
-                )
-            return Literal(node.this, T)
+        assert isinstance(node, exp.Literal)
         try:
-            value = Decimal(node.this.replace("_", ""))
-        except InvalidOperation:
-            raise self.refuse(node, "This is not a number.", "Write a decimal number.") from None
-        if value and value.adjusted() > 400:  # beyond this, arithmetic of decimals raises errors of its own
-            raise self.refuse(node, "This number is too large.", "Write a number below 1e308.")
-        if value == value.to_integral_value() and abs(value) <= fn.INT64 and "e" not in node.this.lower():
-            if "." not in node.this:
-                return Literal(int(value), I)
-            return Literal(float(value), F)
-        number = float(value)
-        if abs(number) > 1.7e308:
-            raise self.refuse(node, "This number is too large.", "Write a number below 1e308.")
-        return Literal(number, F)
+            return literal_of(node)
+        except NotALiteralError as error:
+            raise self.refuse(node, *error.args) from None
 
     def literal(self, node: exp.Expr, kind: type, cause: str, fix: str) -> Literal:
         """Read a literal of a Python type, and refuse all else."""
@@ -224,25 +208,20 @@ class Binder:
         typed = next((b.type for b in bound if not is_null_literal(b)), None)
         out: list[Expression] = []
         for one, node in zip(bound, nodes, strict=True):
-            if isinstance(one, Literal) and isinstance(one.value, str) and temporal is not None:
-                out.append(self.moment(node, one.value, temporal))
-            elif isinstance(one, Literal) and one.value is None and typed is not None:
+            if isinstance(one, Literal) and one.type is T and not one.missing and temporal is not None:
+                out.append(self.moment(node, one, temporal))
+            elif is_null_literal(one) and typed is not None:
                 out.append(Literal(None, typed))
             else:
                 out.append(one)
         return out
 
-    def moment(self, node: exp.Expr, text: str, wanted: Type) -> Literal:
+    def moment(self, node: exp.Expr, text: Literal, wanted: Type) -> Literal:
         """Read a text literal as a date or a time stamp."""
         try:
-            if wanted is D and len(text) <= 10:
-                return Literal(dt.date.fromisoformat(text), D)
-            moment = dt.datetime.fromisoformat(text)
-            if moment.tzinfo is not None:
-                moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
+            return text.then(moment_of, wanted)
         except (ValueError, OverflowError):
             raise self.refuse(node, "This text is not a date.", "Write it like '2024-01-31'.") from None
-        return Literal(moment, S)
 
     def unify(self, node: exp.Expr, bound: list[Expression]) -> list[Expression]:
         """Widen expressions to the least type that holds them all."""

@@ -36,19 +36,25 @@ def by_type(bound: Sequence[Expression]) -> list[Expression]:
 
 
 def _meant(literal: Literal, kind: Type) -> Literal:
-    value = literal.value
+    as_number = kind in _NUMBERS and literal.type is Type.TEXT
+    as_truth = kind is Type.BOOLEAN and literal.type in (Type.TEXT, Type.INTEGER)
+    return literal.then(_read_as, kind) if (as_number or as_truth) and not literal.missing else literal
+
+
+def _read_as(one: Literal, kind: Type) -> Literal:
+    value = one.value
     if kind in _NUMBERS and isinstance(value, str) and _PLAIN.fullmatch(value.strip(" ")):
         number = Decimal(value.strip(" "))
         if kind is Type.INTEGER and number != number.to_integral_value():
-            return literal  # the engine would round it
+            return one  # the engine would round it
         return (
             Literal(int(number), Type.INTEGER) if kind is Type.INTEGER else Literal(float(number), Type.FLOAT)
         )
     if kind is Type.BOOLEAN and isinstance(value, str) and value.lower() in _TRUTHS:
         return Literal(_TRUTHS[value.lower()], Type.BOOLEAN)
-    if kind is Type.BOOLEAN and literal.type is Type.INTEGER and value in (0, 1):
+    if kind is Type.BOOLEAN and one.type is Type.INTEGER and value in (0, 1):
         return Literal(bool(value), Type.BOOLEAN)
-    return literal
+    return one
 
 
 def of_two_types(name: str, bound: list[Expression], nodes: list[exp.Expr]) -> tuple[str, str]:

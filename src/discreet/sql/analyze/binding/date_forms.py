@@ -118,8 +118,8 @@ def _shifted(binder: Binder, node: exp.Expr, operand: exp.Expr, by: exp.Expr, si
     product = factors(by)
     months, micros = interval(binder, by if product is None else product[0])
     moment = binder.bind(operand)
-    if isinstance(moment, Literal) and isinstance(moment.value, str):
-        moment = binder.moment(operand, moment.value, S)
+    if isinstance(moment, Literal) and moment.type is Type.TEXT and not moment.missing:
+        moment = binder.moment(operand, moment, S)
     if moment.type not in (D, S):
         raise binder.refuse(
             node, "An interval can only be added to a date or a time stamp.", "Convert it with CAST."

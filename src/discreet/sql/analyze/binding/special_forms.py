@@ -288,7 +288,7 @@ def _cast(binder: Binder, node: exp.Expr) -> Expression:
     if isinstance(inner, exp.Literal) and inner.is_string and kind in (
         _TYPE.DATE, _TYPE.TIMESTAMP, _TYPE.TIMESTAMPNTZ,
     ):  # fmt: skip
-        return binder.moment(inner, inner.name, D if kind is _TYPE.DATE else S)
+        return binder.moment(inner, Literal(inner.name, T), D if kind is _TYPE.DATE else S)
     if kind is _TYPE.DECIMAL:
         return _decimal(binder, node)
     name = CASTS.get(kind)

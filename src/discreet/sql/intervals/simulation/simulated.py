@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,6 +23,7 @@ from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.intervals.simulation import repeated
 from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
 from discreet.sql.intervals.simulation.rewrite import Rewritten, rewrite
+from discreet.sql.lower.estimates import noise_again
 from discreet.sql.lower.run import LARGEST, NoisyIntegers
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.syntax.once import once
@@ -117,7 +119,8 @@ def simulated_intervals(
     if found is None or rows is None or not _apart(rows) or not enough:
         return {}, tuple(wanted)
     inner = [shown[name].name for name in wanted]
-    tables = {n.plan.name: _draws_table(n, draws, only) for n in noisy} | used(public, plan.post)
+    seed = secrets.randbits(64)
+    tables = {n.plan.name: _draws_table(n, draws, seed, only) for n in noisy} | used(public, plan.post)
     try:
         ends = _over_all(tables, rows, draws, _percentile_sql(rewritten, found.ids, inner, draws, confidence))
     except PostProcessingError:
@@ -162,8 +165,9 @@ def _one_by_one(
     draws = repeated.draws_for(size, needed(confidence))
     if found is None or rows is None or not draws or not _apart(rows):
         return {}, tuple(asked)
+    seed = secrets.randbits(64)
     drawn_tables = {
-        integers.plan.name: _draws_table(integers, draws).drop_columns([DRAW]) for integers in noisy
+        integers.plan.name: _draws_table(integers, draws, seed).drop_columns([DRAW]) for integers in noisy
     }
     others, sql = used(public, plan.post), repeated.unordered(found.post).sql("duckdb")
 
@@ -209,8 +213,12 @@ def _percentile_sql(
     )
 
 
-def _draws_table(noisy: NoisyIntegers, draws: int, only: Integers | None = None) -> pa.Table:
-    """The noisy table, drawn again many times, each column in the type that it has in the answer."""
+def _draws_table(noisy: NoisyIntegers, draws: int, seed: int, only: Integers | None = None) -> pa.Table:
+    """The noisy table, drawn again many times, each column in the type that it has in the answer.
+
+    Tables that are estimated from the same marginals have their noise together, by the seed; but a row that is made of
+    one group alone needs the law of that group only.
+    """
     import pyarrow as pa
 
     cells = np.arange(noisy.plan.cells) if only is None else only
@@ -227,6 +235,13 @@ def _draws_table(noisy: NoisyIntegers, draws: int, only: Integers | None = None)
     for measure, asked in by_measure.items():
         quantities = [noisy.plan.aggregates[index].quantity for index in asked]
         entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
+        if noisy.plan.estimated is not None and only is None:
+            again = noise_again(noisy.plan, measure, draws, seed) + entries
+            estimate = noisy.plan.measures[measure].estimate
+            values.update(
+                (index, estimate(quantity, again)) for index, quantity in zip(asked, quantities, strict=True)
+            )
+            continue
         values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
     for number, aggregate in enumerate(noisy.plan.aggregates):
         data[aggregate_name(number)] = _as_answered(values[number].reshape(-1), aggregate.whole)

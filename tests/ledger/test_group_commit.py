@@ -13,8 +13,8 @@ import pytest
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.group_commit import Group, QueuedWork
 from discreet.ledger.sqlite import head
-from discreet.ledger.sqlite.group_commit import Group, QueuedWork
 from discreet.ledger.sqlite.store import SqliteStore
 
 VISITS = Account("data set visits", Loss(1))

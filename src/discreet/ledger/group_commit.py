@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 MOST = 64
 """How many are taken along at once."""
@@ -20,6 +20,7 @@ class QueuedWork:
     def __init__(self, work: Callable[[Any], Any], writes: bool) -> None:
         self.work = work
         self.writes = writes
+        self.tries = 0
         self.alone = False  # whether it shared a transaction that failed, and is tried again by itself
         self.result: Any = None
         self.error: BaseException | None = None
@@ -120,3 +121,55 @@ class Group:
                 self._waiting.remove(request)
             if request._leads:
                 self._pass_on(request)
+
+
+class Step:
+    """How far a transaction came: the request at work, and whether the commit has begun."""
+
+    at: QueuedWork | None = None
+    committing = False
+
+
+class Changing(Protocol):
+    """The rows of a transaction, which note whether the request at work wrote any."""
+
+    changed: bool
+
+
+def run_all(
+    requests: Sequence[QueuedWork], rows: Changing, step: Step, faults: tuple[type[Exception], ...]
+) -> None:
+    """Run the work of a batch in one transaction.
+
+    An error of a request that wrote nothing is its own; any other undoes the transaction.
+
+    Args:
+        requests: the batch.
+        rows: of the transaction.
+        step: is told which request is at work.
+        faults: errors of the database.
+    """
+    # Reading comes first, so that nobody sees entries that are not committed yet.
+    for request in sorted(requests, key=lambda one: one.writes):
+        step.at = request
+        try:
+            request.result = request.work(rows)
+        except faults:
+            raise
+        except Exception as error:
+            if rows.changed:
+                raise
+            request.error = error
+            request.done = True
+        if not request.writes:
+            request.finish()
+        rows.changed = False
+    step.at = None
+
+
+def fail(requests: Sequence[QueuedWork], problem: Exception) -> None:
+    """Let all requests that are not done end in an error."""
+    for request in requests:
+        if not request.done:
+            request.error = problem
+            request.done = True

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerCorrupt
-from discreet.ledger import Account, Loss, open_ledger
-from discreet.ledger.sqlite import rows
+from discreet.ledger import Account, Loss, open_ledger, rows
 
 LINE = ("data", 1, 0, "1/2", "0", "1/2", "0", "2", "0", "pure", "1/4", 1)
 

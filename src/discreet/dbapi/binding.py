@@ -1,0 +1,130 @@
+"""Parameters of a question, as literals of SQL.
+
+A text is no place for a value by itself. The tokens of the parser say where a placeholder stands, so never in a string,
+a name or a comment; the parser's own writer quotes the literal; and the result is read again: each literal must come
+back as one token that says the value. Blanks around a literal keep it apart from its neighbours, as `e'…'` is another
+kind of text than `'…'`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, Literal
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from discreet.errors import InvalidParameter
+
+Style = Literal["qmark", "numeric_dollar"]
+_WORDS: tuple[tuple[type, str, Callable[[Any], str]], ...] = (
+    (dt.datetime, "TIMESTAMP", lambda value: value.isoformat(" ")),
+    (dt.date, "DATE", lambda value: value.isoformat()),
+)
+"""By type, first match: the word before the literal, and its text."""
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a text; none where it has none that can be told, which the parser names later."""
+    try:
+        return list(DuckDB().tokenize(text))
+    except TokenError:
+        return []
+
+
+def bind(text: str, values: Sequence[object], style: Style = "qmark") -> str:
+    """Put values in the place of the placeholders of a question.
+
+    Args:
+        text: the question.
+        values: one for each `?`, or, with numeric_dollar, the one of `$1` first.
+        style: of the placeholders.
+
+    Raises:
+        InvalidParameter: there are more or fewer values than placeholders, or a value is none that SQL can write.
+
+    Example:
+        >>> bind("SELECT COUNT(*) FROM t WHERE town = ? AND age > ? -- why?", ["d'Or", 3])
+        "SELECT COUNT(*) FROM t WHERE town =  'd''Or'  AND age >  3  -- why?"
+        >>> bind("SELECT COUNT(*) FROM t WHERE age > $1 OR age < $1", [-3], "numeric_dollar")
+        'SELECT COUNT(*) FROM t WHERE age >  (-3)  OR age <  (-3) '
+    """
+    places = list(_places(tokens(text), style))
+    wanted = len(places) if style == "qmark" else max((number for number, _, _ in places), default=0)
+    if wanted != len(values):
+        raise InvalidParameter(
+            f"The question has {wanted} placeholders, and {len(values)} values were given.",
+            "Give one value for each.",
+        )
+    pieces, last = [], 0
+    for number, start, end in places:
+        pieces += [text[last:start], f" {literal(values[number - 1])} "]
+        last = end
+    return "".join([*pieces, text[last:]])
+
+
+def count(text: str, style: Style) -> int:
+    """How many values a question needs."""
+    places = list(_places(tokens(text), style))
+    return len(places) if style == "qmark" else max((number for number, _, _ in places), default=0)
+
+
+def literal(value: object) -> str:
+    """A value as a literal of SQL.
+
+    Raises:
+        InvalidParameter: there is no literal of its type.
+
+    Example:
+        >>> literal(None), literal(True), literal(-1.5), literal("it's"), literal(dt.date(2024, 2, 1))
+        ('NULL', 'TRUE', '(-1.5)', "'it''s'", "DATE '2024-02-01'")
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return literal(value.item())  # a number of NumPy
+    if isinstance(value, int | float | Decimal) and math.isfinite(value):
+        number = f"{value:f}" if isinstance(value, Decimal) else repr(value)
+        return _seen(number, TokenType.NUMBER) if value >= 0 and "-" not in number[:1] else f"({number})"
+    if isinstance(value, str):
+        return _seen(exp.Literal.string(value).sql("duckdb"), TokenType.STRING, value)
+    for kind, word, write in _WORDS:
+        if isinstance(value, kind) and getattr(value, "tzinfo", None) is None:
+            return f"{word} {_seen(exp.Literal.string(write(value)).sql('duckdb'), TokenType.STRING)}"
+    raise InvalidParameter(
+        f"A value of type {type(value).__name__} cannot be a parameter.",
+        "Give None, a bool, a finite number, a text, a date, or a datetime without a zone.",
+    )
+
+
+def _places(found: Sequence[Token], style: Style) -> Iterator[tuple[int, int, int]]:
+    """The placeholders: the number of the value, from 1 on, and the range of the text."""
+    if style == "qmark":
+        marks = (token for token in found if token.token_type is TokenType.PLACEHOLDER)
+        yield from ((at, token.start, token.end + 1) for at, token in enumerate(marks, 1))
+        return
+    for sign, digits in pairwise(found):
+        if sign.token_type is TokenType.PARAMETER and sign.end + 1 == digits.start and digits.text.isdigit():
+            if not 1 <= int(digits.text) <= MOST:
+                raise InvalidParameter(f"A placeholder is not $1 to ${MOST}.", "Number them from $1 on.")
+            yield int(digits.text), sign.start, digits.end + 1
+
+
+MOST = 1000
+"""Placeholders of a question."""
+
+
+def _seen(written: str, kind: TokenType, value: str | None = None) -> str:
+    """See that a literal is read as one token, and as the value that it was written from."""
+    found = tokens(written)
+    if len(found) != 1 or found[0].token_type is not kind or value not in (None, found[0].text):
+        raise InvalidParameter("A parameter cannot be written as a literal of SQL.", "Give a plain one.")
+    return written

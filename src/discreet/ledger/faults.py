@@ -1,0 +1,25 @@
+"""The faults that every store of a ledger can meet."""
+
+from __future__ import annotations
+
+from discreet.errors import LedgerError
+
+
+class DiskFullError(LedgerError):
+    """Nothing was written, for the disk is full."""
+
+
+def busy(where: str) -> LedgerError:
+    """Make the error of a thread that waited too long for another one."""
+    return LedgerError(f"The ledger at {where} is busy in another thread.", "Ask again later.")
+
+
+class UnknownOutcome(LedgerError):
+    """A commit was lost from sight: it may stand, and counts as if it did."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"The connection to the ledger at {where} was lost in the middle of a commit, and did not come back in "
+            "time. Its entry may stand, and a charge counts.",
+            "Ask the same question again later: a settled answer is free.",
+        )

@@ -1,0 +1,58 @@
+"""The rows of a ledger in PostgreSQL as one transaction sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from discreet.ledger.chain.book import Book
+from discreet.ledger.chain.entry import Entry
+from discreet.ledger.rows import ADD_ENTRY, ADD_POSTING, Result, TableRows, entry_row, posting_rows
+from discreet.ledger.store import pieces
+
+if TYPE_CHECKING:
+    import psycopg
+
+_ADD_PIECE = "INSERT INTO discreet_answer (number, piece, content) VALUES (?, ?, ?)"
+
+
+class PostgresRows(TableRows):
+    """Reads and appends within a transaction of PostgreSQL."""
+
+    def __init__(self, connection: psycopg.Connection[Any], known: Book, look: int) -> None:
+        super().__init__(known, look)
+        self._connection = connection
+        self.added: Entry | None = None
+
+    def execute(self, sql: str, values: Sequence[object] = ()) -> Result:
+        """Run a statement; a value stands for each question mark."""
+        return self._connection.execute(sql.replace("?", "%s"), values)
+
+    def answer(self, number: int) -> Iterator[bytes]:
+        """See `Rows`."""
+        at = 0
+        find = "SELECT content FROM discreet_answer WHERE number = ? AND piece = ?"
+        while (row := self._first(find, number, at)) is not None:
+            yield bytes(row[0])
+            at += 1
+
+    def stray(self) -> bool:
+        """See `Rows`."""
+        answers = (
+            "SELECT 1 FROM discreet_answer AS a LEFT JOIN discreet_entry AS e ON e.number = a.number "
+            "AND e.kind = 'settle' GROUP BY a.number HAVING count(e.number) <> max(a.piece) + 1 LIMIT 1"
+        )
+        return super().stray() or self._first(answers) is not None
+
+    def whole(self) -> None:
+        """Nothing: the server has checksums of its own, and no total is believed that an index alone finds."""
+
+    def add(self, entry: Entry, answer: BinaryIO | None) -> None:
+        """See `TableRows`; entry and postings go to the server together."""
+        with self._connection.pipeline():
+            self.execute(ADD_ENTRY, entry_row(entry))
+            for row in posting_rows(entry):
+                self.execute(ADD_POSTING, row)
+        for at, piece in enumerate(pieces(answer) if answer is not None else ()):
+            self.execute(_ADD_PIECE, (entry.number, at, piece))
+        self.added = entry

@@ -1,0 +1,260 @@
+"""The rows of a ledger in a database, as one transaction sees them; each kind of database has its own connection."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
+from typing import Any, BinaryIO, Protocol, TypeAlias, cast
+
+from discreet.accounting.loss import Loss
+from discreet.accounting.tally import RULES
+from discreet.errors import LedgerCorrupt
+from discreet.ledger.chain.book import Book
+from discreet.ledger.chain.entry import Entry, Head, Kind, Posting, corrupt, genesis
+from discreet.ledger.chain.verify import caught_up
+from discreet.ledger.columns import ENTRY, POSTING
+from discreet.ledger.store import Charged
+
+Row: TypeAlias = tuple[Any, ...]
+
+_RATIONAL = re.compile(r"\d{1,100}(/[1-9]\d{0,99})?")
+_SQUARES = re.compile(r"\d{1,200}(/[1-9]\d{0,199})?")
+_ENTRIES = f"SELECT {', '.join(ENTRY)} FROM discreet_entry"
+_POSTINGS = f"SELECT {', '.join(POSTING)} FROM discreet_posting"
+ADD_ENTRY = f"INSERT INTO discreet_entry ({', '.join(ENTRY)}) VALUES ({', '.join('?' * len(ENTRY))})"
+ADD_POSTING = f"INSERT INTO discreet_posting ({', '.join(POSTING)}) VALUES ({'?, ' * (len(POSTING) - 1)}?)"
+
+
+KNOWN = 256
+"""How many of the entries that were read last are known by their fields."""
+
+
+class Result(Protocol):
+    """The rows that a statement found."""
+
+    def fetchone(self) -> Any:
+        """The next one; None at the end."""
+
+    def fetchall(self) -> list[Any]:
+        """All that are left."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """One after the other."""
+
+
+class TableRows:
+    """Reads and appends within a transaction that its store has begun.
+
+    A database fills in `execute`, `answer` and `whole`, and extends `append` by the answer.
+    """
+
+    def __init__(self, known: Book, look: int) -> None:
+        self._known = known
+        self._look = look
+        self._book: Book | None = None
+        self._last: list[Entry] = []  # those at the end of the chain, as this transaction read or wrote them
+        self._lines: dict[str, Posting | None] = {}  # the latest of each account, likewise
+        self.changed = False
+
+    @property
+    def reached(self) -> Book | None:
+        """The book, if it was asked for."""
+        return self._book
+
+    @property
+    def last(self) -> list[Entry]:
+        """Those at the end of the chain that this transaction read or wrote, without a gap."""
+        return self._last
+
+    def settled(self) -> Iterator[str]:
+        """The keys of all settled questions."""
+        for (key,) in self.execute("SELECT question_key FROM discreet_entry WHERE kind = 'settle'"):
+            yield key
+
+    def genesis(self) -> Head:
+        """See `Rows`."""
+        row = self._first("SELECT identity FROM discreet_ledger")
+        if row is None:
+            raise corrupt(0, "has lost its identity")
+        return genesis(str(row[0]))
+
+    def book(self) -> Book:
+        """See `Rows`."""
+        if self._book is None:
+            self._book = caught_up(self, self._known, self._look)
+        return self._book
+
+    def tally(self, account: str) -> Posting | None:
+        """See `Rows`."""
+        book = self.book()
+        if account in self._lines:
+            return self._lines[account]
+        row = self._first(f"{_POSTINGS} WHERE account = ? ORDER BY number DESC LIMIT 1", account)
+        try:
+            line = None if row is None else _posting(row)
+        except (ValueError, TypeError):
+            line = None
+        if (line.tally if line else None) != book.tallies.get(account):
+            raise corrupt(book.head.number, "has other totals than the index of postings finds")
+        self._lines[account] = line
+        return line
+
+    def charged(self, number: int) -> Charged | None:
+        """See `Rows`."""
+        settled = "EXISTS (SELECT 1 FROM discreet_entry WHERE settles = e.number)"
+        row = self._first(
+            f"SELECT hash, question, {settled} FROM discreet_entry AS e WHERE number = ? AND kind = 'charge'",
+            number,
+        )
+        return None if row is None else Charged(row[0], row[1], bool(row[2]))
+
+    def first_settlement(self, question: str) -> Entry | None:
+        """See `Rows`."""
+        return self._one(
+            "WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", key_of(question)
+        )
+
+    def execute(self, sql: str, values: Sequence[object] = ()) -> Result:
+        """Run a statement; a value stands for each question mark."""
+        raise NotImplementedError
+
+    def answer(self, number: int) -> Iterator[bytes]:
+        """See `Rows`."""
+        raise NotImplementedError
+
+    def whole(self) -> None:
+        """See `Rows`."""
+
+    def after(self, number: int, count: int) -> list[Entry]:
+        """See `Rows`."""
+        if self._last and number + 1 >= self._last[0].number:
+            first = number + 1 - self._last[0].number
+            return self._last[first : first + count]
+        found = self._entries("WHERE number > ? ORDER BY number LIMIT ?", number, count)
+        if len(found) < count and found and found[-1].number - found[0].number == len(found) - 1:
+            self._last = found  # up to the end, without a gap
+        return list(found)
+
+    def stray(self) -> bool:
+        """See `Rows`."""
+        orphan = (
+            "SELECT 1 FROM discreet_posting WHERE number NOT IN (SELECT number FROM discreet_entry) LIMIT 1"
+        )
+        return self._first(orphan) is not None
+
+    def append(self, entry: Entry, answer: BinaryIO | None = None) -> None:
+        """See `Rows`; the answer is added by each database in its own way."""
+        book = self.book()
+        self.changed = True
+        self.add(entry, answer)
+        if self._last:
+            self._last.append(entry)
+        self._lines.update((line.account, line) for line in entry.postings)
+        self._book = book.plus(entry)
+
+    def add(self, entry: Entry, answer: BinaryIO | None) -> None:
+        """Write an entry, its postings and its answer."""
+        raise NotImplementedError
+
+    def salt(self, dataset: str) -> int | None:
+        """See `Rows`."""
+        row = self._first("SELECT salt FROM discreet_salt WHERE dataset_key = ?", key_of(dataset))
+        try:
+            return None if row is None else int(row[0], 16)
+        except (ValueError, TypeError):
+            pass  # its text stays in here
+        raise LedgerCorrupt("The ledger's secret of a data set was altered.", "Restore it from a backup.")
+
+    def add_salt(self, dataset: str, salt: int) -> None:
+        """See `Rows`."""
+        self.changed = True
+        row = (key_of(dataset), dataset, f"{salt:016x}")
+        self.execute("INSERT INTO discreet_salt (dataset_key, dataset, salt) VALUES (?, ?, ?)", row)
+
+    def _first(self, sql: str, *values: object) -> Row | None:
+        return cast(Row | None, self.execute(sql, values).fetchone())
+
+    def _one(self, which: str, *values: object) -> Entry | None:
+        return next(iter(self._entries(which, *values)), None)
+
+    def _entries(self, which: str, *values: object) -> list[Entry]:
+        rows = self.execute(f"{_ENTRIES} {which}", values).fetchall()
+        charges = [row[0] for row in rows if row[2] != "settle"]
+        lines: dict[int, list[Row]] = {}
+        if charges:
+            between = "WHERE number BETWEEN ? AND ? ORDER BY number, position"
+            for line in self.execute(f"{_POSTINGS} {between}", (min(charges), max(charges))):
+                lines.setdefault(line[1], []).append(line)
+        return [_entry(len(row), *row, *chain.from_iterable(lines.get(row[0], ()))) for row in rows]
+
+
+@lru_cache(KNOWN, typed=True)
+def _entry(width: int, *fields: object) -> Entry:
+    """Read an entry; the same fields, of the same types, are the same entry, so that its hash is computed once.
+
+    Args:
+        width: how many of the fields are the entry's own.
+        fields: those of the entry, then those of its postings.
+    """
+    number, time, kind, question, key, settles, digest, guarantee, event, description, totals, previous, seal = (
+        cast(Row, fields[:width])
+    )  # fmt: skip
+    lines = [fields[index : index + len(POSTING)] for index in range(width, len(fields), len(POSTING))]
+    try:
+        posted = tuple(map(_posting, lines))
+        when = datetime.fromisoformat(time)
+        if key == key_of(question) and isinstance(number, int):
+            return Entry(number, when, cast(Kind, kind), question, posted, settles, digest, guarantee, event,
+                         description, totals, previous, seal)  # fmt: skip
+    except (ValueError, TypeError, AttributeError):
+        pass  # a field is not the one we wrote; the database's text stays in here
+    raise corrupt(number, "was altered")
+
+
+def _posting(line: Row) -> Posting:
+    return _read_posting(*line)
+
+
+@lru_cache(KNOWN, typed=True)
+def _read_posting(*line: Any) -> Posting:
+    account, _, _, *losses, rule, squares, charges = line
+    if not isinstance(charges, int) or rule not in RULES:
+        raise ValueError
+    parts = [_rational(text) for text in losses]
+    loss, total, limit = (Loss(parts[at], parts[at + 1]) for at in (0, 2, 4))
+    return Posting(account, loss, total, limit, rule, _rational(squares, _SQUARES), charges)
+
+
+def _rational(text: str, pattern: re.Pattern[str] = _RATIONAL) -> Fraction:
+    if not pattern.fullmatch(text):
+        raise ValueError
+    return Fraction(text)
+
+
+def entry_row(entry: Entry) -> Row:
+    """The fields of an entry, in the order of the columns."""
+    time = entry.time.isoformat(timespec="microseconds")
+    return (entry.number, time, entry.kind, entry.question, key_of(entry.question), entry.settles, entry.digest,
+            entry.guarantee, entry.event, entry.description, entry.totals, entry.previous, entry.hash)  # fmt: skip
+
+
+def posting_rows(entry: Entry) -> list[Row]:
+    """The fields of the postings of an entry, in the order of the columns."""
+    return [_posting_row(entry.number, position, line) for position, line in enumerate(entry.postings)]
+
+
+def _posting_row(number: int, position: int, line: Posting) -> Row:
+    losses = [
+        str(part) for loss in (line.loss, line.total, line.limit) for part in (loss.epsilon, loss.delta)
+    ]
+    return (line.account, number, position, *losses, line.rule, str(line.squares), line.count)
+
+
+def key_of(text: str) -> str:
+    """The key under which a question is found."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,95 @@
+"""In which order quantiles are drawn: the middle one first, then those of the rows on either side, and so on.
+
+The middle quantile splits the rows into two parts, of which a row lies in one; the quantiles of both parts are drawn
+with the same share of epsilon, and so on (Kaplan, Schnapp and Stemmer 2022). So k quantiles share epsilon among
+log2(k + 1) levels, rounded up, instead of k draws. On a level the errors are those of a quantile of a part, about half
+as large for it as for all rows, and what it inherits from the two quantiles between which it lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.mechanisms.selection.quantile import FINEST, row_moves
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Step:
+    """The draw of one quantile.
+
+    Attributes:
+        whole: which quantile it is of all rows.
+        part: which one it is of the rows of its part.
+        below: the quantile drawn before at which the part begins; None where it begins with the first row.
+        above: the one at which it ends, likewise.
+        level: how many splits come before it.
+        splits: whether others are drawn on either side of it.
+    """
+
+    whole: Fraction
+    part: Fraction
+    below: Fraction | None
+    above: Fraction | None
+    level: int
+    splits: bool
+
+
+@lru_cache(maxsize=256)
+def steps(quantiles: tuple[Fraction, ...]) -> tuple[Step, ...]:
+    """The draws of some quantiles, parts before those that they are split into.
+
+    Example:
+        >>> [str(one.part) for one in steps((Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)))]
+        ['1/2', '1/2', '1/2']
+    """
+    wanted = sorted(set(quantiles))
+    out: list[Step] = []
+    parts: list[tuple[int, int, int]] = [(0, len(wanted), 0)]
+    for first, last, level in parts:
+        low = wanted[first - 1] if first else None
+        high = wanted[last] if last < len(wanted) else None
+        start, reach = low or Fraction(0), (Fraction(1) if high is None else high) - (low or Fraction(0))
+        # Any one that leaves no more on either side than the levels below have room for: the one nearest the middle.
+        room = (1 << (last - first).bit_length() - 1) - 1
+        middle = min(
+            range(max(first, last - 1 - room), min(last, first + room + 1)),
+            key=lambda at: abs((wanted[at] - start) / reach - Fraction(1, 2)),
+        )
+        part = ((wanted[middle] - start) / reach).limit_denominator(FINEST)
+        sides = [
+            one for one in ((first, middle, level + 1), (middle + 1, last, level + 1)) if one[0] < one[1]
+        ]
+        parts += sides
+        out.append(Step(wanted[middle], part, low, high, level, bool(sides)))
+    return tuple(out)
+
+
+def depth(quantiles: tuple[Fraction, ...]) -> int:
+    """How many levels share epsilon."""
+    return 1 + max(one.level for one in steps(quantiles))
+
+
+@lru_cache(maxsize=256)
+def deviations(quantiles: tuple[Fraction, ...]) -> dict[Fraction, float]:
+    """The standard deviation of the rank of each where values lie densely, with all of epsilon at scale rows 1.
+
+    A draw of its own has sqrt(2) scales, and a quantile inherits from its neighbours as it lies between them.
+    """
+    draws = steps(quantiles)
+    errors: dict[Fraction, npt.NDArray[np.float64]] = {}
+    for at, one in enumerate(draws):
+        error = np.zeros(len(draws))
+        error[at] = np.sqrt(2) * 2 * float(row_moves(one.part)) * depth(quantiles)
+        for beside, times in ((one.below, 1 - one.part), (one.above, one.part)):
+            if beside is not None:
+                error = error + float(times) * errors[beside]
+        errors[one.whole] = error
+    return {q: float(np.sqrt(error @ error)) for q, error in errors.items()}

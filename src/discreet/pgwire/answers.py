@@ -1,0 +1,276 @@
+"""Statements of one client and their results: settings, transactions, the catalogue, and questions to the service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet import __version__, far
+from discreet.dbapi.statements import Ask, Setting, Settings, Statement, Transaction, read
+from discreet.engines.sandbox import Sandbox
+from discreet.errors import DiscreetError, InvalidParameter, PostProcessingError, QueryRefused
+from discreet.pgwire import catalogue, catalogue_sql
+from discreet.pgwire.catalogue_sql import Asked, Elsewhere, Unknown
+from discreet.pgwire.types import TEXT, Kind, kind_of, named
+from discreet.rational import show
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from discreet.release.answer import Release
+    from discreet.server.people import Caller
+    from discreet.server.service import Service
+
+CATALOGUE_SECONDS = 5.0
+MOCK_ROWS = 100
+REPORTED = {
+    "server_version": catalogue.VERSION, "server_encoding": "UTF8", "client_encoding": "UTF8", "DateStyle": "ISO, MDY",
+    "IntervalStyle": "postgres", "TimeZone": "UTC", "integer_datetimes": "on", "standard_conforming_strings": "on",
+    "is_superuser": "off", "default_transaction_read_only": "on", "in_hot_standby": "off",
+}  # fmt: skip
+"""The settings that a server tells at the start."""
+SHOWN = {
+    **{name.lower(): value for name, value in REPORTED.items()}, "transaction_isolation": "serializable", "transaction isolation level": "serializable",
+    "default_transaction_isolation": "serializable", "search_path": catalogue.SCHEMA, "max_identifier_length": "63",
+    "timezone": "UTC", "time zone": "UTC", "datestyle": "ISO, MDY", "discreet.version": __version__, "lc_collate": "C",
+    "transaction_read_only": "on", "statement_timeout": "0", "extra_float_digits": "1", "bytea_output": "hex",
+}  # fmt: skip
+"""The settings of a database that SHOW knows; SET is taken and changes nothing."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a result.
+
+    Attributes:
+        name: its heading.
+        kind: its type.
+    """
+
+    name: str
+    kind: Kind
+
+
+@dataclass
+class Result:
+    """The result of a statement.
+
+    Attributes:
+        tag: the words that end it, such as `SELECT 3`.
+        columns: none where it has no rows.
+        rows: their values.
+        notices: words beside it.
+    """
+
+    tag: str
+    columns: Sequence[Column] = ()
+    rows: Sequence[Sequence[Any]] = ()
+    notices: list[str] = field(default_factory=list)
+
+
+def of_table(table: pa.Table, tag: str = "SELECT") -> Result:
+    """A table of Arrow as a result."""
+    columns = [Column(one.name, kind_of(one.type)) for one in table.schema]
+    rows = list(zip(*(far.values(column) for column in table.columns), strict=True))
+    return Result(f"{tag} {len(rows)}" if tag == "SELECT" else tag, columns, rows)
+
+
+class Failed(Exception):
+    """A statement within a transaction that has failed."""
+
+
+class Answers:
+    """The statements of one client, one after the other.
+
+    Args:
+        service: that is asked.
+        caller: who asks.
+        dataset: about which data set.
+
+    Attributes:
+        settings: of the questions that follow.
+        state: I for idle, T within a transaction, E within one that failed.
+    """
+
+    def __init__(self, service: Service, caller: Caller, dataset: str) -> None:
+        self._service, self._caller, self._dataset = service, caller, dataset
+        self._tables: dict[str, pa.Table] | None = None
+        self._numbers: dict[str, int] = {}
+        self.settings = Settings()
+        self.state = "I"
+
+    def fail(self) -> None:
+        """Note that a statement failed: within a transaction nothing is done until its end."""
+        self.state = "I" if self.state == "I" else "E"
+
+    async def result(self, text: str) -> Result:
+        """The result of a statement; a question is charged.
+
+        Raises:
+            DiscreetError: as callers may know it.
+            Failed: the transaction has failed, and this is not its end.
+        """
+        statement = _read(text)
+        if isinstance(statement, Transaction):
+            return self._transaction(statement)
+        if self.state == "E":
+            raise Failed
+        if isinstance(statement, Setting):
+            return self._setting(statement)
+        if _ignored(statement):
+            return Result(statement.text.split()[0].upper())
+        table = await self._catalogue(statement.text)
+        if table is not None:
+            return of_table(table)
+        asked = {"query": statement.text, **self.settings.options(statement.text)}
+        release = await self._service.ask(self._caller, self._dataset, asked, lambda release, _: release)
+        result = of_table(release.to_arrow(self.settings.intervals))
+        result.notices = _notices(release)
+        return result
+
+    async def columns(self, text: str) -> Sequence[Column]:
+        """The columns that a statement will give, without asking it; nothing is charged and no data is read."""
+        statement = _read(text)
+        if isinstance(statement, Setting) and statement.word == "show":
+            return [Column(statement.name, TEXT)]
+        if not isinstance(statement, Ask) or _ignored(statement):
+            return ()
+        table = await self._catalogue(statement.text)
+        if table is not None:
+            return of_table(table).columns
+        options = self.settings.options(statement.text)
+        if self.settings.intervals:
+            asked = {"epsilon": 1, **options, "query": statement.text}
+            mock = await self._service.mock(
+                self._caller, self._dataset, asked, MOCK_ROWS, lambda made, _: made
+            )
+            return of_table(mock.to_arrow()).columns
+        if not statement.text.lstrip(" \t\n\r(").lower().startswith(("select", "with", "from", "values")):
+            asked = {"query": statement.text}  # DESCRIBE, SHOW TABLES and their like are free
+            free = await self._service.ask(self._caller, self._dataset, asked, lambda made, _: made)
+            return of_table(free.to_arrow(intervals=False)).columns
+
+        def described() -> Release:
+            session = self._service.session(self._caller, self._dataset)
+            return session.sql(f"DESCRIBE {statement.text}", **options)
+
+        release = await self._service.look(self._caller, described)
+        return [Column(name, named(kind)) for name, kind in zip(release["column_name"], release["column_type"], strict=True)]  # fmt: skip
+
+    def set(self, name: str, value: str) -> None:
+        """A setting of the start of a connection; those of a database are taken and change nothing."""
+        found = Setting("set", name.lower(), value)
+        if found.own:
+            self.settings = self.settings.set(found.own, value)
+
+    def _transaction(self, statement: Transaction) -> Result:
+        if statement.word == "begin":
+            self.state = "T" if self.state == "I" else self.state
+            return Result("BEGIN")
+        if statement.word == "savepoint":
+            self.state = "T" if self.state == "E" else self.state
+            return Result("SAVEPOINT")
+        failed, self.state = self.state == "E", "I"
+        return Result("ROLLBACK" if failed or statement.word == "rollback" else "COMMIT")
+
+    def _setting(self, statement: Setting) -> Result:
+        import pyarrow as pa
+
+        if statement.word == "show":
+            return of_table(pa.table({statement.name: [self._shown(statement)]}), "SHOW")
+        if statement.own:
+            self.settings = self.settings.set(statement.own, statement.value)
+        elif statement.word == "reset" and not statement.name:
+            self.settings = Settings()
+        return Result(statement.word.upper())
+
+    def _shown(self, statement: Setting) -> str:
+        if statement.own and statement.name not in SHOWN:
+            return self.settings.shown(statement.own)
+        if statement.name not in SHOWN:
+            raise InvalidParameter("This setting is not known here.", "SHOW discreet.epsilon shows a price.")
+        return SHOWN[statement.name]
+
+    async def _catalogue(self, text: str) -> pa.Table | None:
+        """The answer to a question about the catalogue; None where it is about something else.
+
+        Raises:
+            QueryRefused: it cannot be answered here.
+        """
+        tables = await self._known()
+        try:
+            sql, about = catalogue_sql.rewritten(text, Asked(self._numbers, self._dataset, self._caller.name))
+        except Elsewhere:
+            return None
+        except Unknown:
+            raise _not_here() from None
+
+        def work() -> pa.Table | None:
+            try:
+                with Sandbox(tables) as sandbox:
+                    return sandbox.run(sql, CATALOGUE_SECONDS)
+            except PostProcessingError:
+                return None
+
+        table = await self._service.look(self._caller, work)
+        if table is None and about:
+            raise _not_here()
+        return table
+
+    async def _known(self) -> dict[str, pa.Table]:
+        """The tables of the catalogue, which are made once."""
+        if self._tables is None:
+            found = self._service.dataset(self._caller, self._dataset)
+            schema = await self._service.look(self._caller, found.schema)
+            self._numbers = {table["table_name"]: oid for oid, table in enumerate(schema, catalogue.FIRST)}
+            self._tables = catalogue.tables(schema, self._dataset, self._caller.name)
+        return self._tables
+
+
+def _read(text: str) -> Statement:
+    """Read a statement; SHOW of a setting of a database is one about a setting, too."""
+    statement = read(text)
+    if isinstance(statement, Ask) and statement.text[:5].upper() == "SHOW ":
+        name = " ".join(statement.text[5:].lower().split())
+        if name in SHOWN:
+            return Setting("show", name)
+    return statement
+
+
+def _ignored(statement: Ask) -> bool:
+    """Whether a statement cleans up things that are not here."""
+    return statement.text.split(maxsplit=1)[0].upper() in (
+        "DISCARD",
+        "DEALLOCATE",
+        "CLOSE",
+        "UNLISTEN",
+        "LISTEN",
+    )
+
+
+def _not_here() -> QueryRefused:
+    return QueryRefused(
+        "This question about the catalogue cannot be answered here.",
+        "SHOW TABLES, DESCRIBE and information_schema say which tables and columns there are.",
+    )
+
+
+def _notices(release: Release) -> list[str]:
+    """The price of an answer, and the ways in which it may mislead."""
+    if not release.epsilon:
+        return []
+    price = (
+        "an earlier answer, for nothing" if release.replayed else f"epsilon {show(release.epsilon)} charged"
+    )
+    return [price, *release.warnings]
+
+
+def position(error: DiscreetError, text: str) -> str:
+    """The place of a fault in a question, counted in characters from 1; empty where it is not known."""
+    if not isinstance(error, QueryRefused) or not error.line:
+        return ""
+    lines = text.split("\n")
+    if error.line > len(lines):
+        return ""
+    return str(sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column)

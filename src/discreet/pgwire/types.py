@@ -1,0 +1,205 @@
+"""Types of PostgreSQL: the number of each, and its values as text and as bytes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import struct
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from discreet.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DAY, _MOMENT = dt.date(2000, 1, 1), dt.datetime(2000, 1, 1)
+"""PostgreSQL counts from here."""
+
+
+class Kind(NamedTuple):
+    """A type.
+
+    Attributes:
+        oid: its number.
+        name: in the catalogue.
+        size: bytes of a value; -1 where they differ.
+        category: N number, S text, B boolean, D date, A array.
+        array: the number of the type of its arrays.
+        sql: as the standard calls it.
+    """
+
+    oid: int
+    name: str
+    size: int
+    category: str
+    array: int
+    sql: str
+
+
+BOOL = Kind(16, "bool", 1, "B", 1000, "boolean")
+INT2 = Kind(21, "int2", 2, "N", 1005, "smallint")
+INT4 = Kind(23, "int4", 4, "N", 1007, "integer")
+INT8 = Kind(20, "int8", 8, "N", 1016, "bigint")
+FLOAT4 = Kind(700, "float4", 4, "N", 1021, "real")
+FLOAT8 = Kind(701, "float8", 8, "N", 1022, "double precision")
+TEXT = Kind(25, "text", -1, "S", 1009, "text")
+DATE = Kind(1082, "date", 4, "D", 1182, "date")
+TIMESTAMP = Kind(1114, "timestamp", 8, "D", 1115, "timestamp without time zone")
+TEXTS = Kind(1009, "_text", -1, "A", 0, "text[]")
+INTS = Kind(1016, "_int8", -1, "A", 0, "bigint[]")
+KINDS = (BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, TEXT, DATE, TIMESTAMP, TEXTS, INTS)
+OTHERS = (
+    Kind(1043, "varchar", -1, "S", 1015, "character varying"), Kind(1042, "bpchar", -1, "S", 1014, "character"),
+    Kind(1700, "numeric", -1, "N", 1231, "numeric"), Kind(26, "oid", 4, "N", 1028, "oid"),
+    Kind(19, "name", 64, "S", 1003, "name"), Kind(18, "char", 1, "S", 1002, '"char"'),
+    Kind(1184, "timestamptz", 8, "D", 1185, "timestamp with time zone"), Kind(705, "unknown", -2, "X", 0, "unknown"),
+)  # fmt: skip
+"""Types that no answer has; parameters may."""
+WORDS = {"BIGINT": INT8, "DOUBLE": FLOAT8, "VARCHAR": TEXT, "BOOLEAN": BOOL, "DATE": DATE, "TIMESTAMP": TIMESTAMP,
+         "int32": INT4, "int16": INT2, "float": FLOAT4}  # fmt: skip
+"""The types that DESCRIBE names; every other one is shown as a text, and decimals as doubles."""
+
+
+def kind_of(kind: pa.DataType) -> Kind:
+    """The type for a column of an answer."""
+    import pyarrow as pa
+
+    is_ = pa.types
+    if is_.is_list(kind) or is_.is_large_list(kind):
+        return INTS if is_.is_integer(kind.value_type) else TEXTS
+    for test, found in (
+        (is_.is_boolean, BOOL), (is_.is_int64, INT8), (is_.is_int32, INT4), (is_.is_int16, INT2), (is_.is_date32, DATE),
+        (is_.is_float64, FLOAT8), (is_.is_float32, FLOAT4), (is_.is_decimal, FLOAT8), (is_.is_timestamp, TIMESTAMP),
+        (is_.is_integer, INT8),
+    ):  # fmt: skip
+        if test(kind):
+            return found
+    return TEXT
+
+
+def named(word: str) -> Kind:
+    """The type that DESCRIBE names."""
+    if word in WORDS:
+        return WORDS[word]
+    return FLOAT8 if word.startswith("decimal") else INT8 if word.startswith(("int", "uint")) else TEXT
+
+
+def as_text(value: Any) -> bytes:
+    """A value as text.
+
+    Example:
+        >>> as_text(True), as_text(-0.5), as_text(float("inf")), as_text([1, None, 'a"b'])
+        (b't', b'-0.5', b'Infinity', b'{1,NULL,"a\\\\"b"}')
+    """
+    return _words(value).encode(errors="replace")
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None).isoformat(" ")
+    if isinstance(value, list):
+        return "{" + ",".join("NULL" if one is None else _item(one) for one in value) + "}"
+    return str(value)
+
+
+def _item(value: Any) -> str:
+    if not isinstance(value, str):
+        return _words(value)
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+_PACKED: dict[Kind, Callable[[Any], bytes]] = {
+    BOOL: lambda value: struct.pack("!?", value),
+    INT2: lambda value: struct.pack("!h", value),
+    INT4: lambda value: struct.pack("!i", value),
+    INT8: lambda value: struct.pack("!q", value),
+    FLOAT4: lambda value: struct.pack("!f", value),
+    FLOAT8: lambda value: struct.pack("!d", float(value)),
+    DATE: lambda value: struct.pack("!i", (value - _DAY).days),
+    TIMESTAMP: lambda value: struct.pack("!q", (value.replace(tzinfo=None) - _MOMENT) // dt.timedelta(microseconds=1)),
+    TEXT: as_text,
+}  # fmt: skip
+
+
+def as_bytes(value: Any, kind: Kind) -> bytes:
+    """A value in the format of bytes.
+
+    Raises:
+        InvalidParameter: the type has none here, or the value does not fit.
+    """
+    try:
+        return _PACKED[kind](value)
+    except (KeyError, struct.error, OverflowError, TypeError, AttributeError):
+        pass
+    raise unknown_format()
+
+
+def has_bytes(kind: Kind) -> bool:
+    """Whether a type has a format of bytes here."""
+    return kind in _PACKED
+
+
+def unknown_format() -> InvalidParameter:
+    """The error for a value in a format that is not known here."""
+    return InvalidParameter(
+        "A value has a type or a format that is not known here.", "Use the format of text."
+    )
+
+
+def parameter(data: bytes | None, oid: int, form: int) -> Any:
+    """The value of a parameter.
+
+    Args:
+        data: as it was sent; None for NULL.
+        oid: the number of its type; 0 where the client does not say.
+        form: 0 for text, 1 for bytes.
+
+    Raises:
+        InvalidParameter: it cannot be read as this type.
+
+    Example:
+        >>> parameter(b"3", 23, 0), parameter(b"x", 0, 0), parameter(struct.pack("!q", 5), 20, 1)
+        (3, 'x', 5)
+    """
+    if data is None:
+        return None
+    try:
+        return _unpacked(data, oid) if form else _read(data.decode(), oid)
+    except (UnicodeDecodeError, struct.error, ValueError, KeyError, InvalidOperation, OverflowError):
+        pass
+    raise unknown_format()
+
+
+_SIZES = {16: "!?", 21: "!h", 23: "!i", 20: "!q", 26: "!I", 700: "!f", 701: "!d"}
+
+
+def _unpacked(data: bytes, oid: int) -> Any:
+    if oid in _SIZES:
+        return struct.unpack(_SIZES[oid], data)[0]
+    if oid in (0, 25, 1043, 1042, 19, 705):
+        return data.decode()
+    if oid == DATE.oid:
+        return _DAY + dt.timedelta(days=struct.unpack("!i", data)[0])
+    if oid == TIMESTAMP.oid:
+        return _MOMENT + dt.timedelta(microseconds=struct.unpack("!q", data)[0])
+    raise ValueError
+
+
+def _read(words: str, oid: int) -> Any:
+    if oid in (20, 21, 23, 26):
+        return int(words)
+    if oid in (700, 701, 1700):
+        return Decimal(words)
+    if oid == BOOL.oid:
+        return {"t": True, "f": False, "true": True, "false": False, "1": True, "0": False}[words.lower()]
+    if oid == DATE.oid:
+        return dt.date.fromisoformat(words)
+    if oid == TIMESTAMP.oid:
+        return dt.datetime.fromisoformat(words)
+    return words

@@ -1,0 +1,162 @@
+"""Everything that the service knows beside the ledgers: people, their budgets and tokens, questions, and an audit log.
+
+It lies in one SQLite file or in a schema of a PostgreSQL database. No data value, no answer and no token is in it; of
+tokens it keeps hashes. Budgets are limits only: the losses spent are in the ledgers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from discreet.ledger import Head
+from discreet.ledger.postgres.address import is_address, read_address
+from discreet.server.records.audit import Line, broken, followed, next_line, start
+
+Row = Mapping[str, Any]
+PAGE = 1000
+
+
+class Tables(Protocol):
+    """Tables in a database, for one thread at a time."""
+
+    def transaction(self) -> contextlib.AbstractContextManager[None]:
+        """All of it or nothing, alone among all writers."""
+
+    def read(self, sql: str, given: Sequence[Any]) -> list[Any]:
+        """The rows of a query; a value stands for each question mark."""
+
+    def write(self, sql: str, given: Sequence[Any]) -> int:
+        """Run a statement within a transaction, and return how many rows it changed."""
+
+    def close(self) -> None:
+        """Let go of them."""
+
+
+class State:
+    """The state of a service, shared by threads and processes.
+
+    Args:
+        where: a file, or the url of a PostgreSQL database with the schema behind #; made where it is not there.
+        clock: seconds since 1970.
+
+    Raises:
+        LedgerError: it cannot be opened, or is of a later version.
+    """
+
+    def __init__(self, where: str | os.PathLike[str], clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._writing = False
+        self._tables = _open(os.fspath(where))
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction, alone among all writers: all of it or nothing. One inside another is a part of that one."""
+        with self._lock:
+            if self._writing:
+                yield
+                return
+            with self._tables.transaction():
+                self._writing = True
+                try:
+                    yield
+                finally:
+                    self._writing = False
+
+    def now(self) -> int:
+        """Seconds since 1970."""
+        return int(self._clock())
+
+    def exactly(self) -> int:
+        """Microseconds since 1970."""
+        return int(self._clock() * 1e6)
+
+    def all(self, sql: str, given: Sequence[Any] = ()) -> list[Row]:
+        """The rows of a query."""
+        with self._lock:
+            return self._tables.read(sql, given)
+
+    def one(self, sql: str, given: Sequence[Any] = ()) -> Row | None:
+        """The first row of a query."""
+        return next(iter(self.all(sql, given)), None)
+
+    def run(self, sql: str, given: Sequence[Any] = ()) -> int:
+        """Run a statement, and return how many rows it changed."""
+        with self.writing():
+            return self._tables.write(sql, given)
+
+    # The audit log ---------------------------------------------------------------------------------------
+
+    def note(self, who: str, action: str, about: str = "") -> None:
+        """Write a line of the audit log."""
+        with self.writing():
+            line = next_line(self.head(), self.now(), who, action, about)
+            self.run(
+                "INSERT INTO audit (number, made, who, action, about, previous, hash) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (line.number, line.made, who, action, about, line.previous, line.hash),
+            )
+            self.run("UPDATE head SET number = ?, hash = ?", line.head)
+
+    def head(self) -> Head:
+        """Number and hash of the last line, to be noted elsewhere."""
+        (row,) = self.all("SELECT number, hash FROM head")
+        return Head(row["number"], row["hash"])
+
+    def audit(self, limit: int, before: int | None = None) -> list[Line]:
+        """The newest lines of the audit log, the newest first.
+
+        Args:
+            limit: how many at most.
+            before: only lines with a lower number.
+        """
+        rows = self.all(
+            "SELECT * FROM audit WHERE number < ? ORDER BY number DESC LIMIT ?",
+            (before if before is not None else 1 << 62, limit),
+        )
+        return [Line.of(row) for row in rows]
+
+    def audit_after(self, number: int) -> list[Line]:
+        """Up to `PAGE` lines of the audit log above a number, in order."""
+        rows = self.all("SELECT * FROM audit WHERE number > ? ORDER BY number LIMIT ?", (number, PAGE))
+        return [Line.of(row) for row in rows]
+
+    def verify(self, noted: Head | None = None) -> Head:
+        """Compute every hash of the audit log again, and return its head.
+
+        Args:
+            noted: a head that was noted earlier; then its line must still be there, unchanged.
+
+        Raises:
+            LedgerCorrupt: names the first line that does not fit.
+        """
+        (row,) = self.all("SELECT * FROM head")
+        known = Head(row["number"], row["hash"])  # others may add lines meanwhile, and only add
+        head, met = start(row["identity"]), known.number == 0
+        while lines := self.audit_after(head.number):
+            heads = list(followed(head, lines, noted))
+            met |= known in heads
+            head = heads[-1]
+        if not met or (noted is not None and noted.number > head.number):
+            raise broken(head.number + 1)
+        return head
+
+    def close(self) -> None:
+        """Let go of it."""
+        with self._lock:
+            self._tables.close()
+
+
+def _open(where: str) -> Tables:
+    if is_address(where):
+        from discreet.server.records.postgres import PostgresTables
+
+        return PostgresTables(read_address(where))
+    from discreet.server.records.sqlite import SqliteTables
+
+    return SqliteTables(Path(where))

@@ -1,0 +1,183 @@
+"""Several questions as one: one charge, one strategy, and answers that agree with each other."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet import escaping
+from discreet.errors import InvalidParameter
+from discreet.rational import Number, show
+from discreet.release import gate
+from discreet.release.answer import Release
+from discreet.session.base import OpenSession
+from discreet.session.one_process import asked
+from discreet.session.parameters import see_text
+from discreet.session.queries import Queries
+from discreet.session.question import Question
+from discreet.session.waiting.progress_line import shown_progress
+from discreet.sql.plan.plan import QueryPlan
+
+if TYPE_CHECKING:
+    from discreet.release.draw import Draw
+    from discreet.sql.lower.run import NoisyIntegers
+
+MOST = 64
+"""The most questions of one workload."""
+
+
+@dataclass(frozen=True, repr=False)
+class Answers(Mapping[str, Release]):
+    """The answers to several questions that were asked as one.
+
+    Attributes:
+        releases: by the name of the question; the `epsilon` of each is that of all of them together.
+        epsilon: the privacy loss of all of them.
+        delta: of all of them.
+        replayed: whether these are earlier answers, which cost nothing again.
+    """
+
+    releases: Mapping[str, Release]
+    epsilon: Fraction
+    delta: Fraction
+    replayed: bool
+
+    def __getitem__(self, name: str) -> Release:
+        return self.releases[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.releases)
+
+    def __len__(self) -> int:
+        return len(self.releases)
+
+    def __repr__(self) -> str:
+        cost = "free: asked before" if self.replayed else f"epsilon {show(self.epsilon)}, all together"
+        parts = [f"{escaping.name(name)}\n{release!r}" for name, release in self.releases.items()]
+        return "\n\n".join([*parts, cost])
+
+
+class WorkloadSession(OpenSession):
+    """A session that takes several questions as one."""
+
+    @asked
+    def workload(
+        self,
+        queries: Mapping[str, str],
+        epsilon: Number,
+        *,
+        confidence: float = 0.95,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> Answers:
+        """Answer several questions as one.
+
+        They cost epsilon together. Where they aggregate the same rows by different keys, the marginals are measured
+        from which all of them are estimated with the least error, and the same number is the same in every answer.
+
+        Args:
+            queries: the questions by name, each as for `sql`.
+            epsilon: the privacy loss of all of them.
+            confidence: as for `sql`.
+            delta: as for `sql`, for all of them.
+            max_rows: as for `sql`.
+            max_groups: as for `sql`.
+            progress: as for `sql`.
+
+        Raises:
+            InvalidParameter: there is no question, or too many. Nothing was charged.
+            Those of `sql`.
+
+        Privacy: as for `sql`.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> import discreet as dp
+            >>> data = pa.table({"age": [31, 47, 62], "smokes": [True, False, True]})
+            >>> session = dp.protect(data, privacy_unit="row", bounds={"age": (0, 119)}, budget=3)
+            >>> answers = session.workload({
+            ...     "all": "SELECT COUNT(*) AS n FROM data",
+            ...     "smokers": "SELECT smokes, COUNT(*) AS n FROM data GROUP BY smokes",
+            ... }, epsilon=1)
+            >>> list(answers), answers["smokers"].columns
+            (['all', 'smokers'], ['smokes', 'n'])
+        """
+        named = _named(queries)
+        for text in named.values():
+            see_text(text)
+        question = Question.read("; ".join(named.values()), epsilon, confidence=confidence, delta=delta,
+                                 max_rows=max_rows, max_groups=max_groups)  # fmt: skip
+        whole, each = self._queries.plan_together(list(named.values()), question)
+        with shown_progress(progress) as say:
+            releases = answered(self._queries, question, whole, each, say)
+        replayed = bool(whole.releases) and all(release.replayed for release in releases)
+        return Answers(dict(zip(named, releases, strict=True)), whole.epsilon, whole.delta, replayed)
+
+
+def _named(queries: object) -> dict[str, str]:
+    named = dict(queries) if isinstance(queries, Mapping) else {}
+    if not 1 <= len(named) <= MOST or not all(isinstance(name, str) for name in named):
+        raise InvalidParameter(
+            f"A workload has from 1 to {MOST} questions by name.", 'Write {"total": "SELECT …", …}.'
+        )
+    return named
+
+
+def answered(
+    queries: Queries,
+    question: Question,
+    whole: QueryPlan,
+    each: Sequence[QueryPlan],
+    say: Callable[[str], None],
+) -> list[Release]:
+    """Charge several questions once, run them and settle, or answer them from the ledger.
+
+    Args:
+        queries: the producer.
+        question: epsilon, delta and confidence of all of them.
+        whole: the plan of all releases.
+        each: for each question its tables and its post-processing.
+        say: takes words on the progress.
+    """
+    from discreet.sql.finish.serialisation import pack, unpack
+    from discreet.sql.lower.estimates import tables_of
+
+    def finished(noisy: list[NoisyIntegers]) -> list[Release]:
+        tables = {table.plan.name: table for table in tables_of(whole, noisy)}
+        out = []
+        for plan in each:
+            own = [tables[release.name] for release in plan.releases]
+            release = queries.finish(plan, own, *question.level)
+            out.append(replace(release, epsilon=whole.epsilon, delta=whole.delta) if own else release)
+        return out
+
+    def compute(draw: Draw) -> list[NoisyIntegers]:
+        say("reading the data")
+        return queries.run(whole, draw)
+
+    def made(noisy: list[NoisyIntegers]) -> tuple[list[Release], io.BytesIO]:
+        say("finishing the answers")
+        releases = finished(noisy)
+        return releases, io.BytesIO(pack(releases[0], noisy, follows=True))
+
+    def again(kept: bytes) -> list[Release]:
+        stored = unpack(kept, whole)
+        return [
+            replace(release, made=stored.made, replayed=bool(plan.releases))
+            for plan, release in zip(each, finished(stored.noisy), strict=True)
+        ]
+
+    for plan in each:
+        queries.rehearse(plan)
+    if not whole.releases:
+        return finished([])
+    return gate.release(
+        replace(queries.release_plan(question, whole, compute, made, again), rehearse=lambda: None),
+        queries.ledger,
+        queries.account,
+    )

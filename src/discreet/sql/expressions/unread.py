@@ -1,0 +1,108 @@
+"""Literals of which only the type is known, so that an expression with them holds for all literals of that type.
+
+Whoever reads the value of one, its span, or compares it with another literal raises `ValueNeededError`. It can be
+converted: the conversion is done again for each literal, whose type has to be the same at each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, TypeAlias
+
+from discreet.engines.schema import Type
+from discreet.sql.expressions.expression import Literal
+from discreet.sql.expressions.span import Span
+from discreet.sql.syntax.blanks import ValueNeededError
+
+Step: TypeAlias = tuple[Callable[..., Literal], tuple[Any, ...], Type]
+"""A conversion, what it takes beside the literal, and the type that it gives."""
+
+
+class _Unknown(Span):
+    """The span of a literal that is not read: it is no NULL."""
+
+    __slots__ = ()
+
+    def _read(self) -> NoReturn:
+        raise ValueNeededError
+
+    lo = property(_read)
+    hi = property(_read)
+    domain = property(_read)
+    __eq__ = __hash__ = __repr__ = lambda self, *_: self._read()  # type: ignore[assignment]
+
+
+_UNKNOWN: Final = object.__new__(_Unknown)
+object.__setattr__(_UNKNOWN, "nullable", False)
+object.__setattr__(_UNKNOWN, "listed", False)
+
+
+class UnreadLiteral(Literal):
+    """A literal that was left blank.
+
+    Attributes:
+        place: the number of the literal in its statement.
+        steps: how it is made of the first reading of the literal.
+    """
+
+    __slots__ = ("_now", "first", "place", "steps")
+    place: int
+    first: Type
+    steps: tuple[Step, ...]
+    _now: Literal
+
+    def __init__(self, place: int, first: Type, now: Literal, steps: tuple[Step, ...] = ()) -> None:
+        parts = {"type": now.type, "place": place, "first": first, "steps": steps, "_now": now}
+        for name, part in parts.items():
+            object.__setattr__(self, name, part)
+
+    @property
+    def value(self) -> Any:
+        """Not to be read."""
+        raise ValueNeededError
+
+    @property
+    def missing(self) -> bool:
+        """Whether it is NULL, which no literal is that is left blank."""
+        return False
+
+    @property
+    def span(self) -> Span:
+        """Not to be read, but for whether it is NULL."""
+        return _UNKNOWN
+
+    def then(self, step: Callable[..., Literal], *given: Any) -> Literal:
+        """The same converted."""
+        now = step(self._now, *given)
+        return UnreadLiteral(self.place, self.first, now, (*self.steps, (step, given, now.type)))
+
+    def of(self, literal: Literal) -> Literal:
+        """The same made of another literal.
+
+        Raises:
+            ValueNeededError: that has another type, at some step.
+        """
+        if literal.type is not self.first:
+            raise ValueNeededError
+        for step, given, kind in self.steps:
+            literal = step(literal, *given)
+            if literal.type is not kind:
+                raise ValueNeededError
+        return literal
+
+    def __eq__(self, other: object) -> bool:
+        """Whether this is made in the same way of the literal in the same place; any other one has to be read."""
+        if not isinstance(other, Literal) or other.type is not self.type:
+            return False
+        same = isinstance(other, UnreadLiteral) and (self.place, self.steps) == (other.place, other.steps)
+        if same:
+            return True
+        raise ValueNeededError
+
+    def __hash__(self) -> int:
+        """Not to be read: equal literals would have the same."""
+        raise ValueNeededError
+
+    def __repr__(self) -> str:
+        """Not to be read."""
+        raise ValueNeededError

@@ -1,0 +1,147 @@
+"""Workloads run: the marginals of the finest grouping get noise, and the tables are estimated from them.
+
+All estimates are marginals of one table of whole steps, so that every total is the sum of its parts to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.engines.engine import Engine
+from discreet.planning.marginals import Keys
+from discreet.release.draw import Draw
+from discreet.sql.expressions.dialect import SATURATE
+from discreet.sql.lower.run import EVERY, NoisyIntegers, blocks, exact_integers
+from discreet.sql.lower.uses import measure as use_of
+from discreet.sql.measures.measure import columns
+from discreet.sql.plan.estimated import Estimated
+from discreet.sql.plan.plan import QueryPlan, ScopePlan, Workload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+HALF = 31
+"""Sums are taken of the lower and the upper bits by themselves, so that none wraps."""
+
+
+def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> list[NoisyIntegers]:
+    """Compute the marginals of a workload, and have noise drawn on them.
+
+    Privacy: epsilon-DP with epsilon = the sum over the marginals of `ScopePlan.epsilon`. The integers of the finest
+    grouping move by at most their sensitivity in L1. A marginal sums and saturates them, each of which is 1-Lipschitz
+    in each integer, so it moves by at most as much.
+
+    Args:
+        workload: the plan.
+        engine: runs it.
+        salt: decides which rows of a unit are kept.
+        draw: the noise of its uses.
+
+    Raises:
+        EngineError: the engine failed; the charge stays.
+    """
+    exact = exact_integers(workload.finest, engine, salt).reshape(*workload.sizes, -1)
+    noisy = []
+    for keys, marginal in workload.marginals:
+        entries = summed(exact, keys).reshape(marginal.cells, -1)
+        for index, part in enumerate(columns(marginal.measures)):
+            for here, _ in blocks(EVERY, marginal.cells):
+                entries[here, part] = draw(use_of(marginal, index), entries[here, part])
+        noisy.append(NoisyIntegers(marginal, entries))
+    return noisy
+
+
+def summed(table: Integers, keys: Keys) -> Integers:
+    """A table summed over all keys but some, saturating at +-2^62: int64 (n_1, …, n_k, integers) -> (…, integers)."""
+    over = tuple(axis for axis in range(table.ndim - 1) if axis not in keys)
+    if not over:
+        return np.array(table, order="C")
+    low = (table & ((1 << HALF) - 1)).sum(axis=over)
+    high = (table >> HALF).sum(axis=over) + (low >> HALF)
+    inside = np.clip(high, -(1 << HALF), (1 << HALF) - 1)
+    out = (inside << HALF) + (low & ((1 << HALF) - 1))
+    return np.asarray(np.where(high > inside, SATURATE, np.where(high < inside, -SATURATE, out)))
+
+
+def tables_of(plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[NoisyIntegers]:
+    """The noisy tables of a plan, from the noisy integers that were measured; tables that are given stay.
+
+    Privacy: reads noisy integers only, so it is post-processing (Dwork and Roth 2014, proposition 2.1).
+    """
+    known = {integers.plan.name: integers for integers in noisy}
+    plans = {release.name: release for release in plan.releases}
+    for workload in plan.workloads:
+        if not known.keys() >= set(workload.tables):
+            known.update(_estimated(workload, known, [plans[name] for name in workload.tables]))
+    return [known[release.name] for release in plan.releases]
+
+
+def _estimated(
+    workload: Workload, known: Mapping[str, NoisyIntegers], tables: Sequence[ScopePlan]
+) -> dict[str, NoisyIntegers]:
+    """The tables of a workload from its noisy marginals."""
+    first = tables[0].estimated
+    assert first is not None
+    every = tuple(range(len(workload.sizes)))
+    measured = {
+        keys: known[marginal.name].entries.reshape(*_of(workload.sizes, keys), -1)
+        for keys, marginal in workload.marginals
+    }
+    places = tuple(first.bits(index) for index in range(len(workload.finest.measures)))
+    held, whole = next(iter(measured.items()))
+    if len(measured) > 1 or held != every:
+        held, whole = every, _joint(measured, first, workload, places)
+    out = {}
+    for table in tables:
+        own = table.estimated
+        assert own is not None
+        sums = summed(whole, tuple(held.index(key) for key in own.keys))
+        entries = np.asfortranarray(own.shown(sums).reshape(table.cells, -1))
+        out[table.name] = NoisyIntegers(table, entries, places=places)
+    return out
+
+
+def _joint(
+    measured: Mapping[Keys, Integers], estimated: Estimated, workload: Workload, places: Sequence[int]
+) -> Integers:
+    """The table by all keys that fits the marginals best, in whole steps: int64 (n_1, …, n_k, integers)."""
+    every = tuple(range(len(workload.sizes)))
+    measures = workload.finest.measures
+    out = np.empty((*workload.sizes, sum(measure.entries for measure in measures)), np.int64)
+    model = estimated.strategy.measured
+    for part, bits in zip(columns(measures), places, strict=True):
+        for entry in range(part.start, part.stop):
+            tables = {keys: table[..., entry].astype(np.float64) for keys, table in measured.items()}
+            steps = np.rint(model.estimate(tables, every) * 2.0**bits)
+            out[..., entry] = np.clip(steps, -float(SATURATE), float(SATURATE)).astype(np.int64)
+    return out
+
+
+def _of(sizes: Sequence[int], keys: Keys) -> tuple[int, ...]:
+    return tuple(sizes[key] for key in keys)
+
+
+def noise_again(release: ScopePlan, measure: int, draws: int, seed: int) -> Floats:
+    """The noise of a table drawn anew, together with that of all tables of its workload that are given the same seed.
+
+    This simulates; it protects nothing, so NumPy's generator will do.
+
+    Returns:
+        float64 array (draws, groups, entries of the measure).
+    """
+    estimated = release.estimated
+    assert estimated is not None
+    model, entries = estimated.strategy.measured, release.measures[measure].entries
+    noise = {}
+    for number, (keys, share) in enumerate(estimated.strategy.shares):
+        generator = np.random.default_rng([seed, measure, number])
+        scale = float(estimated.scales[measure] / share)
+        noise[keys] = generator.laplace(0.0, scale, (draws, entries, *_of(model.sizes, keys)))
+    found = np.moveaxis(model.estimate(noise, estimated.keys), 1, -1)
+    return estimated.shown(found).reshape(draws, release.cells, entries)

@@ -1,0 +1,244 @@
+"""Statements that are alike but for literals are analysed once, where nobody read a literal.
+
+A statement is analysed with blanks in the places of its literals (`syntax.blanks`). Where that goes to the end, no step
+depended on a literal, so the outcome is that of every statement of its shape: the literals are put into their places.
+Only the groups that the conditions leave are worked out by literals. They are worked out again for each statement, and
+the outcome is used where they are the same. Whatever else comes up, the statement is analysed by itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+from sqlglot import exp
+
+from discreet.errors import QueryRefused
+from discreet.sql.algebra.catalog import PrivateTable
+from discreet.sql.algebra.public_groups import Groups, PublicKeys, public_groups
+from discreet.sql.algebra.relation import PublicTable, Relation
+from discreet.sql.analyze.binding.literals import NotALiteralError, literal_of
+from discreet.sql.expressions.expression import Expression, Literal
+from discreet.sql.expressions.unread import UnreadLiteral
+from discreet.sql.syntax.blanks import Blank, ValueNeededError, blank
+from discreet.sql.syntax.templates import Template, literal_node
+
+Reading = TypeVar("Reading")
+MOST_VARIANTS: Final = 8
+"""How many analyses of a shape are kept, each for other groups."""
+MOST_FAILURES: Final = 3
+"""After so many, a shape is not tried again: one may be the refusal of a literal, which the next one does not meet."""
+
+
+_ATOMS: Final = (str, int, float, Fraction, dt.date, Enum)
+_TABLES: Final = frozenset({PrivateTable, PublicTable})
+"""Tables were there before the question."""
+
+
+@dataclass(eq=False)
+class _Filling:
+    """The literals of one statement, and what was filled with them so far."""
+
+    literals: Sequence[exp.Literal]
+    done: dict[object, Any] = field(default_factory=dict)
+    read: dict[int, Literal] = field(default_factory=dict)
+
+    def literal(self, unread: UnreadLiteral) -> Literal:
+        at = unread.place
+        if at not in self.read:
+            self.read[at] = literal_of(self.literals[at])
+        return unread.of(self.read[at])
+
+
+Filled: TypeAlias = Callable[[_Filling], Any]
+
+
+class _Mould:
+    """Makes a thing anew with literals in the places of its blanks.
+
+    What has no blank is shared; what occurs twice is made once.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, Filled | None] = {}
+        self._kept: list[object] = []
+
+    def of(self, thing: object) -> Filled | None:
+        """The way to make a thing; None where it has no blank.
+
+        Raises:
+            ValueNeededError: it is of a kind that may hide one.
+        """
+        if thing is None or isinstance(thing, _ATOMS) or type(thing) in _TABLES:
+            return None
+        if id(thing) not in self._known:
+            self._kept.append(thing)  # so that no other thing has its number
+            made = self._made(thing)
+            self._known[id(thing)] = None if made is None else _once(made)
+        return self._known[id(thing)]
+
+    def _made(self, thing: object) -> Filled | None:
+        if isinstance(thing, UnreadLiteral):
+            unread = thing
+            return lambda filling: filling.literal(unread)
+        if isinstance(thing, Blank):
+            raise ValueNeededError
+        if isinstance(thing, exp.Expr):
+            if thing.find(Blank) is not None:
+                raise ValueNeededError
+            return None
+        if isinstance(thing, tuple | list | frozenset):
+            return self._several(type(thing), list(thing))
+        if isinstance(thing, Mapping):
+            if self._several(list, list(thing)) is not None:
+                raise ValueNeededError
+            names, values = list(thing), self._several(list, list(thing.values()))
+            return None if values is None else lambda filling: dict(zip(names, values(filling), strict=True))
+        if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+            fields = dataclasses.fields(thing)
+            parts = self._several(list, [getattr(thing, one.name) for one in fields])
+            kind = type(thing)
+            return None if parts is None else lambda filling: kind(*parts(filling))
+        raise ValueNeededError
+
+    def _several(self, kind: Callable[[list[Any]], Any], things: list[object]) -> Filled | None:
+        made = [self.of(one) for one in things]
+        if not any(made):
+            return None
+        pairs = list(zip(things, made, strict=True))
+        return lambda filling: kind([one if make is None else make(filling) for one, make in pairs])
+
+
+def _once(make: Filled) -> Filled:
+    """The same, made once for each statement."""
+
+    def known(filling: _Filling) -> Any:
+        if make not in filling.done:
+            filling.done[make] = make(filling)
+        return filling.done[make]
+
+    return known
+
+
+@dataclass(frozen=True)
+class _Variant(Generic[Reading]):
+    """One analysis.
+
+    Attributes:
+        groups: for each time that groups were worked out, the way to the rows and the keys, and the outcome.
+        make: the way to the reading.
+        reading: it, where it has no blank.
+    """
+
+    groups: tuple[tuple[Filled, list[PublicKeys]], ...]
+    make: Filled | None
+    reading: Reading
+
+    def of(self, filling: _Filling, first: list[PublicKeys] | None) -> Reading | None:
+        """The reading of another statement; None where its groups are other ones.
+
+        Args:
+            filling: its literals.
+            first: the groups that it has where they are worked out for the first time.
+        """
+        for index, (make, before) in enumerate(self.groups):
+            if not _same(
+                first if index == 0 and first is not None else public_groups(*make(filling)), before
+            ):
+                return None
+        return self.made(filling)
+
+    def made(self, filling: _Filling) -> Reading:
+        """The reading with other literals."""
+        reading: Reading = self.reading if self.make is None else self.make(filling)
+        return reading
+
+
+class Shape(Generic[Reading]):
+    """The analyses of the statements of one template over one catalog.
+
+    Args:
+        template: of the statements.
+        analyse: reads a statement, with a function that works groups out.
+    """
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+        self._variants: tuple[_Variant[Reading], ...] = ()
+        self._failed = 0
+
+    def reading(
+        self, literals: Sequence[str], analyse: Callable[[exp.Query, Groups], Reading]
+    ) -> Reading | None:
+        """The reading of a statement; None where it has to be analysed by itself.
+
+        Args:
+            literals: of the statement.
+            analyse: reads a statement, with a function that works groups out.
+
+        Raises:
+            QueryRefused: by `analyse`.
+        """
+        if self._failed >= MOST_FAILURES:
+            return None
+        filling = _Filling([literal_node(literal) for literal in literals])
+        try:
+            return self._known(filling) or self._new(filling, analyse)
+        except QueryRefused:
+            raise
+        except (
+            ValueNeededError,
+            NotALiteralError,
+            Exception,
+        ):  # a blank where a text was expected may raise anything
+            self._failed += not self._variants
+            return None
+
+    def _known(self, filling: _Filling) -> Reading | None:
+        first = None
+        for variant in self._variants:
+            if first is None and variant.groups:
+                first = public_groups(*variant.groups[0][0](filling))  # nothing before them differs
+            found = variant.of(filling, first)
+            if found is not None:
+                return found
+        return None
+
+    def _new(self, filling: _Filling, analyse: Callable[[exp.Query, Groups], Reading]) -> Reading:
+        mould = _Mould()
+        noted: list[tuple[Filled, list[PublicKeys]]] = []
+
+        def groups(relation: Relation, keys: Sequence[Expression]) -> list[PublicKeys]:
+            make = mould.of((relation, tuple(keys)))
+            if make is None:
+                return public_groups(relation, keys)
+            found = public_groups(*make(filling))
+            noted.append((make, found))
+            return found
+
+        reading = analyse(
+            self._template.with_nodes([blank(index, one) for index, one in enumerate(filling.literals)]),
+            groups,
+        )
+        variant = _Variant(tuple(noted), mould.of(reading), reading)
+        self._variants = (variant, *self._variants[: MOST_VARIANTS - 1])
+        return variant.made(filling)
+
+
+def _same(a: list[PublicKeys], b: list[PublicKeys]) -> bool:
+    """Whether groups are the same, and spelled alike: 0.0 equals -0.0."""
+    return a == b and all(
+        _spelled(x) == _spelled(y)
+        for one, other in zip(a, b, strict=True)
+        for group, beside in zip(one.groups, other.groups, strict=True)
+        for x, y in zip(group, beside, strict=True)
+    )
+
+
+def _spelled(value: object) -> object:
+    return type(value), repr(value) if isinstance(value, float) else None

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from discreet.dbapi.binding import bind, count, literal, tokens
+from discreet.errors import InvalidParameter
+
+AWKWARD = st.one_of(st.text(), st.text("'\\\"-/*;$?e\n %", min_size=1))
+
+
+@given(AWKWARD)
+def test_a_text_comes_back_as_itself_and_touches_nothing_beside_it(value: str) -> None:
+    bound = bind("SELECT e?, '?', \"?\" /* ? */ FROM t WHERE x-?=1 -- ?", [value, value])
+    found = tokens(bound)
+    kinds = [token.token_type for token in found]
+    assert [token.text for token in found if token.token_type is TokenType.STRING] == [value, "?", value]
+    assert kinds == [t.token_type for t in tokens("SELECT e 'a', '?', \"?\" FROM t WHERE x- 'a' =1")]
+
+
+def test_a_literal_that_is_not_quoted_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exp.Literal, "sql", lambda self, _: f"'{self.this}'")
+    assert literal("plain") == "'plain'"
+    for value in ("it's", "' OR 1 = 1 --", "\\'"):
+        with pytest.raises(InvalidParameter):
+            literal(value)
+
+
+@given(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.decimals(-99, 99)))
+def test_a_number_is_never_the_end_of_a_comment_or_of_a_name(value: object) -> None:
+    found = tokens(bind("SELECT x-? FROM t", [value]))
+    assert [token.text for token in found][:3] == ["SELECT", "x", "-"]
+    assert found[-2].text == "FROM"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (np.int64(3), "3"),
+        (np.bool_(True), "TRUE"),
+        (Decimal("1E+2"), "100"),
+        (-0.0, "(-0.0)"),
+        (1e300, "1e+300"),
+        (dt.datetime(2024, 1, 2, 3, 4), "TIMESTAMP '2024-01-02 03:04:00'"),
+    ],
+)
+def test_values_of_other_types(value: object, written: str) -> None:
+    assert literal(value) == written
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), b"x", [1], {}, dt.datetime(2024, 1, 1, tzinfo=dt.UTC), object()]
+)
+def test_a_value_that_sql_cannot_write_is_refused_without_being_shown(value: object) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        literal(value)
+    assert caught.value.fix
+    assert repr(value) not in str(caught.value)
+
+
+def test_numbered_placeholders_stand_in_any_order_and_twice() -> None:
+    text = "SELECT $2, $1, '$3', $2"
+    assert bind(text, [1, "b"], "numeric_dollar") == "SELECT  'b' ,  1 , '$3',  'b' "
+    assert count(text, "numeric_dollar") == 2
+    assert count("SELECT ?, '?', ?", "qmark") == 2
+    for wrong in ("SELECT $0", "SELECT $1001"):
+        with pytest.raises(InvalidParameter):
+            count(wrong, "numeric_dollar")
+
+
+@pytest.mark.parametrize("given_", [[], [1, 2]])
+def test_as_many_values_as_placeholders_are_wanted(given_: list[int]) -> None:
+    with pytest.raises(InvalidParameter, match="1 placeholders"):
+        bind("SELECT ?", given_)

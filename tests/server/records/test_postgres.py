@@ -1,0 +1,40 @@
+"""The tables of a service in PostgreSQL: append-only where they must be, and there again after a fault."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from discreet.errors import LedgerError
+from discreet.server.records.postgres import PostgresTables
+from discreet.server.records.state import State
+from tests.servers import connect, new_schema, postgres
+
+
+def test_the_audit_log_is_append_only() -> None:
+    state = State(new_schema())
+    state.note("ana", "signed in")
+    for statement in ("DELETE FROM audit", "UPDATE audit SET who = 'ben'", "TRUNCATE audit"):
+        with pytest.raises(psycopg.errors.IntegrityError, match="append-only"):
+            state.run(statement)
+    assert [line.who for line in state.audit(10)] == ["ana"]
+    state.close()
+
+
+def test_a_connection_that_was_dropped_is_opened_again() -> None:
+    state = State(new_schema())
+    tables = state._tables
+    assert isinstance(tables, PostgresTables)
+    for work in (lambda: state.note("ana", "signed in"), lambda: state.audit(1)):
+        with connect(postgres()) as other:
+            assert tables._connection is not None
+            other.execute("SELECT pg_terminate_backend(%s)", (tables._connection.info.backend_pid,))
+        work()
+    assert state.verify().number == 1
+    state.close()
+
+
+def test_a_server_that_is_not_there_is_an_error_of_ours() -> None:
+    with pytest.raises(LedgerError, match="cannot be reached") as caught:
+        State("postgresql://ana:hunter2@127.0.0.1:1/d")
+    assert "hunter2" not in str(caught.value)

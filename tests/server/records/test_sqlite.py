@@ -1,0 +1,43 @@
+"""The file of a service: private, and refused where it is another or of a later version."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import LedgerError
+from discreet.server.records.sqlite import MIGRATIONS
+from discreet.server.records.state import State
+
+
+def test_the_audit_log_is_append_only(tmp_path: Path) -> None:
+    state = State(tmp_path / "service.db")
+    state.note("ana", "signed in")
+    for statement in ("DELETE FROM audit", "UPDATE audit SET who = 'ben'"):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            state.run(statement)
+    assert [line.who for line in state.audit(10)] == ["ana"]
+
+
+def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+    State(tmp_path / "service.db").close()
+    assert (tmp_path / "service.db").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, but long enough to be taken for one" * 20])
+def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "service.db").write_bytes(content)
+    with pytest.raises(LedgerError):
+        State(tmp_path / "service.db")
+    with pytest.raises(LedgerError):
+        State(tmp_path / "missing" / "service.db")
+
+
+def test_a_later_version_is_refused(tmp_path: Path) -> None:
+    state = State(tmp_path / "service.db")
+    state.run("UPDATE service SET format = ?", (len(MIGRATIONS) + 1,))
+    state.close()
+    with pytest.raises(LedgerError):
+        State(tmp_path / "service.db")

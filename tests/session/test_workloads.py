@@ -1,0 +1,75 @@
+"""Several questions as one: one charge, answers that agree, and the same from the ledger."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from tests.sql.plan.test_workloads import protect
+
+import discreet as dp
+from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
+
+QUESTIONS = {
+    "all": "SELECT COUNT(*) AS n FROM data",
+    "by sex": "SELECT sex, COUNT(*) AS n FROM data GROUP BY sex",
+    "by age": "SELECT age, COUNT(*) AS n FROM data GROUP BY age ORDER BY age",
+    "pay": "SELECT AVG(pay) AS p FROM data WHERE age > 3",
+}
+
+
+def test_they_cost_epsilon_together_and_are_replayed() -> None:
+    with protect() as session:
+        first = session.workload(QUESTIONS, epsilon="0.5")
+        assert session.budget.spent == Fraction(1, 2) == first.epsilon
+        again = session.workload(QUESTIONS, epsilon="0.5")
+        assert session.budget.spent == Fraction(1, 2)
+        assert again.replayed
+        assert not first.replayed
+        assert list(again) == list(QUESTIONS)
+        for name, release in first.items():
+            assert again[name].to_arrow().equals(release.to_arrow())
+            assert again[name].replayed
+        assert "0.5, all together" in repr(first)
+        session.ledger.verify()
+
+
+def test_a_total_is_better_known_than_by_itself() -> None:
+    with protect() as session:
+        answers = session.workload(QUESTIONS, epsilon=1)
+        alone = session.sql(QUESTIONS["by age"], epsilon=Fraction(1, 4))
+        assert width(answers["by age"], "n") < width(alone, "n")
+
+
+def width(release: Any, name: str) -> float:
+    low, high = release.low[name].to_numpy()[0], release.high[name].to_numpy()[0]
+    return float(high - low)
+
+
+def test_a_refusal_of_one_question_costs_nothing() -> None:
+    with protect() as session:
+        with pytest.raises(QueryRefused):
+            session.workload({**QUESTIONS, "rows": "SELECT * FROM data"}, epsilon=1)
+        with pytest.raises(BudgetExceeded):
+            session.workload(QUESTIONS, epsilon=2000)
+        for wrong in ({}, [], {1: "SELECT 1"}, {"a": 3}):
+            with pytest.raises((InvalidParameter, QueryRefused)):
+                session.workload(wrong, epsilon=1)  # type: ignore[arg-type]
+        assert session.budget.spent == 0
+
+
+def test_public_questions_are_free() -> None:
+    with protect() as session:
+        answers = session.workload({"one": "SELECT 1 AS x"}, epsilon=1)
+        assert answers["one"].to_arrow()["x"].to_pylist() == [1]
+        assert session.budget.spent == 0
+
+
+def test_found_groups_are_in_a_workload_too() -> None:
+    with protect() as session:
+        questions = {**QUESTIONS, "wards": "SELECT ward, COUNT(*) AS n FROM data GROUP BY ward"}
+        answers = session.workload(questions, epsilon=20, delta="1e-6")
+        assert answers["wards"].to_arrow()["ward"].to_pylist() == ["a", "b"]
+        assert session.budget.spent == 20
+        assert answers.delta == dp.Budget(epsilon=1, delta="1e-6").delta
