@@ -69,7 +69,7 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
         first, second = sql(node.this), sql(node.expression)
         return (f"{name} shows the value of one row.",
                 f"Ask it of groups: SELECT {name}({first}, v) FROM (SELECT {first}, AVG({second}) AS v … GROUP BY "
-                f"{first}) AS g.")  # fmt: skip
+                f"{first}) AS g; or, if {first} is a number, write MEDIAN({first}).")  # fmt: skip
     if name in ("any_value", "first", "last", "arbitrary", "arg_max", "arg_min", "max_by", "min_by"):
         first = sql(node.this) if isinstance(node.this, exp.Expr) else x.partition(",")[0]
         return (f"{name} shows the value of one row.",
