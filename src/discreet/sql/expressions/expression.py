@@ -58,8 +58,8 @@ class Call:
     span: Span
 
     def __hash__(self) -> int:
-        """Hash by the computation: the function, its arguments and its type."""
-        return hash((self.name, self.args, self.type))
+        """Hash by the computation: the function, its arguments and its type; bounds of a clamp stand in its SQL."""
+        return hash((self.name, self.args, self.type, self.spelling.get("")))
 
 
 Expression: TypeAlias = Column | Literal | Call
