@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 
 from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import Rows, scans
@@ -49,50 +49,8 @@ def notes_of(
         notes.append("how much that cut off, which only a part of epsilon can tell: ask with diagnose=0.05")
     if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
-    chosen = [(release, at, m) for release in plan.releases for at, m in enumerate(release.measures)
-              if isinstance(m, Ranks)]  # fmt: skip
-    notes += [
-        f"how far quantiles err, as all of epsilon went into them: where values lie densely their ranks are within "
-        f"about {rows:,.3g} rows at 95 %"
-        for rows in sorted({ranks(release, at, m).half_width() for release, at, m in chosen if not m.ends})
-    ]
-    if any(m.ends for _, _, m in chosen):
-        notes.append(
-            "long gaps without any value beside a quantile: its interval holds as often as it says where values lie "
-            "densely, and less often at the end of a thin tail"
-        )
+    notes += _of_ranks(plan)
     notes += _of_groups(plan)
-    if without and in_sequence(plan):
-        notes.append(
-            f"{', '.join(without)}: of rows that a released number decided, which no interval covers"
-        )
-    elif without:
-        notes.append(f"{', '.join(without)}: no interval could be derived")
-    return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
-
-
-def _has_types(rows: Rows, texts: Set[str]) -> bool:
-    """Whether the rows come from a table of texts that have been read in declared types."""
-    return any(
-        column.type is not Type.TEXT
-        for scan in scans(rows.relation)
-        if scan.table.name.lower() in texts
-        for column in scan.table.columns.values()
-    )
-
-
-def _of_groups(plan: QueryPlan) -> list[str]:
-    """The rows and groups that are left out because of their keys."""
-    notes = []
-    keys = [key for release in plan.releases for key in release.keys]
-    if any(key.public and None in key.values for key in keys):
-        notes.append("rows whose group is not among the public keys, which are dropped")
-    if any(key.public and None not in key.values for key in keys):
-        notes.append("rows whose group is NULL or not among the public keys, which are dropped")
-    if any(workload.closed for workload in plan.workloads):
-        notes.append("rows that are in none of the parts of a total, which are not in the total either")
-    if any(not key.public for key in keys):
-        notes.append("rows whose group is NULL, which are dropped")
     for release in (one for one in plan.releases if one.discovery is not None):
         assert release.discovery is not None
         chance = release.discovery.mechanism(release)
@@ -105,4 +63,54 @@ def _of_groups(plan: QueryPlan) -> list[str]:
                 f"counts not far above {chance.threshold:,}, where groups begin to be shown: they are too high on "
                 "average, as lower ones are not shown"
             )
+    if without and in_sequence(plan):
+        notes.append(
+            f"{', '.join(without)}: of rows that a released number decided, which no interval covers"
+        )
+    elif without:
+        notes.append(f"{', '.join(without)}: no interval could be derived")
+    return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
+
+
+def _of_groups(plan: QueryPlan) -> Iterator[str]:
+    """Which rows are in no group."""
+    keys = [key for release in plan.releases for key in release.keys]
+    if any(key.public and None in key.values for key in keys):
+        yield "rows whose group is not among the public keys, which are dropped"
+    if any(key.public and None not in key.values for key in keys):
+        yield "rows whose group is NULL or not among the public keys, which are dropped"
+    if any(workload.closed for workload in plan.workloads):
+        yield "rows that are in none of the parts of a total, which are not in the total either"
+    if any(not key.public for key in keys):
+        yield "rows whose group is NULL, which are dropped"
+
+
+def _of_ranks(plan: QueryPlan) -> list[str]:
+    """Notes on the errors of quantiles that are chosen by rank which their intervals leave out."""
+    chosen = [
+        (release, at, measure)
+        for release in plan.releases
+        for at, measure in enumerate(release.measures)
+        if isinstance(measure, Ranks)
+    ]
+    notes = [
+        f"how far quantiles err, as all of epsilon went into them: where values lie densely their ranks are within "
+        f"about {rows:,.3g} rows at 95 %"
+        for rows in sorted({ranks(*one).half_width() for one in chosen if not one[2].ends})
+    ]
+    if any(measure.ends for _, _, measure in chosen):
+        notes.append(
+            "long gaps without any value beside a quantile: its interval holds as often as it says where values lie "
+            "densely, and less often at the end of a thin tail"
+        )
     return notes
+
+
+def _has_types(rows: Rows, texts: Set[str]) -> bool:
+    """Whether the rows come from a table of texts that have been read in declared types."""
+    return any(
+        column.type is not Type.TEXT
+        for scan in scans(rows.relation)
+        if scan.table.name.lower() in texts
+        for column in scan.table.columns.values()
+    )

@@ -128,7 +128,7 @@ def weights(release: ScopePlan, sum_: Linear) -> Floats | None:
         own = release.measures[aggregate.measure].weights(aggregate.quantity)
         if own is None:
             return None
-        out[columns(release.measures)[aggregate.measure]] += factor * own
+        out[release.entries[aggregate.measure]] += factor * own
     return out
 
 
