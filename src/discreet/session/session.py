@@ -15,8 +15,8 @@ from discreet.session.one_process import asked
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of, whole
 from discreet.session.queries import see_cost
 from discreet.session.question import ONE, Question
-from discreet.session.suggesting import SuggestingSession
 from discreet.session.text_only import answer_about, read_price
+from discreet.session.tuning.suggesting import SuggestingSession
 from discreet.session.waiting.progress_line import shown_progress
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import discreet as dp
 from discreet.cli.app import app
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter
 from discreet.policy import Policy
-from discreet.session import suggesting
+from discreet.session.tuning import suggesting
 from discreet.session.workloads import WorkloadSession
 from discreet.sql.plan.planner import Limits
 
