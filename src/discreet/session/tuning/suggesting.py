@@ -2,12 +2,12 @@
 
 All of them are one workload of ordinary questions, charged together; the draft is made of its answers alone.
 
-Two things are counted: the values of a column, one row of each unit, between powers of two of both signs; and the units by
-their number of rows, or of groups, between powers of two. A count that the noise alone could have made, with a chance
-of `CHANCE` over all counts of an answer, is taken for 0; so a few units with very large values or very many rows are
-not seen, and say nothing. The bounds are the outer ends of the intervals that are left, once those at the ends are
-taken away that hold at most `OUTSIDE` of the values together. The cap is the least power of two beyond which at most
-`TAIL` of the rows lie, each unit taken to have three quarters of the upper end of its interval.
+Two things are counted between powers of two: the values of a column, of both signs, one row of each unit; and the units
+by their number of rows, or of groups. A count that the noise alone could have made, with a chance of `CHANCE` over all
+counts of an answer, is taken for 0; so a few units with very large values or very many rows are not seen, and say
+nothing. The bounds are the outer ends of the intervals that are left, once those at the ends are taken away that hold
+at most `OUTSIDE` of the values together. The cap is the least power of two beyond which at most `TAIL` of the rows lie,
+each unit taken to have three quarters of the upper end of its interval.
 """
 
 from __future__ import annotations
