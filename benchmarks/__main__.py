@@ -26,8 +26,10 @@ MODULES = (
     "coverage",
     "selection",
     "quantiles",
+    "workloads",
     "accounting",
     "load",
+    "service",
 )
 RESULTS = Path(__file__).parent / "results"
 

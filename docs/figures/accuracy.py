@@ -76,8 +76,8 @@ def draw() -> Iterator[str]:
     yield _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "how many quantiles", anchor="middle")
     yield (f'<text transform="translate(20 {(y(1) + TOP) / 2:.1f}) rotate(-90)" text-anchor="middle">'
            "rms error of the rank, in rows</text>")  # fmt: skip
-    for at, (colour, words, error) in enumerate(CURVES):
-        joined = " ".join(f"{x(n):.1f},{y(error(n)):.1f}" for n in NUMBERS if error(n) <= ERRORS[-1])
+    for at, (colour, words, curve) in enumerate(CURVES):
+        joined = " ".join(f"{x(n):.1f},{y(curve(n)):.1f}" for n in NUMBERS if curve(n) <= ERRORS[-1])
         yield f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="3"/>'
         line = TOP + 8 + 20 * at
         yield f'<line x1="{LEFT + 20}" y1="{line}" x2="{LEFT + 46}" y2="{line}" stroke="{colour}" stroke-width="3"/>'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 
 from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import Rows, scans
@@ -46,15 +46,7 @@ def notes_of(
     if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
     notes += _of_ranks(plan)
-    keys = [key for release in plan.releases for key in release.keys]
-    if any(key.public and None in key.values for key in keys):
-        notes.append("rows whose group is not among the public keys, which are dropped")
-    if any(key.public and None not in key.values for key in keys):
-        notes.append("rows whose group is NULL or not among the public keys, which are dropped")
-    if any(workload.closed for workload in plan.workloads):
-        notes.append("rows that are in none of the parts of a total, which are not in the total either")
-    if any(not key.public for key in keys):
-        notes.append("rows whose group is NULL, which are dropped")
+    notes += _of_groups(plan)
     for release in (one for one in plan.releases if one.discovery is not None):
         assert release.discovery is not None
         chance = release.discovery.mechanism(release)
@@ -74,6 +66,19 @@ def notes_of(
     elif without:
         notes.append(f"{', '.join(without)}: no interval could be derived")
     return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
+
+
+def _of_groups(plan: QueryPlan) -> Iterator[str]:
+    """Which rows are in no group."""
+    keys = [key for release in plan.releases for key in release.keys]
+    if any(key.public and None in key.values for key in keys):
+        yield "rows whose group is not among the public keys, which are dropped"
+    if any(key.public and None not in key.values for key in keys):
+        yield "rows whose group is NULL or not among the public keys, which are dropped"
+    if any(workload.closed for workload in plan.workloads):
+        yield "rows that are in none of the parts of a total, which are not in the total either"
+    if any(not key.public for key in keys):
+        yield "rows whose group is NULL, which are dropped"
 
 
 def _of_ranks(plan: QueryPlan) -> list[str]:

@@ -245,12 +245,12 @@ class Session(WorkloadSession):
             >>> len(middle), session.budget
             (1, epsilon 0.5 left of 1 (0.5 spent))
         """
-        from discreet.session.vouching import release_plan
+        from discreet.session.vouching import release_plan, with_card
 
         plan = release_plan(
             compute, sensitivity, epsilon_of(epsilon), what, confidence_of(confidence), self._policy
         )
-        return gate.release(plan, self._ledger, self._account)
+        return with_card(gate.release(plan, self._ledger, self._account), plan, self._policy)
 
     @asked
     @read_price
