@@ -43,7 +43,7 @@ class Literal:
         return self.value is None
 
     def then(self, step: Callable[..., Literal], *given: Any) -> Literal:
-        """The literal that a conversion makes of it; it depends on this one, what is given, and nothing else."""
+        """The literal that a conversion makes of it; it depends on this one, the things given, and nothing else."""
         return step(self, *given)
 
 

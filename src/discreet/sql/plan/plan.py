@@ -161,21 +161,17 @@ class Workload:
 
     Attributes:
         finest: by all of their keys; the engine counts its integers, which are nowhere shown and get no noise.
-        marginals: what is measured: sums of these integers over some keys, by the numbers of the keys that are left.
+        sizes: the number of values of each of its axes, as `workload_axes` says.
+        marginals: measured ones: sums of these integers over some keys, by the numbers of the axes that are left.
         tables: the names of the releases that are estimated from the marginals.
         closed: whether a row is in all tables or in none; else its place may be missing in some of them.
     """
 
     finest: ScopePlan
+    sizes: tuple[int, ...]
     marginals: tuple[tuple[Keys, ScopePlan], ...]
     tables: tuple[str, ...]
     closed: bool
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of values of each key, keys that run together taken for one."""
-        keys = self.finest.keys
-        return tuple(len(keys[axis[0]].values) for axis in ks.axes(keys))
 
 
 @dataclass(frozen=True)
