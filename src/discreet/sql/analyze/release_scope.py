@@ -43,6 +43,7 @@ class UnplannedRelease:
     place: exp.Expr
     requests: list[RequestedAggregate] = field(default_factory=list)
     grouping_sets: str = ""
+    _places: dict[RequestedAggregate, int] = field(default_factory=dict)
 
     @property
     def unknown(self) -> bool:
@@ -51,9 +52,10 @@ class UnplannedRelease:
 
     def column(self, request: RequestedAggregate) -> exp.Column:
         """The column of the noisy table that answers a request."""
-        if request not in self.requests:
+        index = self._places.setdefault(request, len(self.requests))
+        if index == len(self.requests):
             self.requests.append(request)
-        return exp.column(aggregate_name(self.requests.index(request)), table=self.name)
+        return exp.column(aggregate_name(index), table=self.name)
 
 
 class ReleaseReader:

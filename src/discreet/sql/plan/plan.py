@@ -13,7 +13,7 @@ from discreet.planning.marginals import Keys
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.expressions.expression import Expression
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
@@ -116,6 +116,11 @@ class ScopePlan:
     discovery: Discovery | None = None
     sets: tuple[int, ...] = ()
     estimated: Estimated | None = None
+
+    @cached_property
+    def entries(self) -> tuple[slice, ...]:
+        """Where the entries of each measure stand in the row of integers of a group."""
+        return tuple(columns(self.measures))
 
     @cached_property
     def cells(self) -> int:
