@@ -138,7 +138,7 @@ class Queries:
         )
 
     def plan_together(self, queries: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
-        """Plan several questions as one; epsilon, delta and limits are those of `question`.
+        """Plan several questions as one; the parameters are those of `question`.
 
         Raises:
             As `plan`.
@@ -147,7 +147,9 @@ class Queries:
             see_text(query)
         return self._see_drawn(
             question.epsilon,
-            lambda: plan_together(queries, self.catalog, question.epsilon, question.limits, question.delta),
+            lambda: plan_together(
+                queries, self.catalog, question.epsilon, question.limits, question.delta, question.intervals
+            ),
             lambda plans: plans[0],
         )
 
