@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from discreet.accounting.tally import RULES
 from discreet.policy import Policy
-from discreet.policy.declarations import Budget, ColumnPolicy, TablePolicy
+from discreet.policy.declarations import About, Budget, ColumnPolicy, TablePolicy
 from discreet.policy.values import KeyReference
 from tests.test_readme import ROOT, _blocks
 
@@ -20,6 +20,7 @@ PAGE = (ROOT / "docs" / "policy.md").read_text("utf-8")
 MODELS: dict[type[BaseModel], str] = {
     Policy: "The whole policy",
     Budget: "`[budget]`",
+    About: "`[about]`",
     TablePolicy: "`[tables.NAME]`",
     ColumnPolicy: "`[tables.NAME.columns]`",
 }

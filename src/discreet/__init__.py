@@ -30,6 +30,7 @@ _WHERE = {
     "Release": "discreet.release.answer",
     "Session": "discreet.session",
     "connect": "discreet.client",
+    "load_ipython_extension": "discreet.dbapi.notebook",
     "protect": "discreet.session",
 }
 _ROOMS = frozenset(

@@ -38,8 +38,8 @@ def test_rows_come_out_one_by_one_several_or_all(session: dp.Session) -> None:
     assert [row[0] for row in cursor] == ["C", "D"]
     assert cursor.fetchall() == []
     assert cursor.fetchone() is None
-    assert cursor.release is not None
-    assert cursor.release.epsilon == 1
+    assert cursor.answer is not None
+    assert cursor.answer.epsilon == 1
 
 
 def test_the_price_comes_from_the_text_or_a_setting_or_the_connection(session: dp.Session) -> None:
@@ -73,7 +73,7 @@ def test_parameters_are_values_and_never_sql(session: dp.Session) -> None:
     question = "SELECT COUNT(*) AS n FROM visits WHERE county = ? AND day >= ? AND age > ?"
     connection.execute(question, ["A' OR 1 = 1 --", dt.date(2024, 1, 1), -1])
     written = "county = 'A'' OR 1 = 1 --' AND day >= DATE '2024-01-01' AND age > (-1)"
-    same = connection.execute(question.partition("county")[0] + written).release
+    same = connection.execute(question.partition("county")[0] + written).answer
     assert same is not None
     assert same.replayed
 

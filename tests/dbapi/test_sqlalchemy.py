@@ -3,7 +3,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -106,7 +105,3 @@ def test_another_host_is_asked_through_tls_alone() -> None:
     args, keywords = DiscreetDialect().create_connect_args(make_url("discreet://t@stats.example.org/h"))
     assert args == ["https://stats.example.org"]
     assert keywords == {"intervals": False, "token": "t", "dataset": "h"}
-
-
-def test_the_page_shows_this(tmp_path: Path) -> None:
-    assert 'create_engine("discreet:///' in (ROOT / "docs" / "tools.md").read_text("utf-8")

@@ -9,10 +9,10 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from discreet import __version__
-from discreet.cli import failure
+from discreet.cli import audit, failure
 from discreet.cli.commands import (
-    audit,
     budget,
+    card,
     completion,
     demo,
     experiment,
@@ -25,6 +25,7 @@ from discreet.cli.commands import (
     preview,
     query,
     serve,
+    shell,
     tables,
 )
 from discreet.errors import DiscreetError
@@ -88,6 +89,7 @@ def root(
       discreet preview "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet query   "SELECT COUNT(*) FROM visits" --epsilon 0.1
       discreet budget
+      discreet shell --epsilon 0.05                                 (line by line, with completion)
       discreet serve --demo                                         (for several analysts, over HTTP)
       discreet mcp policy.toml --budget 0.5                         (for an assistant)
       discreet plan --counts 3143 --epsilon 0.1 --neighbours replace     (without any data)
@@ -106,6 +108,8 @@ app.command("preview")(preview.command)
 app.command("explain")(explain.command)
 app.command("plot")(plot.command)
 app.command("serve")(serve.command)
+app.command("card")(card.command)
+app.command("shell")(shell.command)
 app.command("mcp")(mcp.command)
 app.command("completion")(completion.command)
 app.command("gallery")(gallery.command)

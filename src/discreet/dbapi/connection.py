@@ -150,7 +150,7 @@ class Cursor:
 
     Attributes:
         arraysize: how many rows `fetchmany` gives by default.
-        release: the last answer, with its intervals, its notes and its card; None where nothing was asked.
+        answer: the last one, with its intervals, its notes and its card; None where nothing was asked.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -160,7 +160,7 @@ class Cursor:
         self._forget()
 
     def _forget(self) -> None:
-        self.release: Release | None = None
+        self.answer: Release | None = None
         self._table: pa.Table | None = None
         self._rows: Iterator[tuple[Any, ...]] | None = None
         self.rowcount = -1
@@ -204,7 +204,7 @@ class Cursor:
     def _answer(self, session: Session | RemoteSession, text: str) -> None:
         settings = self._connection.settings
         release = session.sql(text, **settings.options(text))
-        self.release = release
+        self.answer = release
         self._give(release.to_arrow(intervals=settings.intervals))
 
     def _set(self, statement: Statement) -> None:

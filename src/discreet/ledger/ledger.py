@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
@@ -272,8 +273,11 @@ class Ledger:
             >>> with ledger.turn("count of visits"):
             ...     ledger.replay("count of visits")
         """
-        place = os.path.realpath(self.where) if self.durable else f"memory {id(self._store)}"
-        return turn(place, question, wait, self._store.turns)
+        return turn(self._turns, question, wait, self._store.turns)
+
+    @cached_property
+    def _turns(self) -> str:
+        return os.path.realpath(self.where) if self.durable else f"memory {id(self._store)}"
 
     def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
         """Return the loss spent from an account; zero before the first charge.

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
 from discreet import __version__, far
 from discreet.dbapi.statements import Ask, Setting, Settings, Statement, Transaction, read
 from discreet.engines.sandbox import Sandbox
@@ -14,6 +18,7 @@ from discreet.pgwire import catalogue, catalogue_sql
 from discreet.pgwire.catalogue_sql import Asked, Elsewhere, Unknown
 from discreet.pgwire.types import TEXT, Kind, kind_of, named
 from discreet.rational import show
+from discreet.sql.syntax.priced import priced
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +36,8 @@ REPORTED = {
 }  # fmt: skip
 """The settings that a server tells at the start."""
 SHOWN = {
-    **{name.lower(): value for name, value in REPORTED.items()}, "transaction_isolation": "serializable", "transaction isolation level": "serializable",
+    **{name.lower(): value for name, value in REPORTED.items()},
+    "transaction_isolation": "serializable", "transaction isolation level": "serializable",
     "default_transaction_isolation": "serializable", "search_path": catalogue.SCHEMA, "max_identifier_length": "63",
     "timezone": "UTC", "time zone": "UTC", "datestyle": "ISO, MDY", "discreet.version": __version__, "lc_collate": "C",
     "transaction_read_only": "on", "statement_timeout": "0", "extra_float_digits": "1", "bytea_output": "hex",
@@ -156,7 +162,7 @@ class Answers:
             return session.sql(f"DESCRIBE {statement.text}", **options)
 
         release = await self._service.look(self._caller, described)
-        return [Column(name, named(kind)) for name, kind in zip(release["column_name"], release["column_type"], strict=True)]  # fmt: skip
+        return [Column(row["column_name"], named(row["column_type"])) for row in release]
 
     def set(self, name: str, value: str) -> None:
         """A setting of the start of a connection; those of a database are taken and change nothing."""
@@ -264,6 +270,26 @@ def _notices(release: Release) -> list[str]:
         "an earlier answer, for nothing" if release.replayed else f"epsilon {show(release.epsilon)} charged"
     )
     return [price, *release.warnings]
+
+
+def without_conditions(text: str) -> str:
+    """A question with placeholders without the conditions that they stand in: the columns of its answer are the same.
+
+    With NULL in their place no group of a policy could have rows, and the question would be refused.
+
+    Example:
+        >>> without_conditions("SELECT a, COUNT(*) FROM t WHERE b > $1 AND c = 2 GROUP BY a")
+        'SELECT a, COUNT(*) FROM t GROUP BY a'
+    """
+    found = priced(text)
+    try:
+        tree = sqlglot.parse_one(found.text if found is not None else text, read="duckdb")
+    except (SqlglotError, RecursionError):
+        return text
+    for clause in list(tree.find_all(exp.Where, exp.Having, exp.Qualify)):
+        if clause.find(exp.Parameter, exp.Placeholder) is not None:
+            clause.pop()
+    return tree.sql("duckdb")
 
 
 def position(error: DiscreetError, text: str) -> str:

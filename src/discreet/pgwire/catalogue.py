@@ -72,8 +72,8 @@ def _own(dataset: str, user: str) -> dict[str, list[Row]]:
     return {
         "pg_namespace": [{"oid": oid, "nspname": name, "nspowner": OWNER} for oid, name in schemas],
         "pg_database": [
-            {"oid": DATABASE, "datname": dataset, "datdba": OWNER, "encoding": 6, "datlocprovider": "c", "datcollate": "C",
-             "datctype": "C", "datallowconn": True, "datconnlimit": -1, "dattablespace": 1663},
+            {"oid": DATABASE, "datname": dataset, "datdba": OWNER, "encoding": 6, "datlocprovider": "c",
+             "datcollate": "C", "datctype": "C", "datallowconn": True, "datconnlimit": -1, "dattablespace": 1663},
         ],
         "pg_roles": [role],
         "pg_user": [role],
@@ -102,7 +102,12 @@ def _types() -> dict[str, list[Row]]:
 
 def _of_policy(schema: Sequence[Mapping[str, Any]], dataset: str, user: str) -> dict[str, list[Row]]:
     """The tables and columns of the policy."""
-    classes, attributes, notes, named, listed, columned = [], [], [], [], [], []
+    classes: list[Row] = []
+    attributes: list[Row] = []
+    notes: list[Row] = []
+    named: list[Row] = []
+    listed: list[Row] = []
+    columned: list[Row] = []
     for oid, table in enumerate(schema, FIRST):
         name, found = table["table_name"], table["columns"]
         classes.append({"oid": oid, "relname": name, "relnamespace": PUBLIC, "relowner": OWNER, "relam": 2,
@@ -116,7 +121,8 @@ def _of_policy(schema: Sequence[Mapping[str, Any]], dataset: str, user: str) -> 
             kind = WORDS.get(column["data_type"], TEXT)
             attributes.append({"attrelid": oid, "attname": called, "atttypid": kind.oid, "attlen": kind.size,
                                "attnum": number, "atttypmod": -1, "attidentity": "", "attgenerated": "",
-                               "attstorage": "p", "attcompression": "", "attislocal": True, "attstattarget": -1})  # fmt: skip
+                               "attstorage": "p", "attcompression": "", "attislocal": True, "attstattarget": -1,
+                               })  # fmt: skip
             words = f"{column['declared']}; answers {column['answers']}"
             notes.append({"objoid": oid, "classoid": CLASSES, "objsubid": number, "description": words})
             columned.append({**place, "column_name": called, "ordinal_position": number, "is_nullable": "YES",

@@ -9,6 +9,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from discreet.dbapi.binding import tokens
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.pgwire.catalogue import CLASSES, SCHEMA, VERSION, columns, table_name
 from discreet.pgwire.types import KINDS, OTHERS
@@ -16,7 +17,8 @@ from discreet.sql.syntax.parse import MAX_DEPTH
 
 SAID = f"PostgreSQL {VERSION} (discreet)"
 _NOTHING = frozenset({
-    "pg_get_expr", "pg_get_constraintdef", "pg_get_indexdef", "pg_get_viewdef", "pg_get_triggerdef", "shobj_description",
+    "pg_get_expr", "pg_get_constraintdef", "pg_get_indexdef", "pg_get_viewdef", "pg_get_triggerdef",
+    "shobj_description",
     "pg_get_statisticsobjdef_columns", "pg_get_ruledef", "pg_get_function_result", "pg_get_partkeydef",
     "pg_get_function_arguments", "pg_get_functiondef", "pg_get_function_identity_arguments", "pg_get_serial_sequence",
     "pg_relation_filenode", "pg_encoding_to_char", "pg_tablespace_location", "pg_describe_object", "inet_client_addr",
@@ -26,7 +28,8 @@ _NOTHING = frozenset({
 _YES = frozenset({
     "has_table_privilege", "has_schema_privilege", "has_database_privilege", "has_column_privilege",
     "has_any_column_privilege", "pg_table_is_visible", "pg_type_is_visible", "pg_function_is_visible",
-    "pg_opclass_is_visible", "pg_has_role", "has_sequence_privilege", "has_function_privilege", "pg_relation_is_publishable",
+    "pg_opclass_is_visible", "pg_has_role", "has_sequence_privilege", "has_function_privilege",
+    "pg_relation_is_publishable",
 })  # fmt: skip
 _NO = frozenset(
     {"pg_is_in_recovery", "pg_is_other_temp_schema", "pg_column_is_updatable", "pg_extension_is_visible"}
@@ -80,6 +83,9 @@ def rewritten(text: str, asked: Asked) -> tuple[str, bool]:
         Elsewhere: it reads a table of the policy, or is no question about the catalogue at all.
         Unknown: it cannot be read.
     """
+    first = next((token.text.upper() for token in tokens(text) if token.text != "("), "")
+    if first not in ("SELECT", "WITH", "VALUES"):
+        raise Elsewhere  # the parser would make one piece of it, and say so in a log
     try:
         found = sqlglot.parse(text, read="postgres")
     except (SqlglotError, RecursionError):
@@ -102,7 +108,7 @@ def rewritten(text: str, asked: Asked) -> tuple[str, bool]:
         raise Unknown from None
 
 
-def _see_place(tree: exp.Expression, private: Set[str]) -> None:
+def _see_place(tree: exp.Expr, private: Set[str]) -> None:
     """See that a question reads the catalogue, or no table but those that it makes itself."""
     own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
@@ -113,7 +119,7 @@ def _see_place(tree: exp.Expression, private: Set[str]) -> None:
             raise Elsewhere
 
 
-def _see_functions(tree: exp.Expression) -> None:
+def _see_functions(tree: exp.Expr) -> None:
     """See that nothing is left that a question above noisy tables may not call either, and that it is not too deep."""
     for node in tree.walk():
         name = _called(node) if isinstance(node, exp.Func) else ""
@@ -122,6 +128,14 @@ def _see_functions(tree: exp.Expression) -> None:
             name not in ALLOWED_TABLE_FUNCTIONS)  # fmt: skip
         if name in FORBIDDEN_FUNCTIONS or endless or makes_rows or node.depth > MAX_DEPTH:
             raise Unknown
+
+
+def _arguments(function: exp.Func) -> Sequence[exp.Expr]:
+    return function.expressions or [one for one in function.args.values() if isinstance(one, exp.Expr)]
+
+
+def _called_of(table: exp.Table) -> str:
+    return _called(table.this) if isinstance(table.this, exp.Func) else ""
 
 
 def _called(function: exp.Func) -> str:
@@ -145,7 +159,8 @@ def _name_columns(tree: exp.Query) -> None:
         if isinstance(inner, exp.Func):
             name = _called(inner)
         else:
-            name = inner.name.lower() if isinstance(inner, exp.Column) else "?column?"
+            kind = one.to.sql("postgres").lower() if isinstance(one, exp.Cast) else "?column?"
+            name = inner.name.lower() if isinstance(inner, exp.Column) else kind
         one.replace(exp.alias_(one.copy(), _CALLED.get(name, name), quoted=True))
 
 
@@ -161,7 +176,7 @@ def _catalogue_name(table: exp.Table) -> str | None:
     return name if name in columns() else None
 
 
-def _changed(node: exp.Expression, asked: Asked) -> exp.Expression:
+def _changed(node: exp.Expr, asked: Asked) -> exp.Expr:
     """One node of the tree, as the sandbox has it."""
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         name = _catalogue_name(node)
@@ -169,6 +184,9 @@ def _changed(node: exp.Expression, asked: Asked) -> exp.Expression:
             alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name))
             return exp.Table(this=exp.to_identifier(table_name(name)), alias=alias)
     if isinstance(node, exp.Table):
+        if _called_of(node) == "pg_get_keywords":
+            one = exp.select(exp.alias_(exp.Literal.string("discreet"), "word"))
+            return exp.Subquery(this=one, alias=node.args.get("alias"))
         node.set("db", None)  # of a function, such as pg_catalog.generate_series(1, 3)
         return node
     if isinstance(node, exp.Column) and node.args.get("db") is not None:
@@ -176,9 +194,9 @@ def _changed(node: exp.Expression, asked: Asked) -> exp.Expression:
         node.set("catalog", None)
         return node
     if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier):
-        return node.expression  # pg_catalog.f(x)
+        return exp.paren(node.expression, copy=False)  # pg_catalog.f(x)
     if isinstance(node, exp.Collate):
-        return node.this
+        return exp.paren(node.this, copy=False)
     if isinstance(node, exp.Operator):
         return exp.RegexpLike(this=node.this, expression=node.expression)  # OPERATOR(pg_catalog.~)
     if isinstance(node, exp.Cast):
@@ -188,11 +206,14 @@ def _changed(node: exp.Expression, asked: Asked) -> exp.Expression:
     return node
 
 
-def _cast(node: exp.Cast, asked: Asked) -> exp.Expression:
+def _cast(node: exp.Cast, asked: Asked) -> exp.Expr:
     """Casts to types that only PostgreSQL has: of the names of tables and types, and their numbers."""
     said = node.to.sql("postgres").lower().replace('"', "")
     kind = said.rpartition(".")[2]
     value = node.this
+    if kind.endswith("[]") and isinstance(value, exp.Literal) and value.is_string:
+        items = value.name.strip("{}").split(",") if value.name.strip("{}") else []
+        return exp.cast(exp.Array(expressions=[exp.Literal.string(one) for one in items]), node.to)
     if kind in ("regclass", "regtype"):
         numbers = _TYPES if kind == "regtype" else {"pg_class": CLASSES, **asked.tables}
         if isinstance(value, exp.Literal) and value.is_string:
@@ -211,7 +232,7 @@ def _cast(node: exp.Cast, asked: Asked) -> exp.Expression:
     return node if "." not in said else exp.cast(value, kind, dialect="postgres")
 
 
-def _function(node: exp.Func, asked: Asked) -> exp.Expression:
+def _function(node: exp.Func, asked: Asked) -> exp.Expr:
     name = _called(node)
     if name in _NOTHING:
         return exp.cast(exp.null(), "text")
@@ -221,40 +242,41 @@ def _function(node: exp.Func, asked: Asked) -> exp.Expression:
         return exp.Literal.number(0)
     if name in ("obj_description", "col_description"):
         return _described(node)
-    arguments = node.expressions
+    arguments = _arguments(node)
     if name in ("to_regclass", "to_regtype"):
         return _cast(exp.Cast(this=arguments[0], to=exp.DataType.build(name[3:], dialect="postgres")), asked)
     made = _MADE.get(name)
     if made is not None:
         return made(arguments)
-    constant = {"version": SAID, "current_version": SAID, "current_database": asked.dataset, "current_catalog": asked.dataset,
+    constant = {"version": SAID, "current_version": SAID, "current_database": asked.dataset,
+                "current_catalog": asked.dataset,
                 "current_schema": SCHEMA, "current_user": asked.user, "session_user": asked.user, "user": asked.user,
                 "pg_get_userbyid": asked.user, "pg_client_encoding": "UTF8"}.get(name)  # fmt: skip
     return node if constant is None else exp.Literal.string(constant)
 
 
-def _format_type(arguments: Sequence[exp.Expression]) -> exp.Expression:
+def _format_type(arguments: Sequence[exp.Expr]) -> exp.Expr:
     case = exp.Case(this=arguments[0].copy())
     for kind in (*KINDS, *OTHERS):
         case = case.when(exp.Literal.number(kind.oid), exp.Literal.string(kind.sql))
     return case.else_(exp.Literal.string("text"))
 
 
-def _setting(arguments: Sequence[exp.Expression]) -> exp.Expression:
+def _setting(arguments: Sequence[exp.Expr]) -> exp.Expr:
     source = exp.Table(this=exp.to_identifier(table_name("pg_settings")))
     return exp.Subquery(
         this=exp.select("setting").from_(source).where(exp.column("name").eq(arguments[0].copy()))
     )
 
 
-def _schemas(arguments: Sequence[exp.Expression]) -> exp.Expression:
+def _schemas(arguments: Sequence[exp.Expr]) -> exp.Expr:
     names = [SCHEMA] if arguments and arguments[0].sql().lower() == "false" else ["pg_catalog", SCHEMA]
     return exp.Array(expressions=[exp.Literal.string(name) for name in names])
 
 
-def _described(node: exp.Func) -> exp.Expression:
+def _described(node: exp.Func) -> exp.Expr:
     """The words about a table or a column."""
-    arguments = node.expressions or [one for one in node.args.values() if isinstance(one, exp.Expression)]
+    arguments = _arguments(node)
     if len(arguments) < 2:
         return exp.cast(exp.null(), "text")
     number = (
@@ -268,12 +290,17 @@ def _described(node: exp.Func) -> exp.Expression:
     return exp.Subquery(this=found)
 
 
-_MADE: dict[str, Callable[[Sequence[exp.Expression]], exp.Expression]] = {
+_MADE: dict[str, Callable[[Sequence[exp.Expr]], exp.Expr]] = {
     "format_type": _format_type,
     "current_setting": _setting,
     "current_schemas": _schemas,
     "generate_subscripts": lambda arguments: exp.Anonymous(this="unnest", expressions=[arguments[0]]),
     "pg_size_pretty": lambda _: exp.Literal.string("0 bytes"),
+    "_pg_expandarray": lambda _: exp.Struct(
+        expressions=[
+            exp.PropertyEQ(this=exp.to_identifier(name), expression=exp.Literal.number(0)) for name in "xn"
+        ]
+    ),
     "quote_ident": lambda arguments: arguments[0],
     "pg_char_to_encoding": lambda _: exp.Literal.number(6),
     "array_to_string": lambda arguments: exp.Anonymous(

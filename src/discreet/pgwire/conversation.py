@@ -7,112 +7,32 @@ import logging
 import secrets
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from discreet.client.transport import is_loopback
 from discreet.dbapi.binding import bind, count
 from discreet.dbapi.statements import split
-from discreet.errors import (
-    BudgetExceeded,
-    Busy,
-    DiscreetError,
-    EngineError,
-    InvalidParameter,
-    LedgerError,
-    NotAllowed,
-    PostProcessingError,
-    QueryRefused,
-    TimedOut,
-    charged_words,
-)
+from discreet.errors import Busy, DiscreetError, InvalidParameter, QueryRefused, charged_words
 from discreet.pgwire import messages as wire
-from discreet.pgwire.answers import REPORTED, Answers, Column, Failed, Result, position
+from discreet.pgwire.answers import Answers, Column, Failed, Result, position, without_conditions
+from discreet.pgwire.faults import Ended, Refused, state_of
 from discreet.pgwire.messages import Bind, Malformed, Parse, Reader
+from discreet.pgwire.opening import Cancelled, Opening, message
+from discreet.pgwire.prepared import Portal, Prepared, at, described, see_room, unsigned
 from discreet.pgwire.types import as_bytes, as_text, has_bytes, parameter, unknown_format
-from discreet.server.people import Caller
 from discreet.server.problems import told
 from discreet.server.service import Service
 
 LOG = logging.getLogger("discreet.pgwire")
 START_PATIENCE, IDLE_PATIENCE = 20.0, 3600.0
 """Seconds for the start of a connection, and for the next message."""
-MOST_KEPT = 100
-"""Prepared statements of a connection, and results that wait."""
-STATES: tuple[tuple[type[DiscreetError], str], ...] = (
-    (BudgetExceeded, "53400"), (Busy, "53300"), (TimedOut, "57014"), (NotAllowed, "42501"), (InvalidParameter, "22023"),
-    (QueryRefused, "42000"), (PostProcessingError, "22000"), (EngineError, "58000"), (LedgerError, "58030"),
-    (DiscreetError, "XX000"),
-)  # fmt: skip
-"""SQLSTATE by the first class that an error is of."""
-
-
-def state_of(error: DiscreetError) -> str:
-    """SQLSTATE of an error.
-
-    Example:
-        >>> state_of(BudgetExceeded("the data set", "1", "0")), state_of(QueryRefused("No."))
-        ('53400', '42000')
-    """
-    return next(code for kind, code in STATES if isinstance(error, kind))
-
-
-class Ended(Exception):
-    """The connection is over, without a word."""
-
-
-class Refused(Exception):
-    """The connection is over, for a reason that is told.
-
-    Args:
-        state: SQLSTATE.
-        cause: the reason.
-        hint: the remedy.
-    """
-
-    def __init__(self, state: str, cause: str, hint: str = "") -> None:
-        super().__init__(cause)
-        self.state, self.hint = state, hint
 
 
 class Desk(Protocol):
-    """What connections share."""
+    """The things that all connections share."""
 
     service: Service
     tls: ssl.SSLContext | None
     running: dict[tuple[int, int], Conversation]
-
-
-@dataclass
-class Prepared:
-    """A prepared statement.
-
-    Attributes:
-        query: its text.
-        types: the numbers of the types of its parameters.
-    """
-
-    query: str
-    types: tuple[int, ...]
-
-
-@dataclass
-class Portal:
-    """A statement with its values.
-
-    Attributes:
-        text: with the values in it.
-        formats: of the columns of the result, as the client sent them.
-        columns: once they were told.
-        result: once it was asked.
-        sent: how many rows were sent.
-    """
-
-    text: str
-    formats: tuple[int, ...]
-    columns: Sequence[Column] | None = None
-    result: Result | None = None
-    sent: int = 0
 
 
 class Conversation:
@@ -134,21 +54,24 @@ class Conversation:
         self._portals: dict[str, Portal] = {}
         self._skipping = False
         self._task: asyncio.Task[Result] | None = None
-        self._secure = False
 
     # The start -------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Speak until the end; nothing that a client sends raises anything here."""
         try:
-            if not await asyncio.wait_for(self._start(), START_PATIENCE):
-                return
+            opening = Opening(self._desk.service, self._desk.tls, self._reader, self._writer, self.key)
+            self._answers, self._token = await asyncio.wait_for(opening.opened(), START_PATIENCE)
             self._desk.running[self.key] = self
             while True:
                 await self._next()
         except Refused as error:
             self._say_error(error.state, str(error), error.hint, severity="FATAL")
             await self._flush()
+        except Cancelled as error:
+            other = self._desk.running.get(error.key)
+            if other is not None and other._task is not None:
+                other._task.cancel()
         except Malformed:
             self._say_error("08P01", "This is no message of the protocol.", severity="FATAL")
             await self._flush()
@@ -157,124 +80,12 @@ class Conversation:
         finally:
             self._desk.running.pop(self.key, None)
 
-    async def _start(self) -> bool:
-        """Agree on TLS, who calls, and about which data; False where that was all."""
-        while True:
-            code, data = await self._first()
-            if code in (wire.SSL, wire.GSS):
-                if code == wire.GSS or self._desk.tls is None or self._secure:
-                    self._writer.write(b"N")
-                    continue
-                self._writer.write(b"S")
-                await self._writer.drain()
-                # Bytes that came before TLS could be somebody else's.
-                if self._reader._buffer:  # type: ignore[attr-defined]
-                    raise Ended
-                await self._writer.start_tls(self._desk.tls)
-                self._secure = True
-                continue
-            if code == wire.CANCEL:
-                self._cancel(data)
-                return False
-            break
-        if code >> 16 != 3:
-            raise Refused("08P01", "Only version 3 of the protocol is spoken here.")
-        asked = wire.startup(data)
-        if code != wire.PROTOCOL or any(name.startswith("_pq_.") for name in asked):
-            unknown = [name for name in asked if name.startswith("_pq_.")]
-            parts = [wire.int32(0), wire.int32(len(unknown)), *map(wire.text, unknown)]
-            self._writer.write(wire.message(b"v", *parts))
-        if not self._secure and not is_loopback(self._peer()):
-            raise Refused("28000", "The token and the answers would cross the network for all to read.",
-                          "Connect with sslmode=verify-full.")  # fmt: skip
-        caller = await self._signed_in(asked.get("user", ""))
-        dataset = self._dataset(caller, asked)
-        self._answers = Answers(self._desk.service, caller, dataset)
-        self._welcome(asked, caller)
-        return True
-
-    async def _first(self) -> tuple[int, bytes]:
-        length = Reader(await self._reader.readexactly(4)).int32()
-        if not 8 <= length <= wire.MOST_STARTUP:
-            raise Malformed
-        data = await self._reader.readexactly(length - 4)
-        return Reader(data).int32(), data[4:]
-
-    def _peer(self) -> str:
-        return str((self._writer.get_extra_info("peername") or ("",))[0])
-
-    async def _signed_in(self, user: str) -> Caller:
-        service = self._desk.service
-        self._writer.write(wire.authentication(3))
-        letter, data = await self._message()
-        if letter != b"p":
-            raise Malformed
-        reader = Reader(data)
-        self._token = reader.text()
-        reader.end()
-        caller = service.people.caller(self._token)
-        if caller is None and not service.strangers.allows(self._peer()):
-            raise Refused("53300", "There are too many requests without a valid token.", "Wait for a minute.")
-        if caller is None or caller.name != user:
-            raise Refused("28P01", "There is no valid token of this user.",
-                          "The user is the analyst, and the password is the token.")  # fmt: skip
-        return caller
-
-    def _dataset(self, caller: Caller, asked: dict[str, str]) -> str:
-        """The data set that is the database."""
-        if not {"read", "ask"} <= caller.scopes:
-            raise Refused(
-                "42501", "This token does not allow questions.", "Ask the steward for one that does."
-            )
-        names = [one.name for one in self._desk.service.visible(caller)]
-        name = asked.get("database") or caller.name
-        if name in names:
-            return name
-        if name == caller.name and len(names) == 1:
-            return names[0]  # a client that is told of no database names the user
-        raise Refused("3D000", "There is no data set of this name for you.",
-                      f"Yours are {', '.join(names)}." if names else "Ask the steward for a budget.")  # fmt: skip
-
-    def _welcome(self, asked: dict[str, str], caller: Caller) -> None:
-        try:
-            for name, value in asked.items():
-                self._answers.set(name, value)
-            words = asked.get("options", "").replace("--", "-c ").split()
-            for word in words:
-                name, _, value = word.removeprefix("-c").partition("=")
-                self._answers.set(name, value)
-        except DiscreetError as error:
-            raise Refused(state_of(error), error.cause, error.fix) from None
-        parts = [wire.authentication(0)]
-        said = {**REPORTED, "session_authorization": caller.name,
-                "application_name": asked.get("application_name", "")[:64]}  # fmt: skip
-        parts += [wire.message(b"S", wire.text(name), wire.text(value)) for name, value in said.items()]
-        parts += [wire.message(b"K", wire.int32(self.key[0]), wire.int32(self.key[1])), wire.ready("I")]
-        self._writer.write(b"".join(parts))
-
-    # Cancelling ------------------------------------------------------------------------------------------
-
-    def _cancel(self, data: bytes) -> None:
-        reader = Reader(data)
-        key = (reader.int32(), reader.int32())
-        reader.end()
-        other = self._desk.running.get(key)
-        if other is not None and other._task is not None:
-            other._task.cancel()
-
     # Messages --------------------------------------------------------------------------------------------
-
-    async def _message(self) -> tuple[bytes, bytes]:
-        letter = await self._reader.readexactly(1)
-        length = Reader(await self._reader.readexactly(4)).int32()
-        if not 4 <= length <= wire.MOST:
-            raise Malformed
-        return letter, await self._reader.readexactly(length - 4)
 
     async def _next(self) -> None:
         """Take the next message, and do as it says."""
         await self._flush()
-        letter, data = await asyncio.wait_for(self._message(), IDLE_PATIENCE)
+        letter, data = await asyncio.wait_for(message(self._reader), IDLE_PATIENCE)
         if letter == b"X":
             raise Ended
         if letter == b"S":
@@ -316,7 +127,7 @@ class Conversation:
         self._writer.write(wire.ready(self._answers.state))
 
     async def _hold(self, data: bytes) -> None:
-        """Flush, and what is left of a copy: nothing is to be done."""
+        """Flush, and the rest of a copy: nothing is to be done."""
 
     async def _no_call(self, data: bytes) -> None:
         raise InvalidParameter("Functions are not called by their number here.", "Write a SELECT.")
@@ -333,7 +144,7 @@ class Conversation:
         for statement in statements:
             result = await self._asked(statement)
             if result.columns:
-                self._writer.write(_described(result.columns, ()))
+                self._writer.write(described(result.columns, ()))
             self._send(result, (), 0)
             self._finish(result)
             await self._writer.drain()
@@ -371,7 +182,7 @@ class Conversation:
         if len(split(asked.query)) > 1:
             raise QueryRefused("There is more than one statement.", "Prepare them one at a time.")
         count(asked.query, "numeric_dollar")
-        _see_room(self._statements, asked.name)
+        see_room(self._statements, asked.name)
         self._statements[asked.name] = Prepared(asked.query, asked.types)
         self._writer.write(wire.message(b"1"))
 
@@ -379,10 +190,10 @@ class Conversation:
         asked = Bind.read(data)
         found = self._prepared(asked.statement)
         values = [
-            parameter(value, _at(found.types, place, 0), _at(asked.formats, place, 0, spread=True))
+            parameter(value, at(found.types, place, 0), at(asked.formats, place, 0, spread=True))
             for place, value in enumerate(asked.values)
         ]
-        _see_room(self._portals, asked.portal)
+        see_room(self._portals, asked.portal)
         text = bind(found.query, values, "numeric_dollar")
         self._portals[asked.portal] = Portal(text, asked.results)
         self._writer.write(wire.message(b"2"))
@@ -391,22 +202,24 @@ class Conversation:
         kind, name = wire.one_of(data)
         if kind == "P":
             portal = self._portal(name)
-            self._writer.write(_described(await self._columns(portal), portal.formats))
+            self._writer.write(described(await self._columns(portal), portal.formats))
             return
         found = self._prepared(name)
         number = count(found.query, "numeric_dollar")
-        types = [_at(found.types, place, 0) or 25 for place in range(number)]
-        self._writer.write(wire.message(b"t", wire.int16(number), *map(_unsigned, types)))
+        types = [at(found.types, place, 0) or 25 for place in range(number)]
+        self._writer.write(wire.message(b"t", wire.int16(number), *map(unsigned, types)))
         self._see_caller()
-        columns = await self._answers.columns(bind(found.query, [None] * number, "numeric_dollar"))
-        self._writer.write(_described(columns, ()))
+        text = without_conditions(found.query) if number else found.query
+        left = count(text, "numeric_dollar")
+        columns = await self._answers.columns(bind(text, [None] * left, "numeric_dollar"))
+        self._writer.write(described(columns, ()))
 
     async def _columns(self, portal: Portal) -> Sequence[Column]:
         if portal.columns is None:
             self._see_caller()
             portal.columns = await self._answers.columns(portal.text)
             for place, column in enumerate(portal.columns):
-                if _at(portal.formats, place, 0, spread=True) and not has_bytes(column.kind):
+                if at(portal.formats, place, 0, spread=True) and not has_bytes(column.kind):
                     raise unknown_format()  # before anything is charged
         return portal.columns
 
@@ -423,7 +236,7 @@ class Conversation:
                 await self._columns(portal)
             portal.result = await self._asked(portal.text)
             if portal.columns and len(portal.columns) == len(portal.result.columns):
-                portal.result.columns = portal.columns  # as they were told
+                portal.result.columns = portal.columns  # told before
         result = portal.result
         portal.sent = self._send(result, portal.formats, portal.sent, most)
         if portal.sent < len(result.rows):
@@ -452,7 +265,7 @@ class Conversation:
     def _send(self, result: Result, formats: Sequence[int], first: int, most: int = 0) -> int:
         """Send rows, and return how many were sent so far."""
         last = min(first + most, len(result.rows)) if most > 0 else len(result.rows)
-        forms = [_at(formats, place, 0, spread=True) for place in range(len(result.columns))]
+        forms = [at(formats, place, 0, spread=True) for place in range(len(result.columns))]
         for row in result.rows[first:last]:
             self._writer.write(
                 wire.row([
@@ -501,27 +314,3 @@ class Conversation:
 
     async def _flush(self) -> None:
         await self._writer.drain()
-
-
-def _described(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
-    """The description of columns, or the message that there are none."""
-    if not columns:
-        return wire.message(b"n")
-    forms = [_at(formats, place, 0, spread=True) for place in range(len(columns))]
-    return wire.described([(one.name, one.kind.oid, one.kind.size) for one in columns], forms)
-
-
-def _at(values: Sequence[int], place: int, default: int, spread: bool = False) -> int:
-    """The value of a place; one that is alone may stand for all."""
-    if spread and len(values) == 1:
-        return values[0]
-    return values[place] if place < len(values) else default
-
-
-def _unsigned(number: int) -> bytes:
-    return wire.int32(number - (1 << 32) if number >= 1 << 31 else number)
-
-
-def _see_room(kept: dict[str, Any], name: str) -> None:
-    if name not in kept and len(kept) >= MOST_KEPT:
-        raise Busy(f"A connection keeps at most {MOST_KEPT} of these.", "Close some of them.")

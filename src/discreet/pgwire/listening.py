@@ -45,6 +45,8 @@ class Listener:
             writer.close()
             return
         self._open.add(task)
+        # An answer of several messages would wait for the client's word on the first.
+        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             await Conversation(self, reader, writer, next(self._numbers)).run()
         except asyncio.CancelledError:

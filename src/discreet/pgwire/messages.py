@@ -24,10 +24,10 @@ class Malformed(Exception):
 
 
 class Reader:
-    """Reads the parts of a message.
+    r"""Reads the parts of a message.
 
     Example:
-        >>> reader = Reader(b"ab\\0" + struct.pack("!h", 3))
+        >>> reader = Reader(b"ab\0" + struct.pack("!h", 3))
         >>> reader.text(), reader.int16(), reader.end()
         ('ab', 3, None)
     """

@@ -87,11 +87,11 @@ def named(word: str) -> Kind:
 
 
 def as_text(value: Any) -> bytes:
-    """A value as text.
+    r"""A value as text.
 
     Example:
         >>> as_text(True), as_text(-0.5), as_text(float("inf")), as_text([1, None, 'a"b'])
-        (b't', b'-0.5', b'Infinity', b'{1,NULL,"a\\\\"b"}')
+        (b't', b'-0.5', b'Infinity', b'{1,NULL,"a\\"b"}')
     """
     return _words(value).encode(errors="replace")
 
@@ -156,7 +156,7 @@ def parameter(data: bytes | None, oid: int, form: int) -> Any:
     """The value of a parameter.
 
     Args:
-        data: as it was sent; None for NULL.
+        data: the bytes that were sent; None for NULL.
         oid: the number of its type; 0 where the client does not say.
         form: 0 for text, 1 for bytes.
 

@@ -12,6 +12,8 @@ from discreet.policy import values
 from discreet.policy.problems import Model, wrong
 from discreet.policy.values import Bound, Key, KeyReference
 
+Words = Annotated[str, Field(strict=True, min_length=1, max_length=2000)]
+"""A text for people."""
 KEYS = 5
 """How many keys of a column are shown."""
 
@@ -55,6 +57,38 @@ class Budget(Model):
                 f"It needs a delta to compose by {self.accountant}.", "Write delta = 1e-9, say.", "delta"
             )
         return self
+
+
+class About(Model):
+    """The facts about a deployment that only people know, for the card of every answer; no answer depends on them.
+
+    Attributes:
+        curator: who is responsible for the data.
+        contact: whom to ask.
+        product: the name of the deployment, such as a dashboard.
+        use: the use that is intended.
+        region: where the people live.
+        dates: the time that the data is of, and for how long answers are given.
+        sources: how the data came to be, and where the deployment is described.
+        rationale: the reason for this unit, these bounds and this budget.
+
+    Example:
+        >>> About(curator="St. Elsewhere", region="Austria").given()
+        {'curator': 'St. Elsewhere', 'region': 'Austria'}
+    """
+
+    curator: Words | None = None
+    contact: Words | None = None
+    product: Words | None = None
+    use: Words | None = None
+    region: Words | None = None
+    dates: Words | None = None
+    sources: Words | None = None
+    rationale: Words | None = None
+
+    def given(self) -> dict[str, str]:
+        """Those that are there."""
+        return {name: words for name in type(self).model_fields if (words := getattr(self, name)) is not None}
 
 
 class ColumnPolicy(Model):

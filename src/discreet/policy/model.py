@@ -21,7 +21,7 @@ from discreet.accounting.events import Neighbours
 from discreet.errors import PolicyError
 from discreet.policy import path, toml, values
 from discreet.policy.check import SchemaColumn, check
-from discreet.policy.declarations import Budget, ColumnPolicy, TablePolicy
+from discreet.policy.declarations import About, Budget, ColumnPolicy, TablePolicy
 from discreet.policy.problems import Model, complain, wrong
 from discreet.policy.values import KeyReference
 from discreet.rational import show, small
@@ -50,6 +50,7 @@ class Policy(Model):
         tables: the declarations about each table, by name.
         neighbours: whether neighbouring data sets differ by adding or removing one unit, or by replacing one.
         ledger: the place of the ledger, or None for the default.
+        about: the facts that only people know, for cards.
         random_dp: whether sampled sensitivities are allowed, whose guarantee is weaker than differential privacy.
 
     Raises:
@@ -79,6 +80,7 @@ class Policy(Model):
     tables: dict[str, TablePolicy]
     neighbours: Neighbours = "add_remove"
     ledger: Annotated[str | None, BeforeValidator(_url)] = None
+    about: About = Field(default_factory=About)
     random_dp: Annotated[bool, Field(strict=True)] = False
 
     @model_validator(mode="after")

@@ -15,7 +15,7 @@ from discreet.escaping import toml_document
 from discreet.policy.values import KeyReference
 
 if TYPE_CHECKING:
-    from discreet.policy.declarations import Budget, TablePolicy
+    from discreet.policy.declarations import About, Budget, TablePolicy
 
 
 class Declared(Protocol):
@@ -32,6 +32,10 @@ class Declared(Protocol):
     @property
     def budget(self) -> Budget:
         """The privacy loss that may ever be spent."""
+
+    @property
+    def about(self) -> About:
+        """The facts that only people know."""
 
     @property
     def source(self) -> str | None:
@@ -61,6 +65,12 @@ def write(policy: Declared) -> str:
         lines.append(f"accountant = {value(policy.budget.accountant)}")
     if policy.budget.version:
         lines.append(f"version = {value(policy.budget.version)}")
+    if policy.about.given():
+        lines += [
+            "",
+            "[about]",
+            *(f"{name} = {value(words)}" for name, words in policy.about.given().items()),
+        ]
     for name, place in (("source", policy.source), ("ledger", policy.ledger)):
         if place is not None:
             lines += ["", f"[{name}]", f"url = {value(place)}"]

@@ -5,18 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import json
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from discreet import far
 from discreet.errors import InvalidParameter, NotInAnswer
-from discreet.escaping import name as one_line
-from discreet.escaping import table
 from discreet.imports import load
 from discreet.rational import show, small
 from discreet.release import shown
+from discreet.release.card import Card as Card
+from discreet.release.exactly import exact, flavour
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,24 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _META = b"discreet"
-
-
-class Card(str):
-    """The notes for readers of an answer, as text; a notebook shows it as a table."""
-
-    __slots__ = ("_lines",)
-    _lines: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def of(cls, lines: Sequence[tuple[str, str]]) -> Self:
-        """A card with some lines, each with a label."""
-        wide = max((len(label) for label, _ in lines), default=0)
-        made = cls("\n".join(f"{label.ljust(wide)}  {one_line(words)}" for label, words in lines))
-        made._lines = tuple(lines)
-        return made
-
-    def _repr_html_(self) -> str:
-        return table(self._lines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +48,7 @@ class Release:
             MAX.
         warnings: the properties of the numbers that are likely to mislead.
         simultaneous: whether all intervals together have the confidence, instead of each by itself.
+        deployment: gives the facts of the deployment and the mechanisms, for the card.
 
     It iterates over its rows; `release[0]` is a row and `release["n"]` a column; and every reader of Arrow takes it
     directly, such as `polars.DataFrame(release)`.
@@ -85,6 +68,7 @@ class Release:
     meanings: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     simultaneous: bool = False
+    deployment: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
 
     @property
     def columns(self) -> list[str]:
@@ -137,7 +121,11 @@ class Release:
         return {name: far.values(table.column(name)) for name in table.column_names}
 
     def card(self) -> Card:
-        """The notes for readers of the numbers, as text: question, cost, confidence, limits of the intervals."""
+        """The notes for readers of the numbers: question, cost, confidence, limits of the intervals.
+
+        It is text, and has the record for registries of deployments: `to_dict()`, `to_json()`, `to_yaml()` and
+        `to_markdown()`.
+        """
         percent = f"{self.confidence:.4%}".rstrip("0%").rstrip(".") + " %"
         together = ", for all numbers together" if self.simultaneous else ""
         lines = [
@@ -151,7 +139,23 @@ class Release:
                 f"{self.made:%Y-%m-%d %H:%M} UTC" + (" (an earlier answer, free)" if self.replayed else ""),
             ),
         ]
-        return Card.of([(label, words) for label, words in lines if words])
+        return Card.of([(label, words) for label, words in lines if words], self._record())
+
+    def _record(self) -> dict[str, Any]:
+        """The card for machines."""
+        own = {
+            "question": " ".join(self.question.split()),
+            "epsilon": exact(self.epsilon),
+            "delta": exact(self.delta),
+            "flavour": flavour(self.delta),
+            "guarantee": self.notes[0] if self.notes else "",
+            "confidence_of_intervals": self.confidence,
+            "intervals_hold_together": self.simultaneous,
+            "not_covered_by_intervals": list(self.notes[1:]),
+            "warnings": list(self.warnings),
+            "made": self.made.isoformat(),
+        }
+        return {**own, **self.deployment(), **own}
 
     def plot(self, title: str = "", measure: str | None = None, size: str = "slide") -> Any:
         """The answer as a picture, of the kind that fits its groups: bars, points with a band, or a grid.

@@ -6,13 +6,13 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet import escaping, far
 from discreet.engines.folders import Folder
 from discreet.errors import InvalidParameter
+from discreet.release.exactly import exact as exact
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -222,24 +222,6 @@ def about(release: Release) -> dict[str, Any]:
         "without_interval": list(release.without),
         "warnings": list(release.warnings),
     }
-
-
-def exact(value: Fraction) -> str:
-    """Write a rational exactly and so that it is read back.
-
-    Example:
-        >>> exact(Fraction(3, 10)), exact(Fraction(2)), exact(Fraction(1, 3))
-        ('0.3', '2', '1/3')
-    """
-    rest, places = value.denominator, 0
-    while rest % 10 == 0 or rest % 5 == 0 or rest % 2 == 0:
-        rest //= 10 if rest % 10 == 0 else 5 if rest % 5 == 0 else 2
-        places += 1
-    if rest != 1 or places > 18:
-        return str(value)
-    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
-    whole, fraction = (digits[:-places], digits[-places:].rstrip("0")) if places else (digits, "")
-    return ("-" if value < 0 else "") + whole + (f".{fraction}" if fraction else "")
 
 
 def _writer(path: Path, schema: pa.Schema, release: Release) -> Any:

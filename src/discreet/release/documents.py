@@ -115,7 +115,8 @@ def described(release: Release) -> pa.Table:
         if name in release.low:
             ends[name] = table.column_names[at + 1 : at + 3]
         at += 3 if name in release.low else 1
-    notes = {**about(release), "columns": release.columns, "intervals": ends}
+    notes = {**about(release), "columns": release.columns, "intervals": ends,
+             "deployment": dict(release.deployment())}  # fmt: skip
     return table.replace_schema_metadata({_META: json.dumps(notes)})
 
 
@@ -134,6 +135,7 @@ def from_arrow(data: bytes) -> Release:
         notes = json.loads(table.schema.metadata[_META.encode()])
         table = table.replace_schema_metadata(None)
         ends: Mapping[str, list[str]] = notes["intervals"]
+        deployment = dict(notes.get("deployment", {}))
         return Release(
             question=str(notes["question"]),
             values=table.select(notes["columns"]),
@@ -149,6 +151,7 @@ def from_arrow(data: bytes) -> Release:
             meanings={str(name): str(words) for name, words in notes["meanings"].items()},
             warnings=tuple(map(str, notes["warnings"])),
             simultaneous=bool(notes["simultaneous"]),
+            deployment=lambda: deployment,
         )
     except (pa.ArrowException, KeyError, TypeError, ValueError):
         pass

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from discreet.engines.engine import Engine
 from discreet.escaping import name as one_line
 from discreet.ledger import Account, Ledger, Loss
 from discreet.policy import Policy
 from discreet.release.account import DataAccount
+from discreet.release.exactly import exact
 from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET, BudgetState, account_of
 from discreet.session.one_process import no_pickle, see_process
@@ -18,6 +19,9 @@ from discreet.session.queries import Queries
 from discreet.session.sources.protected_files import ProtectedFiles, files_of
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.inspect.information import with_information
+
+if TYPE_CHECKING:
+    from discreet.release.card import Card
 
 
 class OpenSession:
@@ -72,6 +76,18 @@ class OpenSession:
     def policy(self) -> Policy:
         """The steward's declarations."""
         return self._policy
+
+    def card(self) -> Card:
+        """The card of the deployment: all that the policy says of it, and the loss spent so far."""
+        from discreet.release.card import Card
+        from discreet.release.deployment import facts
+
+        spent = self.budget
+        record = {
+            **facts(self._policy),
+            "spent": {"epsilon": exact(spent.spent), "delta": exact(spent.delta_spent)},
+        }
+        return Card.of([(label, words) for label, words in self._policy.lines()], record)
 
     def close(self) -> None:
         """Release the engine and the ledger. In a forked child it does nothing: both are the parent's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -55,3 +56,10 @@ def release_plan(
         answer=made,
         size=SIZE,
     )
+
+
+def with_card(release: Release, plan: ReleasePlan[Numbers, Release], policy: Policy) -> Release:
+    """The answer with the facts for its card."""
+    from discreet.release.deployment import facts, mechanisms
+
+    return replace(release, deployment=lambda: {**facts(policy), "mechanisms": mechanisms(plan.uses)})

@@ -24,6 +24,7 @@ from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
+from discreet.sql.syntax.grouping_sets import sets_of
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
@@ -41,6 +42,8 @@ class UnplannedRelease:
     keys: tuple[Key, ...]
     place: exp.Expr
     requests: list[RequestedAggregate] = field(default_factory=list)
+    grouping_sets: str = ""
+    _places: dict[RequestedAggregate, int] = field(default_factory=dict)
 
     @property
     def unknown(self) -> bool:
@@ -49,9 +52,10 @@ class UnplannedRelease:
 
     def column(self, request: RequestedAggregate) -> exp.Column:
         """The column of the noisy table that answers a request."""
-        if request not in self.requests:
+        index = self._places.setdefault(request, len(self.requests))
+        if index == len(self.requests):
             self.requests.append(request)
-        return exp.column(aggregate_name(self.requests.index(request)), table=self.name)
+        return exp.column(aggregate_name(index), table=self.name)
 
 
 class ReleaseReader:
@@ -88,8 +92,12 @@ class ReleaseReader:
         if count > MAX_CELLS:
             raise refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
                          "answered.", "Group by fewer or coarser keys.")  # fmt: skip
-        self.release = UnplannedRelease(
-            table_name(number), from_clause.rows, keys, node.args.get("group") or node.expressions[0]
+        self.unplanned = UnplannedRelease(
+            table_name(number),
+            from_clause.rows,
+            keys,
+            node.args.get("group") or node.expressions[0],
+            grouping_sets=sets_of(node),
         )
         self.unmatched = UnmatchedRows(from_clause.rows.relation, [key.expression for key in keys])
         self.expansion = Expansion(from_clause.rows.relation, self.binder, constants)
@@ -124,7 +132,7 @@ class ReleaseReader:
             out.append(
                 "expressions", exp.Alias(this=lifted, alias=name) if plain else exp.alias_(lifted, name)
             )
-        out.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(self.release.name))))
+        out.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(self.unplanned.name))))
         having = self.node.args.get("having")
         tests = [] if having is None else [self.lift(self._named(having.this))]
         tests += self._of_groups()
@@ -157,7 +165,7 @@ class ReleaseReader:
 
     def _key_column(self, node: exp.Expr) -> exp.Expr | None:
         key = self._as_key(node)
-        return None if key is None else exp.column(key_name(key), table=self.release.name)
+        return None if key is None else exp.column(key_name(key), table=self.unplanned.name)
 
     def _keys(self, nodes: Sequence[exp.Expr]) -> tuple[Key, ...]:
         """The keys of GROUP BY, with the groups that WHERE and public tables leave."""
@@ -231,7 +239,7 @@ class ReleaseReader:
                 return self.lift(several)
             request = read_aggregate(node, self.binder, self.from_clause.held, self.within)
             found = self.unmatched.answered(
-                request, self.release.column(request), self._counted(), lambda *why: self.refuse(node, *why)
+                request, self.unplanned.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )
             return found if request.moment is None else as_moment(found, *request.moment)
         if isinstance(node, exp.Query):
@@ -239,7 +247,7 @@ class ReleaseReader:
             return exp.Subquery(this=inside) if isinstance(node, exp.Subquery) else inside
         key = self._as_key(node)
         if key is not None:
-            return exp.column(key_name(key), table=self.release.name)
+            return exp.column(key_name(key), table=self.unplanned.name)
         if isinstance(node, exp.Column):
             alias = None if node.table else self.aliases.get(node.name.lower())
             if alias is not None and node.name.lower() not in self.from_clause.rows.columns:

@@ -1,0 +1,76 @@
+"""Prepared statements and portals: a statement, then its values, then its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import Busy
+from discreet.pgwire import messages as wire
+from discreet.pgwire.answers import Column, Result
+
+MOST_KEPT = 100
+"""Prepared statements of a connection, and results that wait."""
+
+
+@dataclass
+class Prepared:
+    """A prepared statement.
+
+    Attributes:
+        query: its text.
+        types: the numbers of the types of its parameters.
+    """
+
+    query: str
+    types: tuple[int, ...]
+
+
+@dataclass
+class Portal:
+    """A statement with its values.
+
+    Attributes:
+        text: with the values in it.
+        formats: of the columns of the result, as the client sent them.
+        columns: once they were told.
+        result: once it was asked.
+        sent: how many rows were sent.
+    """
+
+    text: str
+    formats: tuple[int, ...]
+    columns: Sequence[Column] | None = None
+    result: Result | None = None
+    sent: int = 0
+
+
+def described(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
+    """The description of columns, or the message that there are none."""
+    if not columns:
+        return wire.message(b"n")
+    forms = [at(formats, place, 0, spread=True) for place in range(len(columns))]
+    return wire.described([(one.name, one.kind.oid, one.kind.size) for one in columns], forms)
+
+
+def at(values: Sequence[int], place: int, default: int, spread: bool = False) -> int:
+    """The value of a place; one that is alone may stand for all."""
+    if spread and len(values) == 1:
+        return values[0]
+    return values[place] if place < len(values) else default
+
+
+def unsigned(number: int) -> bytes:
+    """The number of a type, which has no sign."""
+    return wire.int32(number - (1 << 32) if number >= 1 << 31 else number)
+
+
+def see_room(kept: dict[str, Any], name: str) -> None:
+    """See that there is room for one more.
+
+    Raises:
+        Busy: there is none.
+    """
+    if name not in kept and len(kept) >= MOST_KEPT:
+        raise Busy(f"A connection keeps at most {MOST_KEPT} of these.", "Close some of them.")

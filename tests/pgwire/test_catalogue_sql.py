@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from discreet.engines.functions import FORBIDDEN_FUNCTIONS
+from discreet.engines.sandbox import Sandbox
+from discreet.pgwire import catalogue
+from discreet.pgwire.catalogue_sql import Asked, Elsewhere, Unknown, rewritten
+from discreet.server.dataset import open_dataset
+from tests.server.conftest import make_hospital
+
+ASKED = Asked({"visits": catalogue.FIRST}, "hospital", "ana")
+Ask = Callable[[str], pa.Table]
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
+    dataset = open_dataset(make_hospital(tmp_path_factory.mktemp("hospital")))
+    tables = catalogue.tables(dataset.schema(), "hospital", "ana")
+    dataset.session.close()
+
+    def asking(text: str) -> pa.Table:
+        with Sandbox(tables) as sandbox:
+            return sandbox.run(rewritten(text, ASKED)[0])
+
+    return asking
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rows"),
+    [
+        ("SELECT version()", ["version"], [("PostgreSQL 16.0 (discreet)",)]),
+        ("SELECT current_schema(), current_database(), current_user, 1", ["current_schema", "current_database", "current_user", "?column?"], [("public", "hospital", "ana", 1)]),
+        ("SELECT relname FROM pg_catalog.pg_class WHERE relname OPERATOR(pg_catalog.~) '^(vis.*)$' COLLATE pg_catalog.default", ["relname"], [("visits",)]),
+        ("SELECT 'public.visits'::regclass::oid, c.oid::regclass FROM pg_class c", ["oid", "oid"], [(16384, "visits")]),
+        ("SELECT pg_catalog.format_type(atttypid, atttypmod) FROM pg_attribute WHERE attnum = 1", ["format_type"], [("bigint",)]),
+        ("SELECT to_regtype('int8'), to_regtype('hstore'), oid::regtype::text FROM pg_type WHERE oid = 20", ["to_regtype", "to_regtype", "oid"], [(20, None, "bigint")]),
+        ("SELECT nspname FROM pg_namespace WHERE nspname = ANY (current_schemas(false))", ["nspname"], [("public",)]),
+        ("SELECT current_setting('max_index_keys')::int", ["current_setting"], [(32,)]),
+        ("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'", ["table_name"], [("visits",)]),
+        ("SELECT word FROM pg_catalog.pg_get_keywords() WHERE word <> ALL ('{a,b}'::text[])", ["word"], [("discreet",)]),
+        ("SELECT array_agg(relname) FROM pg_class", ["array_agg"], [(["visits"],)]),
+        ("WITH c AS (SELECT 1 AS x) SELECT x FROM c", ["x"], [(1,)]),
+        ("SELECT t.x FROM pg_catalog.generate_series(1, 2) AS t(x)", ["x"], [(1,), (2,)]),
+    ],
+)  # fmt: skip
+def test_questions_about_the_catalogue(ask: Ask, text: str, names: list[str], rows: list[Any]) -> None:
+    table = ask(text)
+    assert table.column_names == names
+    assert list(zip(*(column.to_pylist() for column in table.columns), strict=True)) == rows
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT COUNT(*) FROM visits", "SELECT * FROM public.visits", "SELECT 1 FROM pg_class, visits", "SHOW TABLES",
+        "DESCRIBE visits", "SELECT 1; SELECT 2", "DROP TABLE visits", "SELEC", "WITH visits AS (SELECT 1) SELECT * FROM visits",
+        "SELECT * FROM nothing", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) FROM visits",
+        "SELECT * FROM other.pg_class", "CALL f()", "EXPLAIN SELECT 1",
+    ],
+)  # fmt: skip
+def test_other_questions_go_to_the_session(text: str) -> None:
+    with pytest.raises(Elsewhere):
+        rewritten(text, ASKED)
+
+
+def _calls() -> list[str]:
+    names = sorted(
+        {"read_csv", "read_text", "glob", "getenv", "repeat", "query", "duckdb_settings", "pragma_version"}
+    )
+    assert set(names) <= set(FORBIDDEN_FUNCTIONS)
+    return [f"SELECT {name}('/etc/passwd')" for name in names] + [
+        f"SELECT * FROM {name}('/etc/passwd')" for name in names
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*_calls(), "WITH RECURSIVE c AS (SELECT 'x' AS x UNION ALL SELECT x || x FROM c) SELECT * FROM c",
+     "SELECT * FROM pg_catalog.pg_read_file('/etc/passwd')", "SELECT pg_catalog.getenv('HOME')",
+     "SELECT " + "(" * 150 + "1" + ")" * 150],
+)  # fmt: skip
+def test_nothing_outside_is_reached(ask: Ask, text: str) -> None:
+    with pytest.raises((Unknown, Elsewhere)):
+        ask(text)
