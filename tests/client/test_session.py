@@ -10,7 +10,7 @@ import pytest
 import discreet as dp
 from discreet.client import RemoteSession
 from discreet.errors import BudgetExceeded, InvalidParameter, NotAllowed, QueryRefused, ServerError
-from discreet.release.terms import Terms
+from discreet.ledger.terms import Terms
 from discreet.session.analyst import AnalystSession
 from tests.server.conftest import COUNT, Running, run
 

@@ -9,9 +9,8 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from discreet import __version__
-from discreet.cli import failure
+from discreet.cli import audit, failure
 from discreet.cli.commands import (
-    audit,
     budget,
     card,
     completion,
