@@ -26,8 +26,10 @@ MODULES = (
     "coverage",
     "selection",
     "quantiles",
+    "workloads",
     "accounting",
     "load",
+    "service",
 )
 RESULTS = Path(__file__).parent / "results"
 
@@ -58,14 +60,19 @@ def table(lines: Iterable[Line]) -> Table:
         compared = line.reference > 0
         shown.add_row(
             line.name,
-            seconds(line.ours),
+            said(line.ours, line.unit),
             line.reference_name if compared else "",
-            seconds(line.reference) if compared else "",
+            said(line.reference, line.unit) if compared else "",
             f"{line.ratio:.3g}" if compared else "",
             line.target,
             "" if not line.target else "ok" if line.ok else "MISSED",
         )
     return shown
+
+
+def said(value: float, unit: str) -> str:
+    """A measurement with its unit."""
+    return seconds(value) if unit == "s" else f"{value:.3g} {unit}"
 
 
 def seconds(value: float) -> str:

@@ -20,6 +20,7 @@ class Line:
         ratio: what the target speaks of, as the target says it.
         target: the target in words; empty when the line is for information.
         ok: whether the target is met.
+        unit: of what was measured.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Line:
     ratio: float
     target: str
     ok: bool
+    unit: str = "s"
 
 
 def alternate(ours: Callable[[], object], theirs: Callable[[], object], runs: int = 9) -> tuple[float, float]:

@@ -2,13 +2,18 @@
 
 Six data sets of 10,000 rows: even, normal, lognormal, two fifths zeros, eleven values, incomes of a census extract
 (where `shared/data` beside the checkout has it; else rounded lognormal ones). A value that occurs often has all of its
-ranks, as the fine leaves tell them. Choices by rank and the coverage are worked out from their laws; the tree is drawn
-`RUNS` times, and the standard error of an error is then about 5 % of it.
+ranks, as the fine leaves tell them. Single choices by rank and their coverage are worked out from their laws; the tree
+is drawn `RUNS` times, quantiles part by part up to as often, and the standard error of an error is then about 5 to
+8 % of it. Each question is asked without intervals and with them; without, all of epsilon goes into the numbers.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
+import json
+import os
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +23,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from benchmarks.line import Line
-from benchmarks.quantile_coverage import coverage
+from benchmarks.peers.environments import HOME, ROOT
+from benchmarks.quantile_coverage import coverage, exact_leaf
 from discreet.engines.schema import Type
 from discreet.mechanisms import PermuteAndFlip
 from discreet.mechanisms.selection.leaf_measure import LeafMeasure
@@ -41,6 +47,11 @@ if TYPE_CHECKING:
 ROWS: Final = 10_000
 RUNS: Final = 200
 EPSILONS: Final = ("0.05", "0.2", "1")
+PARTS: Final = 2000
+"""So many quantiles are drawn part by part, 200 times each at most."""
+PEER_RUNS: Final = 200
+PEERS: Final = ("diffprivlib", "opendp")
+"""SmartNoise SQL has no quantiles but those of its engine, and Tumult, which has, is too slow for so many runs."""
 INCOMES: Final = "shared/data/PUMS5extract10000.csv"
 """Beside the checkout, or further up."""
 SMALL: Final = 1000
@@ -88,9 +99,14 @@ class DataSet:
         """The rms error of rank of some values; each leaf has all ranks of its rows."""
         grid, leaves = self.ranks.grid, self.leaves()
         at = np.floor((values - grid.lo) / float(grid.step)).clip(0, grid.levels - 1)
-        below, until = np.searchsorted(leaves, at), np.searchsorted(leaves, at, "right")
-        rank = float(q) * len(leaves)
-        return rms(np.maximum(0, np.maximum(below - rank, rank - until)))
+        return off(leaves, q, at)
+
+
+def off(ordered: Floats | Integers, q: Fraction, found: Floats) -> float:
+    """The rms error of rank of some values among others in order; each has all ranks of those that are equal."""
+    below, until = np.searchsorted(ordered, found), np.searchsorted(ordered, found, "right")
+    rank = float(q) * len(ordered)
+    return rms(np.maximum(0, np.maximum(below - rank, rank - until)))
 
 
 def rms(errors: Floats) -> float:
@@ -122,43 +138,103 @@ def data_sets() -> Iterator[DataSet]:
 
 
 def lines() -> Iterator[Line]:
-    """One quantile, several, and the coverage of their intervals."""
+    """One quantile, several, and other libraries."""
     for data in data_sets():
         for epsilon in EPSILONS:
             for q in (Fraction(1, 2), Fraction(9, 10)):
                 yield from one_quantile(data, q, Fraction(epsilon))
             for many in (2, 3, 9, 99):
-                yield several(data, many, Fraction(epsilon))
+                yield from several(data, many, Fraction(epsilon))
+    for name in PEERS:
+        yield from of_peer(name)
 
 
 def one_quantile(data: DataSet, q: Fraction, epsilon: Fraction) -> Iterator[Line]:
-    """The number alone against each candidate, and the number of an answer, with its interval."""
+    """The number without an interval and with one, each against the best candidate; how often the interval holds."""
     label = f"{data.name}, {q} quantile, epsilon {float(epsilon):g}"
     grid, counts = data.ranks.grid, data.counts()
-    ours = by_law(ExponentialQuantile(epsilon, q, data.measure), counts)
+    tree = by_tree(data, [q], epsilon)[0]
     others = {
+        "exponential": by_law(ExponentialQuantile(epsilon, q, data.measure), counts),
         "even weights": by_law(ExponentialQuantile(epsilon, q, LeafMeasure.over(grid.levels)), counts),
-        "tree": by_tree(data, [q], epsilon)[0],
+        "tree": tree,
     }
     if grid.levels <= SMALL:
         others["permute-and-flip"] = flipped(counts, grid.levels, q, epsilon)
-    yield compared(f"rms rank: {label}", ours, others)
-    answer = QuantilesWithEnds(epsilon, [q], data.measure)
-    shown = by_law(answer.number(q), counts)
-    yield Line(f"the same in an answer with its interval: {label}", shown, "tree", others["tree"],
-               shown / max(others["tree"], 1e-9), "", True)  # fmt: skip
-    covered = coverage(data.leaves(), answer)
-    yield Line(
-        f"coverage: {label}", covered, "claimed", 0.95, covered / 0.95, "at least 94 %", covered >= 0.94
+    for ends in (False, True):
+        made = QuantilesWithEnds(epsilon, [q], data.measure, ends=ends)
+        chosen = quantile_choice(data.argument, [f"quantile {q}"], ends).counts
+        ours = tree if chosen == "tree" else by_law(made.number(q), counts)
+        yield compared(f"{label}, by {chosen}{', with its interval' * ends}", ours, others, ends)
+    if chosen == "ranks":
+        yield covered(label, coverage(data.leaves(), made))
+
+
+def several(data: DataSet, many: int, epsilon: Fraction) -> Iterator[Line]:
+    """Evenly spaced quantiles of one column, without intervals and with them, each against the best candidate."""
+    label = f"{data.name}, {many} quantiles, epsilon {float(epsilon):g}"
+    quantiles = [Fraction(k + 1, many + 1) for k in range(many)]
+    parts, _ = by_parts(data, quantiles, epsilon, ends=False)
+    tree = rms(np.array(by_tree(data, quantiles, epsilon)))
+    others = {
+        "one by one": rms(np.array(by_rank(data, quantiles, epsilon))),
+        "part by part": parts,
+        "tree": tree,
+    }
+    for ends in (False, True):
+        chosen = quantile_choice(data.argument, [f"quantile {q}" for q in quantiles], ends).counts
+        ours, held = tree, 0.0
+        if chosen == "ranks":
+            ours, held = by_parts(data, quantiles, epsilon, ends=True) if ends else (parts, held)
+        yield compared(f"{label}, by {chosen}{', with their intervals' * ends}", ours, others, ends)
+    if held:
+        yield covered(label, held)
+
+
+def compared(name: str, ours: float, others: dict[str, float], ends: bool) -> Line:
+    """A line with the best of the candidates; half a row more is none. An interval may cost what is said to."""
+    best = min(others, key=lambda one: others[one])
+    ratio = ours / max(others[best], 1e-9)
+    most = "" if ends else "at most 1.05 times the best, or half a row more"
+    met = ends or ours <= 1.05 * others[best] + 0.5
+    return Line(f"rms rank: {name}", ours, best, others[best], ratio, most, met, "rows")
+
+
+def covered(label: str, held: float) -> Line:
+    """How often intervals hold."""
+    return Line(
+        f"coverage: {label}", 100 * held, "claimed", 95, held / 0.95, "at least 94 %", held >= 0.94, "%"
     )
 
 
-def compared(name: str, ours: float, others: dict[str, float]) -> Line:
-    """A line with the best of the candidates; half a row more is none."""
-    best = min(others, key=lambda one: others[one])
-    ratio = ours / max(others[best], 1e-9)
-    met = ours <= 1.05 * others[best] + 0.5
-    return Line(name, ours, best, others[best], ratio, "at most 1.05 times the best, or half a row more", met)
+def of_peer(name: str) -> Iterator[Line]:
+    """The number of a quantile by another library, where `make bench-peers` has made its environment."""
+    if not (HOME / name / "made.txt").exists():
+        yield Line(f"{name} is not here: make bench-peers installs it", 0, "", 0, 0, "", True)
+        return
+    for epsilon, q in itertools.product(EPSILONS, (Fraction(1, 2), Fraction(9, 10))):
+        ours, theirs = [], []
+        for data in data_sets():
+            grid, values = data.ranks.grid, np.sort(data.values)
+            asked = {"library": name, "values": values.tolist(), "q": float(q), "epsilon": float(epsilon),
+                     "bounds": [float(grid.lo), float(grid.hi)], "runs": PEER_RUNS}  # fmt: skip
+            command = [
+                str(HOME / name / "bin" / "python"),
+                "-W",
+                "ignore",
+                "-m",
+                "benchmarks.peers.quantile_of",
+            ]
+            told = subprocess.run(
+                command, input=json.dumps(asked), capture_output=True, text=True, check=True, cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )  # fmt: skip
+            theirs.append(off(values, q, np.array(json.loads(told.stdout))))
+            made = QuantilesWithEnds(epsilon, [q], data.measure, ends=False)
+            ours.append(by_law(made.number(q), data.counts()))
+        label = f"rms rank: {q} quantile, epsilon {float(Fraction(epsilon)):g}, over all data sets"
+        here, there = rms(np.array(ours)), rms(np.array(theirs))
+        yield Line(label, here, name, there, here / there, "at most theirs", here <= there, "rows")
 
 
 def by_law(mechanism: ExponentialQuantile, counts: SparseCounts) -> float:
@@ -194,11 +270,19 @@ def by_rank(data: DataSet, quantiles: Sequence[Fraction], epsilon: Fraction) -> 
     return [by_law(ExponentialQuantile(epsilon / len(quantiles), q, data.measure), counts) for q in quantiles]
 
 
-def several(data: DataSet, many: int, epsilon: Fraction) -> Line:
-    """Evenly spaced quantiles of one column: what the planner takes against each candidate."""
-    quantiles = [Fraction(k + 1, many + 1) for k in range(many)]
-    candidates = {"ranks": rms(np.array(by_rank(data, quantiles, epsilon)))}
-    candidates["tree"] = rms(np.array(by_tree(data, quantiles, epsilon)))
-    chosen = quantile_choice(data.argument, [f"quantile {q}" for q in quantiles]).counts
-    label = f"{data.name}, {many} quantiles, epsilon {float(epsilon):g}"
-    return compared(f"rms rank: {label}, by {chosen}", candidates[chosen], candidates)
+def by_parts(
+    data: DataSet, quantiles: Sequence[Fraction], epsilon: Fraction, *, ends: bool
+) -> tuple[float, float]:
+    """The rms error of rank of quantiles drawn part by part, and how many of their intervals hold."""
+    one, made = data.counts(), QuantilesWithEnds(epsilon, quantiles, data.measure, ends=ends)
+    runs = min(RUNS, PARTS // len(quantiles))
+    starts = np.arange(runs + 1) * len(one.leaf)
+    many = SparseCounts(runs, starts, np.tile(one.leaf, runs), np.tile(one.count, runs))
+    drawn, grid, leaves = made.release(many), data.ranks.grid, data.leaves()
+    errors, held = [], []
+    for at, q in enumerate(quantiles):
+        number, *beside = drawn[:, made.each * at : made.each * (at + 1)].T
+        errors.append(data.error(q, float(grid.lo) + float(grid.step) * (number + 0.5)))
+        if ends:
+            held.append(np.mean((beside[0] <= exact_leaf(leaves, q)) & (exact_leaf(leaves, q) <= beside[1])))
+    return rms(np.array(errors)), float(np.mean(held)) if held else 0.0

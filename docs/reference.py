@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.engines.schema import LIST_OF, ColumnSchema, TableSchema, Type
 from discreet.errors import QueryRefused
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
@@ -42,7 +42,7 @@ SPANS = {
 """The ranges of the arguments of an example, by type and place; the year 2025 in days and in microseconds."""
 TYPES = {
     Type.BOOLEAN: "boolean", Type.INTEGER: "whole number", Type.FLOAT: "number", Type.TEXT: "text",
-    Type.DATE: "date", Type.TIMESTAMP: "time stamp", Type.OTHER: "",
+    Type.DATE: "date", Type.TIMESTAMP: "time stamp", Type.OTHER: "", **dict.fromkeys(LIST_OF.values(), "list"),
 }  # fmt: skip
 PARTS = re.compile(r"(?<=')(month|quarter|year|decade|century|millennium|week|day|hour|minute|\w*second)(?=')"
                    r"|(?<=INTERVAL n )\w+")  # fmt: skip
@@ -62,6 +62,8 @@ def schemas() -> dict[str, TableSchema]:
         ColumnSchema("patient_id", Type.INTEGER, *whole), ColumnSchema("age", Type.INTEGER, *whole),
         ColumnSchema("cost", Type.FLOAT), ColumnSchema("nights", Type.INTEGER, *whole), ColumnSchema("date", Type.DATE),
         ColumnSchema("county", Type.TEXT), ColumnSchema("department", Type.TEXT), ColumnSchema("note", Type.TEXT),
+        ColumnSchema("diagnoses", Type.TEXTS), ColumnSchema("address", Type.OTHER, physical="struct"),
+        ColumnSchema("address.town", Type.TEXT), ColumnSchema("form", Type.TEXT),
     ]  # fmt: skip
     tests = [
         ColumnSchema("patient_id", Type.INTEGER, *whole), ColumnSchema("result", Type.FLOAT),
@@ -140,7 +142,16 @@ def _tables() -> Iterator[str]:
     for line in lines:
         types.setdefault(line.usage, set()).update(line.takes[:1])
     sections: dict[str, list[fn.Function]] = {
-        name: [] for name in ("Numbers", "Texts", "Dates and times", "Conditions", "Of every type", "Casts")
+        name: []
+        for name in (
+            "Numbers",
+            "Texts",
+            "Dates and times",
+            "Lists and JSON texts",
+            "Conditions",
+            "Of every type",
+            "Casts",
+        )
     }
     for line in lines:
         sections[_section(line, types)].append(line)
@@ -158,6 +169,8 @@ def _tables() -> Iterator[str]:
 
 
 def _section(line: fn.Function, types: Mapping[str, set[Type]]) -> str:
+    if any(kind.item is not None for kind in (*line.takes, line.gives)) or line.name == "json_text":
+        return "Lists and JSON texts"
     if line.usage.startswith("CAST("):
         return "Casts"
     if len(types[line.usage]) > 4:
@@ -198,8 +211,19 @@ def _table(title: str, lines: Sequence[fn.Function]) -> Iterator[str]:
 
 def _types(alike: Sequence[fn.Function]) -> str:
     """The types taken and given; "number" stands for a whole number, too, where both are."""
-    found = dict.fromkeys((tuple(TYPES[t] for t in line.takes), TYPES[line.gives]) for line in alike)
+    found = dict.fromkeys(
+        (tuple(_word(line, t, at) for at, t in enumerate(line.takes)), _given(line)) for line in alike
+    )
     return "; ".join(f"{' and '.join(takes)} → {gives}" for takes, gives in found)
+
+
+def _given(line: fn.Function) -> str:
+    return "item" if line.name == "list_extract" else TYPES[line.gives]
+
+
+def _word(line: fn.Function, kind: Type, at: int) -> str:
+    """The word for a type; an item where it is that of the items of a list beside it."""
+    return "item" if kind in [one.item for one in line.takes] and at not in line.literals else TYPES[kind]
 
 
 def _meaning(line: fn.Function) -> str:
@@ -234,7 +258,7 @@ def _example(rule: fn.Rule, place: int) -> Value:
 
 
 def _shown(span: Span, kind: Type) -> str:
-    if kind in (Type.BOOLEAN, Type.TEXT):
+    if kind in (Type.BOOLEAN, Type.TEXT) or kind.item is not None:
         return ""
     if span.lo is None and span.hi is None:
         return "*none*"

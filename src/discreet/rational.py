@@ -57,6 +57,8 @@ def exact(value: object, name: str = "value") -> Fraction:
     """
     if type(value) is Fraction:  # most values are Fractions, and the tests below take longer than all else
         return _within(value, name)
+    if type(value) is int:  # nearly all others
+        return _within(Fraction(value), name)
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         raise InvalidParameter(f"{name} is a boolean.", "Give a number.")
     if type(value).__name__ == "timedelta64":  # which NumPy counts among its integers
@@ -90,7 +92,7 @@ def decimal(value: object, name: str = "value") -> Fraction:
         >>> decimal(0.1), 3 * decimal(0.1) == decimal(0.3)
         (Fraction(1, 10), True)
     """
-    if type(value) is not Fraction and (
+    if type(value) not in (Fraction, int) and (
         isinstance(value, Real) and not isinstance(value, Rational) and math.isfinite(value)
     ):
         # str() of a NumPy scalar prints the shortest decimal of its own width: float32(0.1) is 1/10 too.

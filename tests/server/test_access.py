@@ -29,6 +29,9 @@ TABLE: dict[tuple[str, str], tuple[object, tuple[int, ...]]] = {
     ("POST", "/api/v1/datasets/{name}/explain"): (EXPLAINED, (401, 404, 200, 200, 403, 403)),
     ("POST", "/api/v1/datasets/{name}/mock"): ({**QUESTION, "rows": 100}, (401, 404, 200, 200, 403, 403)),
     ("POST", "/api/v1/datasets/{name}/query"): (QUESTION, (401, 404, 403, 200, 403, 403)),
+    ("POST", "/api/v1/datasets/{name}/questions"): (QUESTION, (401, 404, 403, 202, 403, 403)),
+    ("GET", "/api/v1/datasets/{name}/questions/{key}"): (None, (401, 404, 404, 404, 403, 403)),
+    ("DELETE", "/api/v1/datasets/{name}/questions/{key}"): (None, (401, 404, 403, 404, 403, 403)),
     ("GET", "/api/v1/datasets/{name}/budget"): (None, (401, 404, 200, 200, 200, 200)),
     ("GET", "/api/v1/datasets/{name}/releases"): (None, (401, 404, 200, 200, 403, 403)),
     ("GET", "/api/v1/datasets/{name}/releases/{key}"): (None, (401, 404, 404, 404, 403, 403)),
@@ -41,7 +44,10 @@ TABLE: dict[tuple[str, str], tuple[object, tuple[int, ...]]] = {
     ("DELETE", "/api/v1/tokens/{token}"): (None, (401, 403, 403, 403, 403, 422)),
     ("GET", "/api/v1/datasets/{name}/log"): (None, (401, 403, 403, 403, 200, 200)),
     ("POST", "/api/v1/datasets/{name}/verify"): (None, (401, 403, 403, 403, 200, 200)),
+    ("GET", "/api/v1/metrics"): (None, (401, 403, 403, 403, 200, 200)),
     ("GET", "/api/v1/audit"): (None, (401, 403, 403, 403, 200, 200)),
+    ("GET", "/api/v1/audit/export"): (None, (401, 403, 403, 403, 200, 200)),
+    ("POST", "/api/v1/audit/verify"): (None, (401, 403, 403, 403, 200, 200)),
 }
 PREVIEW = {"query": COUNT, "epsilon": "0.01"}
 # Of pages: the fields of the form, and the status for each of ROLES, who are signed in. 303 leads elsewhere.

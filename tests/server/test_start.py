@@ -6,6 +6,7 @@ import contextlib
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ import discreet as dp
 from discreet.errors import InvalidParameter, PolicyError, ServerError
 from discreet.server.service import opened
 from discreet.server.start import Listening, bound, first_token, open_service, state_place
-from tests.server.conftest import COUNT, FAST, make_hospital
+from tests.server.conftest import COUNT, FAST, POLICY, make_hospital
+from tests.servers import new_database
 
 
 def test_a_service_speaks_plain_http_to_its_own_machine_alone() -> None:
@@ -62,6 +64,34 @@ def test_two_data_sets_of_one_name_are_refused(tmp_path: Path) -> None:
     service.close()
     with pytest.raises(PolicyError, match="cannot stand"):
         open_service([make_hospital(tmp_path / "a b")], FAST)
+
+
+def test_a_new_version_of_the_data_is_in_the_audit_log_once(tmp_path: Path) -> None:
+    policy = make_hospital(tmp_path / "hospital")
+    for version, lines in (("", 0), ("2025", 1), ("2025", 1), ("2026", 2), ("2025", 2)):
+        policy.write_text(POLICY.replace("epsilon = 50", f'epsilon = 50\nversion = "{version}"'))
+        service = open_service([policy], FAST)
+        assert len(service.state.audit(9)) == lines
+        service.close()
+
+
+def test_a_database_of_ledgers_is_named_without_a_schema(tmp_path: Path) -> None:
+    policy = make_hospital(tmp_path / "hospital")
+    for url in ("ledger.db", "postgresql://host/database#schema"):
+        with pytest.raises(InvalidParameter, match="ledger of a service"):
+            open_service([policy], FAST, url)
+
+
+def test_of_two_processes_that_start_at_once_one_makes_the_administrator(tmp_path: Path) -> None:
+    policy, database = make_hospital(tmp_path / "hospital"), new_database()
+    with ThreadPoolExecutor(2) as pool:
+        services = list(pool.map(lambda _: open_service([policy], FAST, database), range(2)))
+        tokens = list(pool.map(first_token, services))
+    assert sorted(map(bool, tokens)) == [False, True]
+    assert services[0].state.verify().number == 2
+    for one in services:
+        one.close()
+    assert not list((tmp_path / "hospital").glob("*.db*"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -192,3 +192,25 @@ def test_an_answer_that_another_process_paid_for_is_not_charged_again(tmp_path: 
     assert there.again(COUNT, epsilon=0.5)["n"] == number
     assert there.sql(COUNT, epsilon=0.5)["n"] == number
     assert there.budget.spent == Fraction(1, 2)
+
+
+def test_a_budget_begins_anew_only_with_a_version_that_was_never_named(tmp_path: Path) -> None:
+    def policy(version: str) -> dp.Policy:
+        budget = dp.Budget(epsilon=1, version=version)
+        return dp.Policy.for_table("data", privacy_unit="row", bounds={"age": (0, 120)}, budget=budget)
+
+    def left(version: str, number: int) -> tuple[Fraction, Fraction]:
+        table = pa.table({"age": [31, 47, 62, number]})
+        with dp.protect(table, policy=policy(version), ledger=tmp_path / "ledger.db") as session:
+            ana = AnalystSession(session, "ana", 1)
+            ana.sql("SELECT COUNT(*) AS n FROM data", epsilon="0.25")
+            return session.budget.left, ana.budget.left
+
+    assert left("", 1) == (Fraction(3, 4), Fraction(3, 4))
+    assert left("", 2) == (Fraction(1, 2), Fraction(1, 2)), "other data alone are no new budget"
+    assert left("2025", 3) == (Fraction(3, 4), Fraction(3, 4))
+    assert left("", 4) == (Fraction(1, 4), Fraction(1, 4)), "an earlier version goes on where it was"
+    assert left("2025", 5) == (Fraction(1, 2), Fraction(1, 2))
+    for wrong in ("Two Words", "a" * 41, "-x", 3):
+        with pytest.raises(dp.errors.PolicyError, match="version"):
+            dp.Budget(epsilon=1, version=wrong)  # type: ignore[arg-type]

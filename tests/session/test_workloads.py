@@ -53,9 +53,10 @@ def test_a_refusal_of_one_question_costs_nothing() -> None:
             session.workload({**QUESTIONS, "rows": "SELECT * FROM data"}, epsilon=1)
         with pytest.raises(BudgetExceeded):
             session.workload(QUESTIONS, epsilon=2000)
-        for wrong in ({}, [], {1: "SELECT 1"}, {"a": 3}):
+        wrongs: list[Any] = [{}, [], {1: "SELECT 1"}, {"a": 3}]
+        for wrong in wrongs:
             with pytest.raises((InvalidParameter, QueryRefused)):
-                session.workload(wrong, epsilon=1)  # type: ignore[arg-type]
+                session.workload(wrong, epsilon=1)
         assert session.budget.spent == 0
 
 

@@ -49,6 +49,10 @@ PAD = "lpad(x, 3, '0')"
 NOBODY = "counties AS c LEFT JOIN visits AS v ON v.county = c.county GROUP BY c.county"
 MISSING = "SELECT c.county, COUNT(*) FILTER (WHERE {0}) AS n FROM " + NOBODY
 CASES = [
+    ("SELECT arg_max(county, cost) AS c FROM visits", None,
+     "SELECT arg_max(county, v) FROM (SELECT county, AVG(cost) AS v",
+     "SELECT arg_max(county, v) AS c FROM (SELECT county, AVG(cost) AS v FROM visits GROUP BY county) AS g"),
+    ("SELECT * FROM visits LIMIT 5", None, "SELECT COUNT(*)", "SELECT COUNT(*) FROM visits"),
     ("PIVOT visits ON note USING COUNT(*) GROUP BY county", None,
      "PIVOT visits ON note IN ('a', 'b') USING COUNT(*) GROUP BY county",
      "PIVOT visits ON note IN ('a', 'b') USING COUNT(*) GROUP BY county"),
@@ -355,3 +359,11 @@ def test_names_with_dots_are_not_mistaken_for_each_other(session: Session) -> No
     for item in ('x."y.age"', '"x.y".age'):
         sql = f'SELECT SUM({item}) AS s FROM {one} JOIN {two} ON x.who = "x.y".who'
         assert session.mock(50).sql(sql, epsilon=1).columns == ["s"]
+
+
+def test_no_name_of_ours_is_in_a_proposal(session: Session) -> None:
+    sub_query = "(SELECT note FROM visits AS w WHERE w.who = visits.who)"
+    sql = f"SELECT COUNT(*) AS n FROM visits WHERE age > 3 OR age IN {sub_query}"
+    with pytest.raises(QueryRefused) as refused:
+        session.sql(sql, epsilon=0.1)
+    assert "__" not in refused.value.cause + refused.value.fix

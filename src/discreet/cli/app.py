@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 from discreet import __version__
 from discreet.cli import failure
 from discreet.cli.commands import (
+    audit,
     budget,
     card,
     completion,
@@ -115,4 +116,5 @@ app.command("completion")(completion.command)
 app.command("gallery")(gallery.command)
 app.command("plan")(plan.command)
 app.add_typer(budget.app, name="budget")
+app.add_typer(audit.app, name="audit", help="The log of a service: export it, and see that it is unchanged.")
 app.add_typer(experiment.app, name="experiment")

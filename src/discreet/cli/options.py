@@ -18,7 +18,10 @@ PolicyFile = Annotated[
                  help="The policy; by default $DISCREET_POLICY, or policy.toml in this folder."),
 ]  # fmt: skip
 Sql = Annotated[
-    str | None, typer.Argument(metavar="SQL", show_default=False, help="The question; - reads it from stdin.")
+    str | None,
+    typer.Argument(
+        metavar="SQL", show_default=False, help="The question, or a .sql file; - reads it from stdin."
+    ),
 ]
 SqlFile = Annotated[
     Path | None, typer.Option("-f", "--file", metavar="FILE", help="Read the question from a file.")
@@ -114,6 +117,8 @@ def question(sql: str | None, file: Path | None) -> str:
     if file is not None:
         return file.read_text("utf-8")
     assert sql is not None
+    if sql.lower().endswith(".sql") and Path(sql).is_file():
+        return Path(sql).read_text("utf-8")
     return sys.stdin.read() if sql == "-" else sql
 
 

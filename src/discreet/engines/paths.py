@@ -14,32 +14,31 @@ DEEPEST = 16
 def with_fields(
     columns: Iterable[tuple[str, str, K]],
     fields_of: Callable[[K], Iterable[tuple[str, K]]],
-    field: Callable[[str, str], str],
+    read: Callable[[str, str], str],
 ) -> list[tuple[str, str, K, str]]:
-    """The columns of a table, each followed by the fields in it, with the name of the column that they stand in.
+    """The columns of a table, and behind them the fields in them, with the name of the column that they stand in.
 
     A path that two fields have, or a field and a column, is left out: its meaning would be a matter of luck.
 
     Args:
         columns: of the table.
         fields_of: the names and types of the fields of a type; none of one that is no struct.
-        field: the SQL that reads a field, from that of the struct and the name of the field.
+        read: the SQL of a field, from that of the struct and the name of the field.
 
     Example:
         >>> kinds = {"person": [("name", "text"), ("home", "address")], "address": [("city", "text")]}
-        >>> read = with_fields([("p", "p", "person")], lambda kind: kinds.get(kind, ()), "{}.{}".format)
-        >>> [(name, sql, within) for name, sql, _, within in read]
+        >>> shown = with_fields([("p", "p", "person")], lambda kind: kinds.get(kind, ()), "{}.{}".format)
+        >>> [(name, sql, within) for name, sql, _, within in shown]
         [('p', 'p', ''), ('p.name', 'p.name', 'p'), ('p.home', 'p.home', 'p'), ('p.home.city', 'p.home.city', 'p')]
     """
 
     def below(name: str, sql: str, kind: K, depth: int) -> Iterator[tuple[str, str, K]]:
         for own, inner in fields_of(kind) if depth else ():
-            yield f"{name}.{own}", field(sql, own), inner
-            yield from below(f"{name}.{own}", field(sql, own), inner, depth - 1)
+            yield f"{name}.{own}", read(sql, own), inner
+            yield from below(f"{name}.{own}", read(sql, own), inner, depth - 1)
 
-    found: list[tuple[str, str, K, str]] = []
-    for name, sql, kind in columns:
-        found.append((name, sql, kind, ""))
-        found += [(*one, name) for one in below(name, sql, kind, DEEPEST)]
+    listed = list(columns)
+    found = [(*column, "") for column in listed]
+    found += [(*field, column[0]) for column in listed for field in below(*column, DEEPEST)]
     alike = Counter(name.lower() for name, *_ in found)
     return [one for one in found if not one[3] or alike[one[0].lower()] == 1]

@@ -2,7 +2,8 @@
 
 from discreet.accounting.loss import UNIT, Loss
 from discreet.ledger.chain.entry import Account, Charge, Entry, Head, Posting
-from discreet.ledger.ledger import Ledger, exists, named, open_ledger
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.opening import exists, named, open_ledger
 
 __all__ = [
     "UNIT",

@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
@@ -27,16 +28,12 @@ from discreet.ledger.chain.entry import (
 )
 from discreet.ledger.chain.verify import check, verify
 from discreet.ledger.faults import DiskFullError, UnknownOutcome
-from discreet.ledger.postgres.address import is_address, read_address
 from discreet.ledger.room import Room, Rooms
-from discreet.ledger.store import PAGE, MemoryStore, Rows, Store, copied, pieces
+from discreet.ledger.store import PAGE, Rows, Store, copied, pieces
 from discreet.ledger.turn import WAIT, turn
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Event
-
-TIMEOUT = 30.0
-"""Seconds to wait for other writers. A charge takes milliseconds, so this is thousands of them."""
 
 
 class Ledger:
@@ -276,8 +273,11 @@ class Ledger:
             >>> with ledger.turn("count of visits"):
             ...     ledger.replay("count of visits")
         """
-        place = os.path.realpath(self.where) if self.durable else f"memory {id(self._store)}"
-        return turn(place, question, wait, self._store.turns)
+        return turn(self._turns, question, wait, self._store.turns)
+
+    @cached_property
+    def _turns(self) -> str:
+        return os.path.realpath(self.where) if self.durable else f"memory {id(self._store)}"
 
     def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
         """Return the loss spent from an account; zero before the first charge.
@@ -366,65 +366,6 @@ class Ledger:
         """Close the ledger; closing twice is allowed."""
         self._store.close()
         self._rooms.close()
-
-
-def exists(url: str) -> bool:
-    """Whether there is a ledger at a path or a url; looking makes none.
-
-    Raises:
-        LedgerError: the server of a url cannot be reached.
-    """
-    if not is_address(url):
-        return os.path.isfile(url.removeprefix("sqlite:///"))
-    from discreet.ledger.postgres.migrations import is_made
-
-    return is_made(read_address(url))
-
-
-def named(url: str) -> str:
-    """The place of a ledger as it may be shown: without credentials."""
-    return read_address(url).where if is_address(url) else url
-
-
-def open_ledger(
-    url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT, may_read: bool = False
-) -> Ledger:
-    """Open a ledger, or make it.
-
-    Args:
-        url: a path or `sqlite:///path` for a SQLite file; None for a private ledger in memory, which ends
-            with the process. The file's folder must exist, be writable, and be on a local disk; the head file
-            beside it, `…-head`, belongs to it and goes where it goes. `postgresql://server/database#schema` for
-            a ledger that processes on several hosts share, in the schema `discreet` where none is named.
-        timeout: seconds to wait for other writers before `LedgerError`.
-        may_read: whether a ledger that this user may read and not write is opened all the same, for all but charges,
-            which then raise `LedgerError`.
-
-    Raises:
-        LedgerError: the file cannot be opened for writing or is no ledger; or its head is missing.
-        LedgerCorrupt: the end of the ledger was altered, or it reaches less far than its head.
-        InvalidParameter: an URL of another kind.
-
-    Example:
-        >>> with open_ledger(None) as ledger:
-        ...     ledger.durable, ledger.verify()
-        (False, 0)
-    """
-    name = None if url is None else os.fspath(url)
-    if name is None or name == ":memory:":
-        return Ledger(MemoryStore())
-    if may_read and "://" not in name:
-        from discreet.ledger.sqlite.reading import ReadingStore, only_readable
-
-        if only_readable(name):
-            return Ledger(ReadingStore(name, timeout))
-    if is_address(name):
-        from discreet.ledger.postgres.store import PostgresStore
-
-        return Ledger(PostgresStore(read_address(text("The ledger's address", name)), timeout, may_read))
-    from discreet.ledger.sqlite.store import open_sql  # SQLite and its fork handlers only where they are used
-
-    return Ledger(open_sql(text("The ledger's address", name), timeout))
 
 
 def _page(store: Store, number: int) -> list[Entry]:

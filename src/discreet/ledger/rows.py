@@ -17,10 +17,32 @@ from discreet.errors import LedgerCorrupt
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry, Head, Kind, Posting, corrupt, genesis
 from discreet.ledger.chain.verify import caught_up
-from discreet.ledger.columns import ENTRY, POSTING
 from discreet.ledger.store import Charged
 
 Row: TypeAlias = tuple[Any, ...]
+
+LOSSES = tuple(f"{what}_{part}" for what in ("loss", "total", "limit") for part in ("epsilon", "delta"))
+"""The columns of a posting that hold rationals. They are text such as 1/10: no database rounds a text."""
+
+POSTING = ("account", "number", "position", *LOSSES, "rule", "squares", "charges")
+"""The columns of a posting, in order."""
+
+ENTRY = (
+    "number",
+    "time",
+    "kind",
+    "question",
+    "question_key",
+    "settles",
+    "digest",
+    "guarantee",
+    "event",
+    "description",
+    "totals",
+    "previous",
+    "hash",
+)
+"""The columns of an entry, in order; the answer, which may be large, is read alone."""
 
 _RATIONAL = re.compile(r"\d{1,100}(/[1-9]\d{0,99})?")
 _SQUARES = re.compile(r"\d{1,200}(/[1-9]\d{0,199})?")

@@ -13,8 +13,8 @@ variance that is from T. Where the objective is least p is proportional to C (La
 
     p <- p^(1 - t) C(p)^t, normalised,   t = 1/(1 + e)
 
-finds; it is exact in one step where each table is measured by itself. A bound on a table is a weight that grows as long
-as it is broken. For e = 1 the objective is convex (1/L is log-convex, and so are its sums). For e = 2 it is not, as one
+finds; it is exact in one step where each table is measured by itself. A bound on a table is a weight that grows while
+it is broken. For e = 1 the objective is convex (1/L is log-convex, and so are its sums). For e = 2 it is not, as one
 marginal with everything beats two with half of it each: so many starts are made, at once, from each single marginal,
 from the even split, from the marginals that are wanted, and from points spread over the simplex; the best one is taken.
 Policy and question alone decide, with the same starts always.
@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.planning.marginals import Keys, Measured, cells, gain, load, parts_of, within
+from discreet.planning.marginals import Keys, Measured, cells, gain, load, parts_of
+from discreet.planning.marginals import within as every_set
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,10 +43,10 @@ MOST_CANDIDATES = 64
 """The most marginals that are weighed against each other."""
 STARTS = 96
 STEPS = 500
-DIGITS = 1000
-"""Shares are whole thousandths of epsilon."""
-TOLERANCE = 1e-9
-"""Of the bound that no table may be worse."""
+PLACES = 1_000_000
+"""Shares are whole millionths of epsilon."""
+TOLERANCE = 1e-5
+"""Of the bound that no table may be worse: an even split may be no whole number of millionths."""
 NOTHING, STILL = 1e-12, 1e-7
 """Shares below the first are none; the search ends when no share moves by more than the second."""
 NEVER, HUGE = 1e-100, 1e50
@@ -97,6 +98,7 @@ def strategy(
     objective: Objective = "geometric",
     power: int = 2,
     most: int = 10_000_000,
+    within: tuple[tuple[int, int], ...] = (),
 ) -> Strategy:
     """Choose the marginals to measure.
 
@@ -106,13 +108,19 @@ def strategy(
         objective: which mean of the errors is made least.
         power: 2 for Laplace noise, 1 for Gaussian noise.
         most: the most cells of a marginal that is not wanted itself.
+        within: pairs of a key and the one that it is measured with only.
 
     Example:
         >>> found = strategy((2, 16, 2), ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)))
         >>> [(keys, float(share)) for keys, share in found.shares]
         [((0, 1, 2), 1.0)]
     """
-    problem = _Problem(sizes, tables, _candidates(sizes, tables, most), objective, power)
+    possible = [
+        keys
+        for keys in _candidates(sizes, tables, most)
+        if all(outer in keys for inner, outer in within if inner in keys)
+    ]
+    problem = _Problem(sizes, tables, possible, objective, power)
     shares = problem.solve()
     return Strategy(sizes, tables, shares, power)
 
@@ -121,7 +129,7 @@ def _candidates(sizes: tuple[int, ...], tables: tuple[Keys, ...], most: int) -> 
     """The marginals that may be measured: those wanted, and their unions and intersections, the small ones first."""
     used = tuple(sorted({key for table in tables for key in table}))
     if 2 ** len(used) <= MOST_CANDIDATES:
-        found = set(within(used))
+        found = set(every_set(used))
     else:
         found = set(tables)
         pairs = itertools.combinations(tables, 2)
@@ -170,9 +178,9 @@ class _Problem:
         points = ((1 - toward) * found + toward * even).reshape(-1, len(self.candidates))
         order = np.argsort(self.value(self.variances(points)), kind="stable")[:STARTS]
         rounded = np.concatenate([self._rounded(points[order]), self._rounded(even)])
-        best = int(np.argmin(self.value(self.variances(rounded / DIGITS))))
+        best = int(np.argmin(self.value(self.variances(rounded / PLACES))))
         return tuple(
-            (keys, Fraction(int(share), DIGITS))
+            (keys, Fraction(int(share), PLACES))
             for keys, share in zip(self.candidates, rounded[best], strict=True)
             if share
         )
@@ -211,10 +219,10 @@ class _Problem:
         return p
 
     def _rounded(self, p: Floats) -> Floats:
-        """Shares in whole thousandths that add up to one: largest remainders."""
-        exact = p * DIGITS
+        """Shares in whole millionths that add up to one: largest remainders."""
+        exact = p * PLACES
         out = np.floor(exact + 1e-9)
-        missing = np.rint(DIGITS - out.sum(axis=1)).astype(int)
+        missing = np.rint(PLACES - out.sum(axis=1)).astype(int)
         order = np.argsort(-(exact - out), axis=1, kind="stable")
         for row, (some, places) in enumerate(zip(missing, order, strict=True)):
             out[row, places[:some]] += 1

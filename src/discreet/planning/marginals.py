@@ -1,4 +1,4 @@
-"""Tables of the same rows by different keys: what noisy marginals say of all of them, without any matrix.
+"""Tables of the same rows by different keys, all estimated from noisy marginals of them without any matrix.
 
 Keys have n_1, …, n_k values. The marginal of a set A of keys has a cell for each combination of their values; it sums
 over the others. Let Y_A be measured marginals with independent noise of variance v_A in each cell.

@@ -28,22 +28,27 @@ class Budget(Model):
             keep for questions that have one of their own, and count many small epsilons as less than their sum;
             `pld` counts least when every question has the same epsilon. All hold for questions that depend on
             earlier answers.
+        version: of the data; a new name begins the budget anew. It is for data about other people, or about another
+            time where the loss about each time is bounded by itself: who is in both loses the sum.
 
     Raises:
         PolicyError: a number is outside its range, or the accountant needs a delta that is not granted.
 
     Example:
         >>> Budget(epsilon=0.1)
-        Budget(epsilon=Fraction(1, 10), delta=Fraction(0, 1), accountant='pure')
+        Budget(epsilon=Fraction(1, 10), delta=Fraction(0, 1), accountant='pure', version='')
     """
 
     epsilon: Annotated[Fraction, PlainValidator(values.epsilon)]
     delta: Annotated[Fraction, PlainValidator(values.delta)] = Fraction(0)
     accountant: Annotated[Rule, PlainValidator(values.accountant)] = "pure"
+    version: Annotated[str, PlainValidator(values.version)] = ""
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, epsilon: object, delta: object = 0, accountant: str = "pure") -> None: ...
+        def __init__(
+            self, *, epsilon: object, delta: object = 0, accountant: str = "pure", version: str = ""
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _granted(self) -> Budget:

@@ -63,6 +63,8 @@ def write(policy: Declared) -> str:
         lines.append(f"delta = {value(policy.budget.delta)}")
     if policy.budget.accountant != "pure":
         lines.append(f"accountant = {value(policy.budget.accountant)}")
+    if policy.budget.version:
+        lines.append(f"version = {value(policy.budget.version)}")
     if policy.about.given():
         lines += [
             "",

@@ -68,6 +68,17 @@ def accountant(value: object) -> Rule:
     raise wrong("No accountant has this name.", 'Write "pure", "zcdp" or "pld".')
 
 
+def version(value: object) -> str:
+    """Read the name of a version of the data."""
+    if (
+        isinstance(value, str)
+        and len(value) <= 40
+        and re.fullmatch(r"([a-z0-9]+(?:[._-][a-z0-9]+)*)?", value)
+    ):
+        return value
+    raise wrong("The version is not up to 40 of a-z, 0-9 and single . _ - between.", 'Write such as "2025".')
+
+
 def place(value: object) -> object:
     """Refuse a text that names no place; the opening of the source checks the rest."""
     if isinstance(value, str):

@@ -291,6 +291,16 @@ def described(words: str, who: str = "") -> str:
 
 def user() -> str:
     """The name of the user of this process."""
+    # To look a number up in the system's list takes as long as many a step of a question.
+    return _user(os.getuid() if hasattr(os, "getuid") else 0, *map(os.environ.get, _NAMED))
+
+
+_NAMED = ("LOGNAME", "USER", "LNAME", "USERNAME")
+"""The variables that `getpass.getuser` looks at."""
+
+
+@lru_cache(8)
+def _user(*_: object) -> str:
     try:
         return " ".join(getpass.getuser().split()) or "somebody"
     except (KeyError, OSError):  # a container without a list of users

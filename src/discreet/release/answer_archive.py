@@ -30,12 +30,17 @@ _NARROW = tuple(
 """The narrow types, each with its least and its greatest number."""
 
 
+FEW = 64
+"""A block of so few integers is kept as text beside the date: an Arrow file takes many times as long to write."""
+
+
 class Packer:
     """Puts an answer and its noisy integers into one piece, block by block."""
 
     def __init__(self, into: IO[bytes], made: dt.datetime) -> None:
         self._archive = zipfile.ZipFile(into, "w", zipfile.ZIP_STORED)  # the pieces are compressed already
-        self._archive.writestr("about.json", json.dumps({"made": made.isoformat()}))
+        self._made = made.isoformat()
+        self._few: dict[str, list[list[int]]] = {}
         self._blocks: dict[tuple[int, int], int] = {}
 
     def block(self, number: int, part: int, entries: Integers) -> None:
@@ -47,7 +52,10 @@ class Packer:
             entries: int64 array (groups, entries of the part).
         """
         at = self._blocks.get((number, part), 0)
-        self._archive.writestr(_name(number, part, at), table_bytes(_narrowed(entries)))
+        if 0 < entries.size <= FEW:
+            self._few[_name(number, part, at)] = entries.tolist()
+        else:
+            self._archive.writestr(_name(number, part, at), table_bytes(_narrowed(entries)))
         self._blocks[number, part] = at + 1
 
     def table(self, name: str, table: pa.Table) -> None:
@@ -60,6 +68,7 @@ class Packer:
 
     def close(self) -> None:
         """Write the end."""
+        self._archive.writestr("about.json", json.dumps({"made": self._made, "few": self._few}))
         self._archive.close()
 
 
@@ -85,10 +94,12 @@ def block_of(archive: zipfile.ZipFile, number: int, part: int, at: int) -> Integ
     """The noisy integers of one block of a part of a release, by its number; None behind the last block."""
     import pyarrow as pa
 
+    name = _name(number, part, at)
     try:
-        data = archive.read(_name(number, part, at))
+        data = archive.read(name)
     except KeyError:
-        return None
+        few = json.loads(archive.read("about.json")).get("few", {}).get(name)
+        return None if few is None else np.array(few, np.int64)
     return _wide(pa.ipc.open_stream(data).read_all())
 
 

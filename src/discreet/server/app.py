@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from discreet import __version__
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.server import problems
-from discreet.server.api import analyst, steward
+from discreet.server.api import analyst, metrics, steward
 from discreet.server.guard import Guard
 from discreet.server.pages import analyst as pages_analyst
 from discreet.server.pages import steward as pages_steward
@@ -48,7 +48,7 @@ def make_api(service: Service) -> FastAPI:
     )  # fmt: skip
     app.state.service = service
     # One flat list, which the test of authorisation can read whole.
-    for part in (analyst.router, steward.router, pages_analyst.router, pages_steward.router):
+    for part in (analyst.router, steward.router, metrics.router, pages_analyst.router, pages_steward.router):
         app.router.routes.extend(part.routes)
 
     @app.get("/api", include_in_schema=False)

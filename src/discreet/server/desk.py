@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from discreet.errors import Busy
 
@@ -55,12 +55,14 @@ class _Work:
         about: the thing that the caller knows it by.
         began: when it came, as `monotonic` has it.
         until: the slot until which it counts as at work; infinite until it is done.
+        future: the work itself, once it was handed to a thread.
     """
 
     caller: str
     about: object
     began: float
     until: float = math.inf
+    future: Future[Any] | None = None
 
 
 class Desk:
@@ -101,6 +103,12 @@ class Desk:
         with self._lock:
             return [one.about for one in self._present()]
 
+    def cancel(self, about: object) -> bool:
+        """Take work back that no thread has begun; whether it was in time."""
+        with self._lock:
+            futures = [one.future for one in self._present() if one.about is about]
+        return any(one.cancel() for one in futures if one is not None)
+
     def close(self) -> None:
         """Wait for the work that was begun; an answer that was charged is settled."""
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -120,6 +128,7 @@ class Desk:
         except BaseException:
             self._leave(one)
             raise
+        one.future = future
         future.add_done_callback(lambda _: self._done(one))
         return future
 

@@ -73,6 +73,7 @@ class Guard:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
+                self._service.counted.add(scope.get("route"), message["status"])
                 own = {name for name, _ in self._headers} - {b"cache-control"}
                 kept = [one for one in message["headers"] if one[0].lower() not in own | {b"server"}]
                 has = {name.lower() for name, _ in kept}

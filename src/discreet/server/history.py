@@ -10,7 +10,7 @@ from fractions import Fraction
 from discreet.ledger import Entry, Ledger
 from discreet.release.account import who_and_what
 from discreet.session.analyst import account_name
-from discreet.session.budget import DATA_SET
+from discreet.session.budget import DATA_SET, subject_of
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class History:
         self._read = 0
         self._lines: list[Line] = []
         self._own: dict[str, dict[str, Line]] = {}
-        self._settled: dict[str, dt.datetime] = {}
+        self._open: dict[int, dt.datetime] = {}
+        self._settled: dict[str, tuple[dt.datetime, dt.datetime]] = {}
 
     def newest(self, count: int) -> list[Line]:
         """The newest charges, the newest first."""
@@ -69,8 +70,8 @@ class History:
         with self._lock:
             return key in self._settled
 
-    def settled(self, key: str) -> dt.datetime | None:
-        """When the ledger first kept the answer."""
+    def settled(self, key: str) -> tuple[dt.datetime, dt.datetime] | None:
+        """When the answer that the ledger first kept was charged, and when it was kept."""
         with self._lock:
             return self._settled.get(key)
 
@@ -85,13 +86,15 @@ class History:
 
     def _take(self, entry: Entry) -> None:
         if entry.settles is not None:
-            self._settled.setdefault(entry.question, entry.time)
+            charged = self._open.pop(entry.settles, entry.time)
+            self._settled.setdefault(entry.question, (charged, entry.time))
         if entry.kind != "charge" or not entry.postings:
             return
+        self._open[entry.number] = entry.time
         who, what = who_and_what(entry.description)
         loss = entry.postings[0].loss
-        whole = any(line.account == DATA_SET for line in entry.postings)
+        whole = any(subject_of(line.account) == DATA_SET for line in entry.postings)
         line = Line(entry.number, entry.time, who, what, entry.question, loss.epsilon, loss.delta, whole)
         self._lines.append(line)
         for posting in entry.postings:
-            self._own.setdefault(posting.account, {}).setdefault(entry.question, line)
+            self._own.setdefault(subject_of(posting.account), {}).setdefault(entry.question, line)

@@ -16,10 +16,13 @@ from discreet.release.answer_file import exact
 from discreet.release.documents import state
 from discreet.release.terms import Terms
 from discreet.server.dataset import DataSet
-from discreet.server.desk import Caps, Desk, TooLong, slot_after
+from discreet.server.desk import Caps, Desk, TooLong
+from discreet.server.later import Later
 from discreet.server.people import Caller, People
 from discreet.server.problems import not_there, told
 from discreet.server.rate import Rate
+from discreet.server.records.asks import Asks, Began
+from discreet.server.records.counted import Counted
 from discreet.server.records.state import State
 from discreet.session.analyst import AnalystSession, Look
 
@@ -69,6 +72,10 @@ class Service:
         self.questions = Desk(self.settings.caps, "questions")
         self.looks = Desk(FREE, "looks")
         self.office = Desk(FREE, "office")  # of stewards, whom no analyst may keep from revoking a token
+        histories = {name: one.history for name, one in self.datasets.items()}
+        self.asks = Asks(self.state, histories, self.questions.at_work, self.settings.caps.slot)
+        self.later = Later(self)
+        self.counted = Counted()
         self.rate = Rate(self.settings.rate, self.settings.burst)
         self.strangers = Rate(2, 30)
 
@@ -80,6 +87,17 @@ class Service:
         for one in self.datasets.values():
             one.session.close()
         self.state.close()
+
+    def note_versions(self) -> None:
+        """Write into the audit log which versions of the data the policies declare, once each."""
+        for name, one in self.datasets.items():
+            version = one.session.policy.budget.version
+            with self.state.writing():
+                if version and self.state.run(
+                    "INSERT INTO versions VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                    (name, version, self.state.now()),
+                ):
+                    self.state.note("the policy", "new version of the data", f"{name}, {version}")
 
     # Data sets -------------------------------------------------------------------------------------------
 
@@ -133,6 +151,7 @@ class Service:
         name: str,
         asked: Mapping[str, Any],
         made: Callable[[Release, AnalystSession], T],
+        began: Began | None = None,
     ) -> T:
         """Answer a question for its price.
 
@@ -141,11 +160,12 @@ class Service:
             name: of the data set.
             asked: the keyword arguments of `Session.sql`.
             made: makes the answer's form, within the same slot of time.
+            began: stands for the question at its desk.
 
         Raises:
             DiscreetError: as callers may know it.
         """
-        began = _Began(name, self.state.exactly())
+        began = began or Began(name, self.state.exactly())
 
         def work() -> T:
             session = self.session(caller, name)
@@ -154,15 +174,15 @@ class Service:
             history = self.datasets[name].history
             paid = not look.key or look.key in history.of(caller.name)
             began.see(look, history.answered(look.key))
-            new = bool(look.key) and self._note(caller, name, look.key, asked, began.came)
+            new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began.came)
             try:
                 release = session.sql(**asked, progress=began)
             except DiscreetError as error:
                 if new and error.charged is None:
-                    self._forget(caller, name, look.key)
+                    self.asks.forget(caller.name, name, look.key)
                 raise
             if look.key and not new:  # the same one may have been refused, and forgotten, meanwhile
-                self._note(caller, name, look.key, asked, began.came)
+                self.asks.note(caller.name, name, look.key, asked, began.came)
             return made(
                 see_rows(release, None if paid and (release.replayed or not look.key) else look.loss), session
             )
@@ -207,55 +227,13 @@ class Service:
                     found.setdefault(name, []).append({"dataset": dataset, **state(budget), **shown(terms)})
         return found
 
-    def _note(self, caller: Caller, dataset: str, key: str, asked: Mapping[str, Any], came: int) -> bool:
-        """Keep the question, so that its answer can be shown again; whether it is a new one."""
-        with self.state.writing():
-            new = self.state.run(
-                "INSERT INTO asks (name, dataset, key, body, made, came) VALUES (?, ?, ?, ?, ?, ?) "
-                "ON CONFLICT DO NOTHING",
-                (caller.name, dataset, key, json.dumps(asked, default=str), self.state.now(), came),
-            )
-            if not new and not self.datasets[dataset].history.answered(key):
-                self.state.run(
-                    "UPDATE asks SET came = ? WHERE name = ? AND dataset = ? AND key = ?",
-                    (came, caller.name, dataset, key),
-                )
-        return bool(new)
-
-    def _forget(self, caller: Caller, dataset: str, key: str) -> None:
-        """Forget a question that was refused, or refused ones would fill the disk; never one that was paid for."""
-        if key not in self.datasets[dataset].history.of(caller.name):
-            self.state.run(
-                "DELETE FROM asks WHERE name = ? AND dataset = ? AND key = ?", (caller.name, dataset, key)
-            )
-
-    def _held_back(self, dataset: str, key: str) -> bool:
-        """Whether the slot of an answer has not come, in this process or another one; it is as good as not there."""
-        about = [one for one in self.questions.at_work() if isinstance(one, _Began)]
-        if any((one.dataset, one.key) == (dataset, key) for one in about):
-            return True
-        settled = self.datasets[dataset].history.settled(key)
-        slot = self.settings.caps.slot
-        rows = self.state.all("SELECT came FROM asks WHERE dataset = ? AND key = ?", (dataset, key))
-        if settled is None or not slot:
-            return False
-        now, took = self.state.exactly() / 1e6, [settled.timestamp() - row["came"] / 1e6 for row in rows]
-        # Whoever asked it after it was settled holds nothing back.
-        return any(now < settled.timestamp() - one + slot_after(one, slot) for one in took if one >= 0)
-
     def releases(self, caller: Caller, name: str) -> list[dict[str, Any]]:
         """The answers that an analyst has paid for, the newest first."""
         found = self.dataset(caller, name)
         if caller.role != "analyst":
             raise NotAllowed("A steward has no answers.", "The log of the data set has all questions.")
         paid = found.history.of(caller.name)
-        rows = [
-            row
-            for row in self.state.all(
-                "SELECT * FROM asks WHERE name = ? AND dataset = ?", (caller.name, name)
-            )
-            if row["key"] in paid
-        ]
+        rows = [row for row in self.asks.of(caller.name, name) if row["key"] in paid]
         return [
             {
                 "key": row["key"],
@@ -263,24 +241,10 @@ class Service:
                 "made": paid[row["key"]].made.isoformat(timespec="seconds"),
                 "epsilon": paid[row["key"]].epsilon,
                 "delta": paid[row["key"]].delta,
-                "answered": found.history.answered(row["key"]) and not self._held_back(name, row["key"]),
+                "answered": found.history.answered(row["key"]) and not self.asks.held_back(name, row["key"]),
             }
             for row in sorted(rows, key=lambda row: paid[row["key"]].number, reverse=True)
         ]
-
-    def asked(self, caller: Caller, name: str, key: str) -> dict[str, Any]:
-        """The question of an answer that an analyst has paid for.
-
-        Raises:
-            NotThere: there is none of this key for this analyst.
-        """
-        row = self.state.one(
-            "SELECT body FROM asks WHERE name = ? AND dataset = ? AND key = ?", (caller.name, name, key)
-        )
-        if row is None or caller.role != "analyst":
-            raise not_there()
-        asked: dict[str, Any] = json.loads(row["body"])
-        return asked
 
     async def again(
         self, caller: Caller, name: str, key: str, made: Callable[[Release, AnalystSession], T]
@@ -290,8 +254,10 @@ class Service:
         Raises:
             QueryRefused: the question is at work, or its answer has not come in its slot.
         """
-        asked = self.asked(caller, name, key)
-        if self._held_back(name, key):
+        asked = self.asks.asked(caller.name, name, key)
+        if caller.role != "analyst":
+            raise not_there()
+        if self.asks.held_back(name, key):
             raise QueryRefused("This question is at work.", "Look again in a while.")
 
         def work() -> T:
@@ -307,32 +273,6 @@ def shown(terms: Terms) -> dict[str, str]:
     if terms.until is not None:
         said["until"] = dt.datetime.fromtimestamp(terms.until - 1, dt.UTC).date().isoformat()
     return said
-
-
-class _Began:
-    """Notes that a question was charged: the session says each step, and reads data only after the charge.
-
-    Attributes:
-        dataset: of the question.
-        came: when it came, in microseconds since 1970.
-        key: of the answer, which is not to be had before its slot; empty where it could be had before.
-        price: once it was charged.
-    """
-
-    def __init__(self, dataset: str, came: int) -> None:
-        self.dataset = dataset
-        self.came = came
-        self.key = ""
-        self.look: Look | None = None
-        self.price: Loss | None = None
-
-    def see(self, look: Look, known: bool) -> None:
-        """Note the plan of the question, and whether its answer is known."""
-        self.look = look
-        self.key = "" if known else look.key
-
-    def __call__(self, words: str) -> None:
-        self.price = self.look.loss if self.look else None
 
 
 def see_size(look: Look) -> None:

@@ -92,6 +92,8 @@ def open_service(policies: Sequence[Path], settings: Settings, ledger: str = "")
             found.append(open_dataset(path, ledger))
             stack.callback(found[-1].session.close)
         service = Service(opened(found), State(state_place(policies, ledger)), settings)
+        stack.callback(service.state.close)
+        service.note_versions()
         stack.pop_all()
     return service
 

@@ -15,7 +15,7 @@ from discreet.release.answer import Release
 from discreet.release.guarantee import Guarantee
 from discreet.release.terms import Terms
 from discreet.session.base import OpenSession
-from discreet.session.budget import DATA_SET, BudgetState
+from discreet.session.budget import DATA_SET, BudgetState, account_of
 from discreet.session.one_process import asked
 from discreet.session.queries import see_cost
 from discreet.session.question import ONE, Question
@@ -134,8 +134,10 @@ class AnalystSession(Session):
         vars(self).update(vars(session))
         self.name = name_of(name)
         limit, policy = epsilon_of(epsilon), self._policy
-        whole = Account(DATA_SET, Loss(policy.budget.epsilon, policy.budget.delta), policy.budget.accountant)
-        own = Account(account_name(name), Loss(limit, policy.budget.delta), policy.budget.accountant)
+        budget = policy.budget
+        house, mine = (account_of(one, budget.version) for one in (DATA_SET, account_name(name)))
+        whole = Account(house, Loss(budget.epsilon, budget.delta), budget.accountant)
+        own = Account(mine, Loss(limit, budget.delta), budget.accountant)
         guarantee = Guarantee.of(policy, self._catalog)
         self.terms = Terms(limit, None if most is None else epsilon_of(most), until)
         self._data_set = session

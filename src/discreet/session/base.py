@@ -13,7 +13,7 @@ from discreet.policy import Policy
 from discreet.release.account import DataAccount
 from discreet.release.exactly import exact
 from discreet.release.guarantee import Guarantee
-from discreet.session.budget import DATA_SET, BudgetState
+from discreet.session.budget import DATA_SET, BudgetState, account_of
 from discreet.session.one_process import no_pickle, see_process
 from discreet.session.queries import Queries
 from discreet.session.sources.protected_files import ProtectedFiles, files_of
@@ -48,7 +48,7 @@ class OpenSession:
         public = {name: engine.public(name) for name, table in policy.tables.items() if table.public}
         self._catalog = with_information(Catalog.build(policy, schemas, public), policy)
         limit = Loss(policy.budget.epsilon, policy.budget.delta)
-        account = Account(DATA_SET, limit, policy.budget.accountant)
+        account = Account(account_of(DATA_SET, policy.budget.version), limit, policy.budget.accountant)
         self._account = DataAccount(ledger, account, Guarantee.of(policy, self._catalog))
         self._queries = Queries(engine, policy, self._catalog, ledger, self._account, invented=self._invented)
 

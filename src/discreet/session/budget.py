@@ -9,6 +9,22 @@ from discreet.rational import show, small
 
 DATA_SET = "the data set"
 """The account of the whole data set: a ledger is the ledger of one data set."""
+_VERSION = ", version "
+
+
+def account_of(subject: str, version: str) -> str:
+    """The account of the data set or of an analyst for a version of the data, as the policy names it.
+
+    Example:
+        >>> account_of(DATA_SET, ""), account_of("analyst ana", "2025")
+        ('the data set', 'analyst ana, version 2025')
+    """
+    return f"{subject}{_VERSION}{version}" if version else subject
+
+
+def subject_of(account: str) -> str:
+    """The data set or the analyst of an account, whichever the version."""
+    return account.partition(_VERSION)[0]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 
 from discreet.engines.schema import Type
 from discreet.sql.algebra.relation import Rows, scans
@@ -45,27 +45,8 @@ def notes_of(
         notes.append("values outside their bounds, which are clamped before adding up")
     if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
-    chosen = [(release, at, m) for release in plan.releases for at, m in enumerate(release.measures)
-              if isinstance(m, Ranks)]  # fmt: skip
-    notes += [
-        f"how far quantiles err, as all of epsilon went into them: where values lie densely their ranks are within "
-        f"about {rows:,.3g} rows at 95 %"
-        for rows in sorted({ranks(release, at, m).half_width() for release, at, m in chosen if not m.ends})
-    ]
-    if any(m.ends for _, _, m in chosen):
-        notes.append(
-            "long gaps without any value beside a quantile: its interval holds as often as it says where values lie "
-            "densely, and less often at the end of a thin tail"
-        )
-    keys = [key for release in plan.releases for key in release.keys]
-    if any(key.public and None in key.values for key in keys):
-        notes.append("rows whose group is not among the public keys, which are dropped")
-    if any(key.public and None not in key.values for key in keys):
-        notes.append("rows whose group is NULL or not among the public keys, which are dropped")
-    if any(workload.closed for workload in plan.workloads):
-        notes.append("rows that are in none of the parts of a total, which are not in the total either")
-    if any(not key.public for key in keys):
-        notes.append("rows whose group is NULL, which are dropped")
+    notes += _of_ranks(plan)
+    notes += _of_groups(plan)
     for release in (one for one in plan.releases if one.discovery is not None):
         assert release.discovery is not None
         chance = release.discovery.mechanism(release)
@@ -85,6 +66,40 @@ def notes_of(
     elif without:
         notes.append(f"{', '.join(without)}: no interval could be derived")
     return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
+
+
+def _of_groups(plan: QueryPlan) -> Iterator[str]:
+    """Which rows are in no group."""
+    keys = [key for release in plan.releases for key in release.keys]
+    if any(key.public and None in key.values for key in keys):
+        yield "rows whose group is not among the public keys, which are dropped"
+    if any(key.public and None not in key.values for key in keys):
+        yield "rows whose group is NULL or not among the public keys, which are dropped"
+    if any(workload.closed for workload in plan.workloads):
+        yield "rows that are in none of the parts of a total, which are not in the total either"
+    if any(not key.public for key in keys):
+        yield "rows whose group is NULL, which are dropped"
+
+
+def _of_ranks(plan: QueryPlan) -> list[str]:
+    """Notes on the errors of quantiles that are chosen by rank which their intervals leave out."""
+    chosen = [
+        (release, at, measure)
+        for release in plan.releases
+        for at, measure in enumerate(release.measures)
+        if isinstance(measure, Ranks)
+    ]
+    notes = [
+        f"how far quantiles err, as all of epsilon went into them: where values lie densely their ranks are within "
+        f"about {rows:,.3g} rows at 95 %"
+        for rows in sorted({ranks(*one).half_width() for one in chosen if not one[2].ends})
+    ]
+    if any(measure.ends for _, _, measure in chosen):
+        notes.append(
+            "long gaps without any value beside a quantile: its interval holds as often as it says where values lie "
+            "densely, and less often at the end of a thin tail"
+        )
+    return notes
 
 
 def _has_types(rows: Rows, texts: Set[str]) -> bool:

@@ -31,7 +31,7 @@ from discreet.session.waiting.interruption import interruptibly
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.inspect.information import described_tables
 from discreet.sql.intervals.simultaneous import Level
-from discreet.sql.lower.capabilities import lacking
+from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Known, Limits, plan_together
@@ -167,10 +167,7 @@ class Queries:
         lacks: frozenset[str] = getattr(self.engine, "lacks", frozenset())
         missing = next((name for release in plan.releases if (name := lacking(release, lacks))), "")
         if missing:
-            raise QueryRefused(
-                f"{missing} is not possible on this engine.",
-                "Write it without, or copy the data into DuckDB.",
-            )
+            raise QueryRefused(*refused_there(missing))
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
         scales = [release.scale(at) for release in plan.measured for at in range(len(release.measures))]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]

@@ -74,8 +74,8 @@ class Session(WorkloadSession):
                 default the shares make the summed relative variance of all columns least.
             simultaneous: whether all intervals of the answer together have the confidence, instead of each by itself:
                 the way to look at many numbers, or for the largest of them. They are wider, the answer is the same.
-            intervals: False to have all of epsilon in the numbers: those of quantiles cost a tenth of it, and more
-                where several are asked for. Quantiles then have their bounds for an interval, which says nothing.
+            intervals: False for all of epsilon in numbers: quantiles spend a part of it on intervals, and without
+                have their bounds instead, which say nothing.
             progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
@@ -116,7 +116,7 @@ class Session(WorkloadSession):
 
     @asked
     @read_price
-    def write(
+    def write(  # noqa: D417  most are those of `sql`
         self,
         query: str,
         epsilon: Number,
@@ -148,12 +148,8 @@ class Session(WorkloadSession):
             epsilon: as for `sql`.
             into: a path that ends in .parquet or .csv.
             confidence: of the intervals, strictly between 0 and 1.
-            delta: as for `sql`.
-            max_rows: as for `sql`.
-            max_groups: as for `sql`.
-            split: as for `sql`.
+            delta, max_rows, max_groups, split, intervals: as for `sql`.
             simultaneous: as for `sql`; for more than 65,536 groups each row of the answer must be one group.
-            intervals: as for `sql`.
             replace: whether a file of this name may be replaced; never one of the data or of the ledger, by whichever
                 name.
             formulas: whether text in a CSV file may begin as a formula does (=, +, -, @). By default such text gets an
@@ -258,7 +254,7 @@ class Session(WorkloadSession):
 
     @asked
     @read_price
-    def preview(
+    def preview(  # noqa: D417  most are those of `sql`
         self,
         query: str,
         epsilon: Number | None = None,
@@ -280,12 +276,7 @@ class Session(WorkloadSession):
             epsilon: the privacy loss to look at; leave it out to have the least one found.
             within: the largest error allowed by column, such as `{"n": 50}`.
             confidence: of the intervals.
-            delta: as for `sql`.
-            max_rows: as for `sql`.
-            max_groups: as for `sql`.
-            split: as for `sql`.
-            simultaneous: as for `sql`.
-            intervals: as for `sql`.
+            delta, max_rows, max_groups, split, simultaneous, intervals: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it, as that of an
                 average does.
 
@@ -306,7 +297,7 @@ class Session(WorkloadSession):
 
     @asked
     @read_price
-    def explain(
+    def explain(  # noqa: D417  most are those of `sql`
         self,
         query: str,
         epsilon: Number = 1,
@@ -323,11 +314,7 @@ class Session(WorkloadSession):
         Args:
             query: as for `sql`.
             epsilon: the privacy loss to look at, which decides the grids and the noise.
-            delta: as for `sql`.
-            max_rows: as for `sql`.
-            max_groups: as for `sql`.
-            split: as for `sql`.
-            intervals: as for `sql`.
+            delta, max_rows, max_groups, split, intervals: as for `sql`.
             sql: whether to show the SQL that the engine would run, too. A large table may be asked slice by slice of
                 its units; how many slices there are depends on how many rows there are, so that is not shown.
 
@@ -366,15 +353,8 @@ class Session(WorkloadSession):
         """
         from discreet.sql.inspect.explain import explain
 
-        question = Question.read(
-            query,
-            epsilon,
-            delta=delta,
-            max_rows=max_rows,
-            max_groups=max_groups,
-            split=split,
-            intervals=intervals,
-        )
+        question = Question.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups, split=split,
+                                 intervals=intervals)  # fmt: skip
         plan = self._queries.planned(question)
         self._queries.rehearse(plan)
         return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameter
+from discreet.mechanisms.selection import quantile
+from discreet.mechanisms.selection.leaf_measure import LeafMeasure
+from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
 from discreet.mechanisms.selection.sparse_counts import MOST, SparseCounts
 
 
@@ -37,3 +42,23 @@ def test_wrong_arrays_are_refused() -> None:
         SparseCounts.of(1, 5, *(np.zeros(many, np.int64) for many in (2, 1, 2)))
     with pytest.raises(InvalidParameter):
         made((4, 1, 1))
+
+
+def test_a_draw_takes_little_memory_for_each_leaf() -> None:
+    # 8 bytes a leaf for the counts, their leaves and the rows before them, twice that while they are put in order;
+    # 400 with candidates for all of them, as a reach of all rows gives.
+    leaves = np.random.default_rng(1).permutation(1 << 20)[: 1 << 18].astype(np.int64)
+    group, rows = np.zeros_like(leaves), np.ones_like(leaves)
+
+    def peak() -> float:
+        tracemalloc.start()
+        counts = SparseCounts.of(1, 1 << 20, group, leaves, rows)
+        QuantilesWithEnds(1, [0.5], LeafMeasure.over(1 << 20)).release(counts)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most / len(leaves)
+
+    assert peak() < 64
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quantile, "REACH", 1 << 40)
+        assert peak() > 200

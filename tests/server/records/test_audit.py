@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import LedgerCorrupt
+from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import Head
-from discreet.server.records.audit import Line, followed, next_line, start
+from discreet.server.records.audit import Line, followed, next_line, start, verify_export
 from discreet.server.records.state import State
 from tests.servers import connect
 
@@ -118,3 +118,22 @@ def test_the_lines_of_an_earlier_version_become_the_beginning_of_the_chain(tmp_p
     state.note("stella", "budget set")
     assert state.verify().number == 3
     state.close()
+
+
+def test_an_export_is_verified_by_itself(kept: str) -> None:
+    state = State(kept)
+    for at in range(4):
+        state.note("stella", "token made", str(at))
+    lines, head = list(state.export()), state.head()
+    state.close()
+    assert verify_export(lines) == verify_export(lines, head) == head
+    for wrong in (lines[:-1], [lines[0], *lines[2:]], [lines[0], lines[2], lines[1], *lines[3:]]):
+        with pytest.raises(LedgerCorrupt, match="of the audit log was altered"):
+            verify_export(wrong)
+    with pytest.raises(LedgerCorrupt):
+        verify_export([line.replace("stella", "stello") for line in lines])
+    with pytest.raises(LedgerCorrupt):
+        verify_export(lines, Head(5, head.hash))
+    for other in ([], ["{}"], ["nothing"], ["[1]"]):
+        with pytest.raises(LedgerError, match="no export"):
+            verify_export(other)

@@ -40,7 +40,10 @@ CREATE TABLE t AS SELECT k % 300 AS id, * EXCLUDE k,
   CASE draw(k, 'xn', 9) WHEN 0 THEN NULL WHEN 1 THEN -25.0 WHEN 2 THEN 80.0 ELSE CAST(draw(k, 'x', 241) AS DOUBLE) / 4 - 10 END AS x,
   CASE WHEN draw(k, 'yn', 11) = 0 THEN NULL ELSE draw(k, 'y', 41) - 20 END AS y,
   CASE WHEN draw(k, 'zn', 7) = 0 THEN NULL ELSE CAST(draw(k, 'z', 1001) AS DOUBLE) / 8 - 60 END AS z,
-  CASE WHEN draw(k, 'nn', 8) = 0 THEN NULL ELSE ['apple', 'Bean', 'corn', 'x1', '12', ''][draw(k, 'note', 6) + 1] END AS note
+  CASE WHEN draw(k, 'nn', 8) = 0 THEN NULL ELSE ['apple', 'Bean', 'corn', 'x1', '12', ''][draw(k, 'note', 6) + 1] END AS note,
+  CASE WHEN draw(k, 'tn', 9) > 0 THEN ['apple', 'x1', NULL, 'apple'][1 + draw(k, 't1', 3):draw(k, 't2', 5)] END AS tags,
+  CASE WHEN draw(k, 'hn', 9) > 0 THEN {'town': ['apple', 'B', NULL][draw(k, 'h', 3) + 1], 'at': {'n': draw(k, 'hk', 19) - 9}} END AS home,
+  CASE WHEN draw(k, 'jn', 9) > 0 THEN '{"n": ' || draw(k, 'j', 30) - 9 || ', "w": ["' || ['corn', 'x1', ''][draw(k, 'w', 3) + 1] || '", null]}' END AS doc
 FROM grid;
 CREATE TABLE s AS SELECT CAST(i AS BIGINT) AS id, draw(i * 5 + n, 'p', 10) AS p, CAST(draw(i * 5 + n, 'q', 100) AS DOUBLE) / 4 AS q
 FROM range(320) AS t(i), range(3) AS u(n) WHERE i % 7 > 0 AND n <= draw(i, 'many', 3);
@@ -60,6 +63,7 @@ POLICY: dict[str, Any] = {
                 "d": {"bounds": ("2024-02-28", "2024-03-01")},
                 "ts": {"bounds": ("2024-02-28T00:00:00", "2024-02-29T23:59:59")},
                 "x": {"bounds": (-10, 50)},
+                "tags": {"max_items": 4},
             },
         },
         "s": {"privacy_unit": "id", "max_rows": ROWS_OF_S, "columns": {"p": {"bounds": (0, 9)}}},

@@ -75,9 +75,12 @@ class Grammar:
         if depth <= 0 or self.rng.random() < 0.25:
             return self.rng.choice([*self.whole, *self.whole, str(self.rng.randint(-3, 9))])
         a, b = self.integer(depth - 1), self.integer(depth - 1)
-        match self.rng.randrange(14):
+        match self.rng.randrange(15):
             case 0 | 1:
                 return f"({a} {self.one('+', '-', '*')} {b})"
+            case 13:
+                return self.one("len(tags)", "home.at.n", "(home).at.n", "CAST((doc ->> '$.n') AS BIGINT)", "len(tags[2:3])",
+                                "len(string_split(note, 'p'))", "len(list_distinct(tags))")  # fmt: skip
             case 2:
                 return f"({a} // NULLIF({b}, 0))"
             case 3:
@@ -138,7 +141,11 @@ class Grammar:
         if depth <= 0 or self.rng.random() < 0.4:
             return self.rng.choice([*self.texts, f"'{self.one(*NOTES)}'"])
         a, b = self.text(depth - 1), self.text(depth - 1)
-        match self.rng.randrange(9):
+        match self.rng.randrange(10):
+            case 8:
+                return self.one(
+                    "tags[1]", "home.town", "home['town']", "(doc ->> '$.w[0]')", "(doc ->> 'n')", "tags[2]"
+                )
             case 0:
                 return f"{self.one('upper', 'lower', 'reverse', 'trim')}({a})"
             case 1:
@@ -160,7 +167,11 @@ class Grammar:
 
     def test(self, depth: int) -> str:
         """A condition in one spelling: for CASE, FILTER and the like."""
-        match self.rng.randrange(13):
+        match self.rng.randrange(14):
+            case 13:
+                return self.one("list_contains(tags, note)", "note = ANY(tags)", "list_has_any(tags, ['x1', 'zz'])",
+                                "list_has_all(tags, ['apple'])", "home.at.n IS NULL", "(doc ->> '$.w[1]') IS NULL",
+                                "tags IS NULL", "list_contains([educ, y], 2)")  # fmt: skip
             case 0 | 1:
                 return f"{self.number(depth)} {self.one(*OPERATORS)} {self.number(depth - 1)}"
             case 2:

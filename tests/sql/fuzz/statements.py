@@ -33,7 +33,11 @@ NOTHING = Condition("TRUE", "TRUE", "FALSE")
 def _source(grammar: Grammar) -> tuple[str, str, str, list[str]]:
     """FROM as it is asked and in plain DuckDB, which of the rows there count, and public columns that it adds."""
     rng = grammar.rng
-    match rng.randrange(12):
+    match rng.randrange(13):
+        case 11:
+            source = "t LEFT JOIN UNNEST(tags) AS u(tag) ON TRUE"
+            grammar.texts += ["tag", "tag"]
+            return source, source, "", []
         case 0:
             test = grammar.public_test()
             source = f"(SELECT * FROM t WHERE {test}) AS t"

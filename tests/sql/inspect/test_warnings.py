@@ -87,3 +87,25 @@ def test_groups_of_a_date_without_bounds() -> None:
         ) as session:
             found = [one for one in session.preview(ask, 1).warnings if "day has no bounds" in one]
         assert bool(found) is said
+
+
+COUNTIES = {"keys": {"note": ["Alder", "Birch"]}}
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [("note = 'Aldr'", "'Aldr': did you mean 'Alder'?"), ("'birch' = note", "'birch': did you mean 'Birch'?"),
+     ("note IN ('x', 'y')", "'x' or 'y', as the policy lists them"), ("age > 3 AND note = 'Zz'", "'Zz'")],
+)  # fmt: skip
+def test_texts_that_are_no_keys(where: str, words: str) -> None:
+    (warning,) = warnings(f"SELECT COUNT(*) AS n FROM data AS d WHERE {where}", **COUNTIES)
+    assert warning.startswith("none of the keys of note is ")
+    assert words in warning
+
+
+@pytest.mark.parametrize(
+    "where", ["note = 'Alder'", "note IN ('Alder', 'x')", "note = 'x' OR age > 3", "note <> 'x'"]
+)
+def test_texts_that_may_be_keys(where: str) -> None:
+    assert warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}", **COUNTIES) == ()
+    assert warnings("SELECT COUNT(*) AS n FROM data WHERE note = 'x'") == ()

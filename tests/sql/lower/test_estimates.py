@@ -21,6 +21,7 @@ CASES = [
     CUBE,
     ROLLUP,
     "SELECT age, sex, COUNT(*) AS n FROM data GROUP BY GROUPING SETS ((age, sex), (sex), ())",
+    "SELECT age // 4 AS sex, age, COUNT(*) AS n FROM data GROUP BY ROLLUP (age // 4, age)",
 ]
 
 
@@ -47,7 +48,8 @@ def marginals_of(
 def test_without_noise_they_are_the_exact_tables(session: dp.Session, sql: str) -> None:
     found, noisy = marginals_of(session, sql)
     exact = exact_of(session, found)
-    closed = all(workload.closed for workload in found.workloads)
+    (workload,) = found.workloads
+    closed = workload.closed and any(words(key.expression) == "sex" for key in workload.finest.keys)
     listed = np.isin(ROWS["sex"].to_pylist(), ["f", "m"]).sum()
     for table, true in zip(tables_of(found, noisy), exact, strict=True):
         own = table.all()
@@ -111,9 +113,8 @@ def test_the_noise_has_the_variance_and_no_bias(session: dp.Session, sql: str) -
             assert noise.var() == pytest.approx(estimated.variance, rel=0.07)
             alone = estimated.drawn(measure, (draws,)) / unit
             assert alone.var() == pytest.approx(estimated.variance, rel=0.07)
-            width = float(estimated.half_widths(np.array([1.0]), np.array([measure]), 0.95)) / unit
-            # 0.95 +- 6.2 standard errors, and half a point for the law that stands in
-            assert abs((np.abs(noise) <= width).mean() - 0.95) < 6.2 * math.sqrt(0.05 * 0.95 / draws) + 0.005
+            width = estimated.half_width(np.array([1.0]), measure, 0.95) / unit
+            assert abs((np.abs(noise) <= width).mean() - 0.95) < 6.2 * math.sqrt(0.05 * 0.95 / draws)
 
 
 def test_the_tables_of_one_draw_belong_together(session: dp.Session) -> None:

@@ -25,6 +25,7 @@ from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.measures import count_tree as ct
+from discreet.sql.measures import quantile_tree
 from discreet.sql.measures.measure import Grid
 from discreet.sql.measures.quantile_tree import MOST_ENTRIES, MOST_LEAVES, QuantileTree, quantile_of, tree_for
 from discreet.sql.measures.ranks import Ranks
@@ -316,3 +317,29 @@ def test_a_factor_does_not_depend_on_how_far_it_is_looked_for(kind: Type, rows: 
         # The planted fault: noise is taken to reach nowhere.
         missed += int((factors(scale * reach) != factors(-width)).any())
     assert missed
+
+
+@pytest.mark.parametrize("kind", [Type.FLOAT, Type.INTEGER])
+@pytest.mark.parametrize("value", [0, 12_000])
+def test_a_value_that_many_rows_have_is_found_in_its_leaf(
+    monkeypatch: pytest.MonkeyPatch, kind: Type, value: float
+) -> None:
+    # 4,000 of 10,000 rows have it, and a leaf is 123 wide: a place inside of the leaf is 4,000 rows off, or the rest.
+    made = tree(kind, 0, 500_000)
+    rows = np.concatenate([np.full(4000, value), np.linspace(0, 400_000, 6000)])
+    exact = made.from_leaves(
+        1,
+        np.zeros(10_000, np.int64),
+        (rows // float(made.grid.step)).astype(np.int64),
+        np.ones(10_000, np.int64),
+    )
+    noisy = (exact + np.random.default_rng(2).laplace(0, 60, (200, made.entries))).astype(float)
+    ranks = float(np.mean(rows < value)) + 0.2
+    assert (made.estimate(f"quantile {ranks}", noisy) == value).all()
+    # Where leaves hold about as many rows as those beside them, values lie between the ends of a leaf.
+    even = made.from_leaves(1, np.zeros(4096, np.int64), np.arange(4096), np.full(4096, 1000)).astype(float)
+    inside = made.estimate("quantile 1/2", even)[0]
+    assert inside == pytest.approx(float(made.grid.step) * 2048, abs=float(made.grid.step))
+    # Planted fault: no leaf is looked at.
+    monkeypatch.setattr(quantile_tree, "HEAP", 1e300)
+    assert (made.estimate(f"quantile {ranks}", noisy) != value).any()

@@ -253,6 +253,37 @@ def test_the_gate_prices_every_draw() -> None:
         assert sum(each) == release.epsilon
 
 
+NINE = ", ".join(f"QUANTILE_CONT(x, 0.{k}) AS q{k}" for k in range(1, 10))
+
+
+@pytest.mark.parametrize("asked", ["MEDIAN(x) AS q5", NINE])
+def test_without_intervals_all_of_epsilon_is_in_the_numbers(asked: str) -> None:
+    sql = f"SELECT {asked} FROM data"
+    with protect(unit="row") as session:
+        with_ends = session.sql(sql, 100)
+        answer = session.sql(sql, 100, intervals=False)
+        assert not answer.replayed
+        assert session.sql(sql, 100, intervals=False).replayed
+        assert session.budget.spent == 200
+        ends = [answer.low["q5"][0].as_py(), answer.high["q5"][0].as_py()]
+        assert ends == [0, 500]
+        assert any("err" in note and "rows at 95 %" in note for note in answer.notes)
+        assert not any("rows at 95 %" in note for note in with_ends.notes)
+        (use,) = uses_of(inside.plan_of(session, sql, Fraction(100), intervals=False).releases).values()
+        made = use.mechanism
+        assert isinstance(made, QuantilesWithEnds)
+        assert loss_of(gate.event_of({"": use})).epsilon == 100
+        levels = 1 if len(made.quantiles) == 1 else 4
+        assert {made.number(q).epsilon for q in made.quantiles} == {Fraction(100, levels)}
+        said = " ".join(str(session.explain(sql, epsilon=100, intervals=False)).replace("│", "").split())
+        assert "all of it for the number" in said
+        exact = sorted(TABLE.column("x").to_pylist())
+        values = answer.values.to_pylist()[0]
+        for name, value in values.items():
+            at = len(exact) * int(name[1]) // 10
+            assert exact[at - 9] <= value <= exact[at + 9]  # 20 scales of a number or more
+
+
 TOGETHER = {
     "a date": ("SELECT MEDIAN(d) AS v FROM data", 1.5),
     "dates by text keys": ("SELECT k, MEDIAN(d) AS v FROM data WHERE k <> 'zz' GROUP BY k ORDER BY k", 1.5),

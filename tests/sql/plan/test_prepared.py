@@ -24,19 +24,16 @@ from tests.sql import harness
 from tests.sql.fuzz import bench, statements
 from tests.sql.syntax.test_templates import again
 
-from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.analyze.binding import binder
 from discreet.sql.analyze.binding.literals import literal_of
-from discreet.sql.expressions.expression import Column, Literal, constant, is_null_literal
-from discreet.sql.expressions.span import Span
+from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.unread import UnreadLiteral
-from discreet.sql.functions import call
 from discreet.sql.lower.identity import identity
 from discreet.sql.plan import planner, prepared
 from discreet.sql.syntax import templates
-from discreet.sql.syntax.blanks import Blank, ValueNeededError, blank
+from discreet.sql.syntax.blanks import Blank
 from discreet.sql.syntax.once import _key
 
 
@@ -169,47 +166,6 @@ def test_a_random_question_of_the_harness_has_its_own_plan(
     catalog = harness.catalog(harness.make_policy(by_unit, 2, False))
     rng = random.Random(data.draw(st.integers(0, 2**32)))
     same_plans(texts(data.draw(harness.questions(by_unit, unknown)), rng, 3), catalog, unknown, monkeypatch)
-
-
-def test_blanks_tell_no_value() -> None:
-    """Every way to read one raises, in a tree and in an expression."""
-    number = exp.Literal(this="45", is_string=False)
-    one = blank(0, number)
-    tree = exp.select("a").from_("t").where(exp.LT(this=exp.column("b"), expression=one))
-    copied = tree.copy().find(Blank)
-    assert copied is not None
-    assert copied.unread is one.unread
-    reads: list[Any] = [
-        lambda: one.name, lambda: one.this, lambda: one.text("this"), lambda: one.output_name, lambda: one.to_py(),
-        lambda: one.is_int, lambda: one.alias_or_name, lambda: one == number, lambda: number == one, lambda: hash(one),
-        lambda: hash(tree), lambda: tree == tree.copy(), lambda: _key(tree), lambda: exp.Paren(this=one).name,
-        lambda: str(one.args["this"]), lambda: one.args["this"] == "45", lambda: one.args["this"].strip(),
-        lambda: not one.args["this"], lambda: f"{one.args['this']}", lambda: "4" in one.args["this"],
-    ]  # fmt: skip
-    plain = Literal(45, Type.INTEGER)
-    literal, other = (UnreadLiteral(place, Type.INTEGER, plain) for place in (0, 1))
-    reads += [
-        lambda: literal.value, lambda: literal.span.lo, lambda: literal.span.hi, lambda: literal.span.domain,
-        lambda: literal.span.bounded, lambda: literal.span.null(), lambda: literal == other, lambda: hash(literal),
-        lambda: literal == plain, lambda: plain == literal, lambda: repr(literal),
-        lambda: {literal: 1}, lambda: literal in [other], lambda: repr(literal.span),
-        lambda: literal.span == other.span,
-    ]  # fmt: skip
-    for read in reads:
-        with pytest.raises(ValueNeededError):
-            read()
-    for written in (tree, one):
-        with pytest.raises((ValueNeededError, ValueError)):
-            written.sql("duckdb")
-        with pytest.raises(ValueNeededError):
-            repr(written)
-    assert literal == UnreadLiteral(0, Type.INTEGER, plain)
-    assert literal != Literal(45, Type.FLOAT)
-    assert not literal.span.nullable
-    assert not is_null_literal(literal)
-    assert constant(literal)
-    column = Column("b", Type.FLOAT, Span(Fraction(0), Fraction(9)))
-    assert call("lt", column, literal) == call("lt", column, literal)
 
 
 FAULTS: dict[str, tuple[object, str, Callable[..., Any]]] = {

@@ -20,12 +20,15 @@ def evenly(many: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("many", "counts"), [(1, "ranks"), (2, "ranks"), (3, "ranks"), (9, "tree"), (99, "tree")]
-)
-def test_few_are_chosen_by_rank_and_many_read_off_a_tree(many: int, counts: str) -> None:
-    chosen = quantile_choice(WIDE, evenly(many))
+    ("many", "ends", "counts"),
+    [(1, True, "ranks"), (2, True, "ranks"), (3, True, "ranks"), (9, True, "tree"), (9, False, "ranks"),
+     (99, True, "tree"), (99, False, "tree")],
+)  # fmt: skip
+def test_few_are_chosen_by_rank_and_many_read_off_a_tree(many: int, ends: bool, counts: str) -> None:
+    chosen = quantile_choice(WIDE, evenly(many), ends)
     assert chosen.counts == counts
     assert len(chosen.quantiles) == (many if counts == "ranks" else 0)
+    assert chosen.ends == (ends or counts == "tree")
 
 
 def test_of_few_values_each_is_counted() -> None:

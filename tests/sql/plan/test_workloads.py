@@ -14,11 +14,10 @@ from tests.inside import plan_of
 import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.ledger import Loss
-from discreet.planning.marginal_shares import Strategy
+from discreet.planning.marginal_shares import Strategy, strategy
 from discreet.release import gate
 from discreet.release.plan import ReleasePlan
 from discreet.sql.lower.uses import uses_of
-from discreet.sql.plan import workloads
 from discreet.sql.plan.plan import QueryPlan
 
 RANDOM = np.random.default_rng(6)
@@ -69,14 +68,14 @@ def test_the_marginals_cost_the_epsilon_of_the_question(sql: str, neighbours: An
 
 
 def test_a_wrong_share_is_found_and_nothing_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = workloads.strategy
+    true = strategy
 
-    def wrong(*given: Any) -> Strategy:
-        found = true(*given)
+    def wrong(*given: Any, **more: Any) -> Strategy:
+        found = true(*given, **more)
         (keys, share), *rest = found.shares
         return dataclasses.replace(found, shares=((keys, share * Fraction(11, 10)), *rest))
 
-    monkeypatch.setattr(workloads, "strategy", wrong)
+    monkeypatch.setattr("discreet.sql.plan.workloads.strategy", wrong)
     with protect() as own:
         for sql in (CUBE, ROLLUP, BRANCHES):
             with pytest.raises(QueryRefused, match="does not add up"):
@@ -98,7 +97,7 @@ def test_a_marginal_has_the_sensitivity_and_the_scale_of_its_share(session: dp.S
     [
         "SELECT sex, COUNT(DISTINCT id) AS n FROM data GROUP BY ROLLUP (sex)",
         "SELECT sex, MEDIAN(pay) AS m FROM data GROUP BY ROLLUP (sex)",
-        "SELECT age // 4 AS g, age, COUNT(*) AS n FROM data GROUP BY ROLLUP (g, age)",
+        "SELECT age // 4 AS g, age, COUNT(*) AS n FROM data GROUP BY CUBE (g, age)",
         "SELECT 'all' AS k, COUNT(*) AS n FROM data WHERE age < 9 UNION ALL SELECT sex, COUNT(*) FROM data GROUP BY 1",
         "SELECT 'all' AS k, SUM(pay) AS n FROM data UNION ALL SELECT sex, COUNT(*) FROM data GROUP BY sex",
         "SELECT COUNT(*) AS n FROM data WHERE age < (SELECT AVG(age) FROM data)",

@@ -35,6 +35,8 @@ def expanded(sql: str) -> str:
         "SELECT a, b, GROUPING(a) AS ga, COUNT(*) AS n FROM t GROUP BY ROLLUP (a, b) HAVING COUNT(*) > 5",
         "SELECT a, b, COUNT(*) AS n FROM t GROUP BY GROUPING SETS ((a, b), (a), ()) ORDER BY n DESC, a, b LIMIT 4",
         "SELECT a, COUNT(*) AS n FROM t GROUP BY a",
+        "SELECT v // 9 AS g, v, COUNT(*) AS n FROM t GROUP BY ROLLUP (g, v)",
+        "SELECT v // 9 + 1 AS g, v, COUNT(*) AS n FROM t GROUP BY ROLLUP (v // 9, v)",
     ],
 )
 def test_the_rows_are_those_of_duckdb(table: duckdb.DuckDBPyConnection, sql: str) -> None:

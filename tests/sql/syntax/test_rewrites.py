@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 import pytest
+import sqlglot
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -111,3 +112,34 @@ def test_the_entropy_is_computed_from_counts(session: Session) -> None:
     with pytest.raises(QueryRefused) as caught:
         session.sql("SELECT entropy(a) AS e FROM data", 1)
     assert "SELECT a, COUNT(*) AS n … GROUP BY a" in caught.value.fix
+
+
+# Arrows of JSON ----------------------------------------------------------------------------------------------
+READ = {
+    "COUNT(p -> 'a')": "COUNT(p -> '$.a')",
+    "COUNT(p -> '$.a[1]')": "COUNT(p -> '$.a[1]')",
+    "clamp(p -> 'a' -> 'b' ->> 'c', 0, 1)": "CLAMP((p -> '$.a' -> '$.b') ->> '$.c', 0, 1)",
+    "COUNT_IF(p -> 'a' ->> 'b' = 'c')": "COUNT_IF(((p -> '$.a') ->> '$.b') = 'c')",
+    "COUNT(v.p -> 'a')": "COUNT(v.p -> '$.a')",
+}
+KEPT = [
+    "LIST_TRANSFORM(l, x -> x + 1)",
+    "LIST_TRANSFORM(l, x -> 'a' || x)",
+    "LIST_TRANSFORM(l, LAMBDA x : 'a')",
+]
+
+
+def read(text: str) -> str:
+    statement = sqlglot.parse_one(f"SELECT {text} FROM t", read="duckdb")
+    rewrites.read_arrows(statement)
+    return statement.sql("duckdb").removeprefix("SELECT ").removesuffix(" FROM t")
+
+
+@pytest.mark.parametrize("text", READ)
+def test_an_arrow_with_a_key_is_a_field(text: str) -> None:
+    assert read(text) == READ[text]
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_a_function_of_a_variable_stays_one(text: str) -> None:
+    assert "LAMBDA x :" in read(text)

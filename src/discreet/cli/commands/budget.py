@@ -15,7 +15,7 @@ from discreet.cli import place
 from discreet.errors import LedgerError
 
 if TYPE_CHECKING:
-    from discreet.ledger import Entry, Ledger, Loss
+    from discreet.ledger import Entry, Head, Ledger, Loss
     from discreet.release.guarantee import Guarantee
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
@@ -59,10 +59,10 @@ def show(
     from discreet.ledger import named
     from discreet.rational import show as short
     from discreet.rational import small
-    from discreet.session import DATA_SET, BudgetState
+    from discreet.session import BudgetState
 
-    where, granted, guarantee = _declared(policy, ledger)
-    known = _read(where, DATA_SET, granted, guarantee, None if every else limit)
+    where, account, granted, guarantee = _declared(policy, ledger)
+    known = _read(where, account, granted, guarantee, None if every else limit)
     granted, spent, charges = known.limit, known.spent, known.charges
     budget = BudgetState(granted.epsilon, spent.epsilon, granted.delta, spent.delta)
     if as_json:
@@ -112,16 +112,11 @@ def verify(
       discreet budget verify --noted 12:9f2c…
     """  # noqa: D301
     from discreet.cli.output import dump
-    from discreet.ledger import Head, named
+    from discreet.ledger import named
 
     outer = ctx.obj or (None, None)
     where, _ = _ledger(policy or outer[0], ledger or outer[1])
-    before = None
-    if noted is not None:
-        number, colon, digest = noted.partition(":")
-        if not (colon and number.isdecimal() and digest):
-            raise opt.Usage("--noted: write the head in its printed form, NUMBER:HASH")
-        before = Head(int(number), digest)
+    before = head_of(noted)
     with _open(where) as opened:
         count = opened.verify(before)
         head = opened.head()
@@ -159,14 +154,13 @@ def adopt(
     from discreet.ledger import Loss, named
     from discreet.ledger.sqlite.adopt import adopt as take_over
     from discreet.rational import show as short
-    from discreet.session import DATA_SET
 
     outer = ctx.obj or (None, None)
-    where, _ = _ledger(policy or outer[0], ledger or outer[1])
+    where, account = _ledger(policy or outer[0], ledger or outer[1])
     epsilon, _, delta = (lost or "").partition(":")
     spent = None if lost is None else Loss(epsilon, delta or 0)
-    done = take_over(where, lost=spent, accounts=[DATA_SET])
-    charged = done.charged.get(DATA_SET, Loss(0))
+    done = take_over(where, lost=spent, accounts=[account])
+    charged = done.charged.get(account, Loss(0))
     if as_json:
         document = {"ledger": named(where), "charged": exact(charged.epsilon), "delta": exact(charged.delta),
                     "head": f"{done.head.number}:{done.head.hash}"}  # fmt: skip
@@ -176,20 +170,37 @@ def adopt(
     typer.echo(f"{words if done.charged else 'nothing was lost'}\nhead {done.head.number}:{done.head.hash}")
 
 
-def _ledger(policy: Path | None, ledger: str | None) -> tuple[str, Loss | None]:
-    """The place of the ledger, and the budget that the policy declares."""
-    where, limit, _ = _declared(policy, ledger)
-    return where, limit
+def head_of(noted: str | None) -> Head | None:
+    """A head from its printed form.
+
+    Raises:
+        Usage: it has another form.
+    """
+    from discreet.ledger import Head
+
+    if noted is None:
+        return None
+    number, colon, digest = noted.partition(":")
+    if not (colon and number.isdecimal() and digest):
+        raise opt.Usage("--noted: write the head in its printed form, NUMBER:HASH")
+    return Head(int(number), digest)
 
 
-def _declared(policy: Path | None, ledger: str | None) -> tuple[str, Loss | None, Guarantee | None]:
-    """The place of the ledger, and the budget and the guarantee that the policy declares."""
+def _ledger(policy: Path | None, ledger: str | None) -> tuple[str, str]:
+    """The place of the ledger, and the account of the data set."""
+    where, account, _, _ = _declared(policy, ledger)
+    return where, account
+
+
+def _declared(policy: Path | None, ledger: str | None) -> tuple[str, str, Loss | None, Guarantee | None]:
+    """The place of the ledger, the account of the data set, and the budget and guarantee that the policy declares."""
     from discreet.ledger import Loss, exists, named
+    from discreet.session.budget import DATA_SET, account_of
 
     if ledger is not None and policy is None:
         if not exists(ledger):
             raise LedgerError(f"There is no ledger {named(ledger)}.", "It is made by the first question.")
-        return ledger, None, None
+        return ledger, DATA_SET, None, None
     from discreet.policy import Policy
     from discreet.release.guarantee import Guarantee
     from discreet.session.sources.ledger_place import beside_policy
@@ -197,7 +208,8 @@ def _declared(policy: Path | None, ledger: str | None) -> tuple[str, Loss | None
     path = place.policy_file(policy)
     declared = Policy.from_toml(path)
     where = ledger or declared.ledger or str(beside_policy(path))
-    return where, Loss(declared.budget.epsilon, declared.budget.delta), Guarantee.declared(declared)
+    limit = Loss(declared.budget.epsilon, declared.budget.delta)
+    return where, account_of(DATA_SET, declared.budget.version), limit, Guarantee.declared(declared)
 
 
 def _open(where: str) -> Ledger:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from discreet import escaping
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
+from discreet.cli.statements import statements
 from discreet.cli.streams import see_writable
 from discreet.errors import EngineError, PostProcessingError, tell
 from discreet.rational import show
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from discreet.release.answer import Release
     from discreet.session import BudgetState, Session
     from discreet.session.writing import Written
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -111,10 +116,14 @@ def command(
     The charge is durable before any data is read, and no later failure undoes it. The same question with
     the same epsilon on the same data is answered again for nothing.
 
+    A text of several statements is one workload: they are charged once, together, and their answers agree. The comment
+    before a statement is its name.
+
     \b
     Examples:
       discreet query "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --epsilon 0.1
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.csv
+      discreet query -p hospital/policy.toml tables.sql --epsilon 0.5 --json
       discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --delta 1e-9
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.svg
       discreet query --mock "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
@@ -133,6 +142,10 @@ def command(
     if epsilon is None:
         raise opt.Usage("name the cost with --epsilon; `discreet preview` helps to choose it")
     sink.see()
+    named = statements(text)
+    if len(named) > 1:
+        _workload(named, epsilon, asked, place, sink, remote, mock)
+        return
     if (there := remote.open(place)) is not None:
         _ask_server(there.mock() if mock else there, text, epsilon, asked, place, sink, mock)
         return
@@ -167,6 +180,35 @@ def _ask_server(
         sink.put(release, left)
     if not sink.quiet:
         _tell(release, left, sink.output, mock, "")
+
+
+def _workload(
+    named: dict[str, str], epsilon: str, asked: Answered, place: Place, sink: Sink, remote: Remote, mock: bool
+) -> None:
+    """Answer several statements as one workload, on stdout."""
+    from discreet.cli import output as out
+
+    keywords = asked.keywords(place)
+    if keywords.pop("split") or keywords.pop("simultaneous"):
+        raise opt.Usage("--split and --simultaneous are for one statement; the text has several")
+    if sink.output is not None or sink.as_csv or remote.open(place) is not None:
+        raise opt.Usage("several statements are answered here, as text or as --json; ask for one at a time")
+    with Progress("opening the data") as progress, _opened(place, mock) as session:
+        answers = _stoppable(lambda: session.workload(named, epsilon, progress=progress.say, **keywords))
+        left = session.budget
+    if sink.as_json:
+        typer.echo(out.dump({name: out.document(release, left) for name, release in answers.items()}))
+    for name, release in answers.items() if not sink.as_json else ():
+        typer.echo(escaping.name(name))
+        out.print_release(release)
+        typer.echo()
+    if not sink.quiet:
+        notes = dict.fromkeys(note for release in answers.values() for note in release.notes[1:])
+        for note in notes:
+            out.say(f"not covered: {note}")
+        out.say(
+            "invented data: no number means anything, and nothing was charged" if mock else f"budget: {left}"
+        )
 
 
 def _raised(session: Session) -> str | None:
@@ -214,6 +256,19 @@ def _ask(
     session: Session, text: str, epsilon: str, asked: Answered, place: Place, sink: Sink, progress: Progress
 ) -> Release | Written:
     """Ask, straight into a file of a table."""
+    keywords = asked.keywords(place)
+    if sink.table is None:
+        return _stoppable(lambda: session.sql(text, epsilon, progress=progress.say, **keywords))
+    into = sink.table
+    return _stoppable(
+        lambda: session.write(
+            text, epsilon, into, replace=True, formulas=sink.formulas, progress=progress.say, **keywords
+        )
+    )
+
+
+def _stoppable(ask: Callable[[], T]) -> T:
+    """Ask a session; an interrupt that its engine turns into an error of its own is an interrupt again."""
     interrupted = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -222,20 +277,9 @@ def _ask(
         interrupted = True
         raise KeyboardInterrupt
 
-    keywords = asked.keywords(place)
     before = signal.signal(signal.SIGINT, stop)
     try:
-        if sink.table is not None:
-            return session.write(
-                text,
-                epsilon,
-                sink.table,
-                replace=True,
-                formulas=sink.formulas,
-                progress=progress.say,
-                **keywords,
-            )
-        return session.sql(text, epsilon, progress=progress.say, **keywords)
+        return ask()
     except (EngineError, PostProcessingError) as error:
         if not interrupted:
             raise

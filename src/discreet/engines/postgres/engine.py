@@ -258,8 +258,9 @@ class PostgresEngine:
             views += [f"{called} AS NOT MATERIALIZED ({table.view})" for called in sorted(found)]
         values: list[Any] = []
         for name, table in tables.items():
+            # Not MATERIALIZED: a table that is read once is joined by workers side by side.
             view, arrays = as_arrays(table)
-            views.append(f"{quote(name)} AS MATERIALIZED ({view})")
+            views.append(f"{quote(name)} AS ({view})")
             values += arrays
         text = (
             (f"WITH {', '.join(views)} {sql}" if views else sql).replace("%", "%%").replace("\0ARRAY", "%s")

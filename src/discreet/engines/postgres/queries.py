@@ -20,6 +20,8 @@ _SETTINGS = {
     "search_path": "pg_catalog, pg_temp", "TimeZone": "UTC", "DateStyle": "ISO, YMD", "IntervalStyle": "postgres",
     "standard_conforming_strings": "on", "extra_float_digits": "1", "jit": "off", "client_min_messages": "error",
     "transform_null_equals": "off", "backslash_quote": "safe_encoding", "escape_string_warning": "off",
+    # By default a row from a worker is thought to cost as much as ten scanned, and no worker would sort rows of units.
+    "parallel_tuple_cost": "0.03",
 }  # fmt: skip
 _SET = "SELECT " + ", ".join(
     f"pg_catalog.set_config({literal(name)}, {literal(value)}, true)" for name, value in _SETTINGS.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -167,7 +167,7 @@ def make_entry(
     time: datetime | None = None,
 ) -> Entry:
     """Write the entry that follows the head, sealed."""
-    bare = Entry(
+    entry = Entry(
         number=head.number + 1,
         time=time or datetime.now(UTC),
         kind=kind,
@@ -182,7 +182,8 @@ def make_entry(
         previous=head.hash,
         hash="",
     )
-    return replace(bare, hash=_seal(bare))
+    object.__setattr__(entry, "hash", entry.seal)  # which reads all fields but this one
+    return entry
 
 
 def sealed(entry: Entry) -> bool:

@@ -17,7 +17,7 @@ _SOON = {
     "connect_timeout": "10", "keepalives": "1", "keepalives_idle": "10", "keepalives_interval": "5",
     "keepalives_count": "3", "tcp_user_timeout": "20000",
 }  # fmt: skip
-"""What the address may say otherwise; with these a host that vanished is noticed within half a minute."""
+"""Unless the address says otherwise; with these a host that vanished is noticed within half a minute."""
 _PAUSE = 0.1
 IDLE = 20
 """Seconds after which the server ends a transaction of a process that says nothing: another one waits for it."""
@@ -84,7 +84,7 @@ def see_durable(connection: psycopg.Connection[Any], address: Address) -> None:
 
 
 def begin_writing(address: Address, wait: float) -> str:
-    """The statements that begin a transaction that writes: each commit waits for the disk, whatever the role's default.
+    """The statements that begin a transaction that writes: each commit waits for the disk.
 
     Args:
         address: of the tables.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.ledger.chain.entry import FORMAT
-from discreet.ledger.columns import LOSSES
+from discreet.ledger.rows import LOSSES
 
 _APPEND_ONLY = ("discreet_ledger", "discreet_entry", "discreet_posting", "discreet_answer", "discreet_salt")
 

@@ -254,10 +254,7 @@ class PostgresStore:
                 f"The ledger at {self.where} is read-only for this user or on this server.",
                 "Name the primary server, and a user that may write the ledger.",
             )
-        if self._reads_only:
-            connection.execute(begin_reading(self._address))
-        else:
-            connection.execute(f"{begin_writing(self._address, self._timeout)}; {_HEAD} FOR UPDATE")
+        connection.execute(begin_reading(self._address))
         row = connection.execute("SELECT format, identity FROM discreet_ledger").fetchone()
         if row is None or row[0] != FORMAT:
             raise LedgerError(
@@ -267,18 +264,23 @@ class PostgresStore:
         if self._identity and row[1] != self._identity:
             raise LedgerCorrupt(f"Another ledger is at {self.where} than before.", "Put the right one back.")
         self._identity = row[1]
-        if not self._reads_only:
-            empty = genesis(self._identity)
-            connection.execute(
-                "INSERT INTO discreet_head (one, number, book) SELECT true, 0, %s "
-                "WHERE NOT EXISTS (SELECT 1 FROM discreet_entry) ON CONFLICT DO NOTHING",
-                (told(self._identity, Book(empty, {})),),
-            )
+        if connection.execute(_HEAD).fetchone() is None and not self._reads_only:
+            self._begin_head(connection)
         rows = PostgresRows(connection, self._noted(connection, _HEAD), LOOK)
         for account in rows.book().tallies:
             rows.tally(account)
         connection.execute("COMMIT")
         self._book = rows.book()
+
+    def _begin_head(self, connection: psycopg.Connection[Any]) -> None:
+        """Note the head of an empty ledger; of one with entries it is lost."""
+        connection.execute(f"COMMIT; {begin_writing(self._address, self._timeout)}")
+        connection.execute(
+            "INSERT INTO discreet_head (one, number, book) SELECT true, 0, %s "
+            "WHERE NOT EXISTS (SELECT 1 FROM discreet_entry) ON CONFLICT DO NOTHING",
+            (told(self._identity, Book(genesis(self._identity), {})),),
+        )
+        connection.execute(f"COMMIT; {begin_reading(self._address)}")
 
     def _noted(self, connection: psycopg.Connection[Any], statements: str) -> Book:
         """The book in the second place, once it is known to be ours and no older than the one that was seen here."""

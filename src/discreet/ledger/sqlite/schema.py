@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.ledger.columns import LOSSES
+from discreet.ledger.rows import LOSSES
 
 _TABLES = (
     # One row. The random identity is the start of the chain, so that no two ledgers share one.

@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def half_width(scales: Sequence[float] | Floats, confidence: Number = 0.95) -> float:
+def half_width(
+    scales: Sequence[float] | Floats, confidence: Number = 0.95, counts: NDArray[np.int64] | None = None
+) -> float:
     """The t with P(|Z_1 + ... + Z_k| <= t) = confidence, for independent Laplace Z_i of the given scales.
 
     Args:
         scales: at least one, none below zero; those that are zero add nothing.
         confidence: strictly between 0 and 1.
+        counts: how many variables there are of each scale; one, where it is left out.
 
     Raises:
         InvalidParameter: an argument is out of range.
@@ -42,7 +45,7 @@ def half_width(scales: Sequence[float] | Floats, confidence: Number = 0.95) -> f
         >>> round(half_width([2.0]), 4), round(half_width([1.0] * 500) / 500**0.5, 3)
         (5.9915, 2.772)
     """
-    return inverted.reach(scales, confidence)
+    return inverted.reach(scales, confidence, counts)
 
 
 def equal(n: int, confidence: Fraction) -> float:

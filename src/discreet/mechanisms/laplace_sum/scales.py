@@ -17,7 +17,9 @@ _POINTS = 1 << 13
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
-def reach(scales: Sequence[float] | Floats, confidence: Number = 0.95) -> float:
+def reach(
+    scales: Sequence[float] | Floats, confidence: Number = 0.95, counts: npt.NDArray[np.int64] | None = None
+) -> float:
     """The t with P(|Z_1 + ... + Z_k| <= t) = confidence, for independent Laplace Z_i of the given scales.
 
     The characteristic function of the sum is the product of 1/(1 + b_i^2 u^2); the probability follows by
@@ -27,6 +29,7 @@ def reach(scales: Sequence[float] | Floats, confidence: Number = 0.95) -> float:
     Args:
         scales: at least one, none below zero; those that are zero add nothing.
         confidence: strictly between 0 and 1.
+        counts: how many variables there are of each scale; one, where it is left out.
 
     Raises:
         InvalidParameter: an argument is out of range.
@@ -44,8 +47,11 @@ def reach(scales: Sequence[float] | Floats, confidence: Number = 0.95) -> float:
     largest = float(given.max())
     if largest == 0:
         return 0.0
-    parts, counts = np.unique(given[given > 0] / largest, return_counts=True)
-    return largest * _quantile(tuple(parts.tolist()), tuple(counts.tolist()), level)
+    there = given > 0
+    parts, places = np.unique(given[there] / largest, return_inverse=True)
+    many = np.ones(len(given), np.int64) if counts is None else counts
+    totals = np.bincount(places, weights=many[there]).astype(np.int64)
+    return largest * _quantile(tuple(parts.tolist()), tuple(totals.tolist()), level)
 
 
 @lru_cache(maxsize=256)

@@ -59,8 +59,8 @@ FINEST: Final = 1 << 20
 """Quantiles are read as fractions with denominators up to it."""
 BOUND: Final = 100
 """How many times as heavy a bound is as all leaves together."""
-REACH: Final = 64
-"""How many scales from the rank leaves are candidates by themselves: the others have a chance of about e^-40."""
+REACH: Final = 48
+"""How many scales from the rank leaves are candidates by themselves: the others have a chance of e^-20 or so."""
 _MOST_REACH: Final = 1 << 61
 
 

@@ -2,8 +2,8 @@
 
 The middle quantile splits the rows into two parts, of which a row lies in one; the quantiles of both parts are drawn
 with the same share of epsilon, and so on (Kaplan, Schnapp and Stemmer 2022). So k quantiles share epsilon among
-log2(k + 1) levels, rounded up, instead of k draws. On a level the errors are those of a quantile of a part, about half
-as large for it as for all rows, and what it inherits from the two quantiles between which it lies.
+log2(k + 1) levels, rounded up, instead of k draws. The error of a quantile has two parts: that of its own draw, and a
+share in the errors of the two quantiles between which it lies.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ data comes without epsilon. So 9/10 of the share of a quantile go to its number,
 (as in Drechsler, Globus-Harris, McMillan, Sarathy and Smith 2022): the lower end is drawn at the rank that lies M rows
 below, among the leaves up to the number, and the upper one M rows above it, among the leaves from the number on. The
 interval reaches from one end to the other. It misses where the number errs to one side and the end there falls between
-the quantile and the number. As ends err 18 times as far as numbers, that is rare whatever M is: where values lie
+the quantile and the number. As ends err 18 times as far as numbers, that is rare for every M: where values lie
 densely, M = 4/5 of a scale of an end gives 98 %, and the ends lie about 1.3 of their scales away, 24 of those of a
 number. The less epsilon goes to the ends, the farther they are. Without ends, all of it goes to the numbers.
 

@@ -126,6 +126,28 @@ async def query(
     )
 
 
+@router.post(
+    "/datasets/{name}/questions", summary="Ask a question, and fetch its answer later", status_code=202
+)
+async def submit(name: str, body: Question, caller: Asker, service: Here) -> dict[str, Any]:
+    """It is charged as by *query*, and goes by the key of its answer, which *releases* has once it is there."""
+    key = await service.later.submit(caller, name, body.asked())
+    return {"key": key, "status": "at work"}
+
+
+@router.get("/datasets/{name}/questions/{key}", summary="How far a question is")
+async def status(name: str, key: str, caller: Analyst, service: Here) -> dict[str, Any]:
+    """At work, answered, failed, cancelled, or charged with no answer yet."""
+    service.session(caller, name)
+    return await service.look(caller, lambda: service.later.status(caller, name, key))
+
+
+@router.delete("/datasets/{name}/questions/{key}", summary="Take a question back that was not begun")
+async def cancel(name: str, key: str, caller: Asker, service: Here) -> dict[str, Any]:
+    """One that was begun goes on, and stays charged."""
+    return {"key": key, "cancelled": service.later.cancel(caller, name, key)}
+
+
 @router.get("/datasets/{name}/budget", summary="Your budget, and that of the data set")
 async def budget(name: str, caller: Reader, service: Here) -> Response:
     """A steward sees that of the data set."""

@@ -122,3 +122,24 @@ async def audit(
 ) -> dict[str, Any]:
     """The newest first; `before` turns the page."""
     return {"lines": [asdict(line) for line in service.state.audit(limit, before)]}
+
+
+@router.get("/audit/export", summary="The whole audit log, as lines of JSON")
+async def export(caller: Auditor, service: Here) -> Response:
+    """The first line names the service and the head; `discreet audit verify --file` verifies the rest from it."""
+    lines = await service.look(caller, lambda: [f"{line}\n" for line in service.state.export()])
+    return Response("".join(lines), media_type="application/x-ndjson")
+
+
+@router.post("/audit/verify", summary="Verify the chain of the audit log")
+async def verify_audit(caller: Auditor, service: Here) -> dict[str, Any]:
+    """Every hash is computed again."""
+
+    def work() -> dict[str, Any]:
+        try:
+            head = service.state.verify()
+        except LedgerCorrupt:
+            return {"verified": False}
+        return {"verified": True, "lines": head.number, "head": f"{head.number}:{head.hash}"}
+
+    return await service.look(caller, work)

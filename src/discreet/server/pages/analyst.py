@@ -188,7 +188,7 @@ async def history(request: Request, name: str, visitor: Analyst) -> Response:
 async def answer(request: Request, name: str, key: str, visitor: Analyst) -> Response:
     """An answer, as chart and table; free."""
     service = service_of(request)
-    given = service.asked(visitor.caller, name, key)
+    given = service.asks.asked(visitor.caller.name, name, key)
     release = await service.again(visitor.caller, name, key, lambda answer, _: answer)
     return _answer(request, visitor, name, release, given, key)
 

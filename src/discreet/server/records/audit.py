@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.errors import LedgerCorrupt
+from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import Head
 from discreet.ledger.chain.entry import hash_of
 
@@ -78,6 +79,31 @@ def followed(head: Head, lines: Iterable[Line], noted: Head | None = None) -> It
             raise broken(head.number + 1)
         head = line.head
         yield head
+
+
+def verify_export(lines: Iterable[str], noted: Head | None = None) -> Head:
+    """Compute every hash of an exported audit log again, and return its head.
+
+    Args:
+        lines: of the export: the first names the service and the head, each other one is a line of the log.
+        noted: a head that was noted earlier.
+
+    Raises:
+        LedgerCorrupt: names the first line that does not fit.
+        LedgerError: it is no export.
+    """
+    try:
+        first, *rest = [json.loads(line) for line in lines]
+        head, (number, digest) = start(first["identity"]), first["head"]
+        read = [Line.of(one) for one in rest]
+    except (ValueError, KeyError, TypeError):
+        first = None
+    if first is None:
+        raise LedgerError("The file is no export of an audit log.", "Write one with `discreet audit export`.")
+    head = [head, *followed(head, read, noted)][-1]
+    if head != Head(number, digest) or (noted is not None and noted.number > head.number):
+        raise broken(head.number + 1)
+    return head
 
 
 def broken(number: int) -> LedgerCorrupt:

@@ -7,10 +7,12 @@ tokens it keeps hashes. Budgets are limits only: the losses spent are in the led
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -145,6 +147,16 @@ class State:
         if not met or (noted is not None and noted.number > head.number):
             raise broken(head.number + 1)
         return head
+
+    def export(self) -> Iterator[str]:
+        """The audit log as lines of JSON; the first names the service and the head."""
+        (row,) = self.all("SELECT * FROM head")
+        yield json.dumps({"identity": row["identity"], "head": [row["number"], row["hash"]]})
+        at = 0
+        while lines := [line for line in self.audit_after(at) if line.number <= row["number"]]:
+            for line in lines:
+                yield json.dumps(asdict(line), ensure_ascii=True)
+            at = lines[-1].number
 
     def close(self) -> None:
         """Let go of it."""

@@ -94,7 +94,7 @@ class KeyPath:
         ways = (tuple(names), tuple(names[::-1]))
         return any(pair in ways for a, b in self._pairs() for pair in zip(a, b, strict=True))
 
-    def advice(self, tables: Mapping[str, Mapping[str, Column]], name: str) -> str:
+    def condition(self, tables: Mapping[str, Mapping[str, Column]], name: str) -> str:
         """The condition to add, where the two have a key in common; empty where they have none.
 
         Args:
@@ -108,11 +108,14 @@ class KeyPath:
                     f"{shown[one]} = {name}.{other.rpartition('.')[2]}"
                     for one, other in zip(a, b, strict=True)
                 ]
-                return f"Add ON {' AND '.join(pairs)}."
+                return " AND ".join(pairs)
         return ""
 
     def _pairs(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-        return [(a.columns, b.columns) for a in self.left for b in self.right if a.key == b.key]
+        left, right = (
+            sorted(side, key=lambda link: (link.key, link.columns)) for side in (self.left, self.right)
+        )
+        return [(a.columns, b.columns) for a in left for b in right if a.key == b.key]
 
 
 def between(left: Relation, right: Relation) -> KeyPath:

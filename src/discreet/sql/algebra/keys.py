@@ -313,6 +313,9 @@ def table(keys: tuple[Key, ...], wanted: Collection[int] | None = None) -> dict[
         length = len(keys[axis[0]].values)
         inner //= max(length, 1)
         mine = [number for number in axis if wanted is None or number in wanted]
+        if length == total:  # each group has a value of its own
+            out.update({key_name(number): keys[number].arrow() for number in mine})
+            continue
         times = total // max(length * inner, 1)
         index = (
             None

@@ -25,7 +25,16 @@ from discreet.sql.analyze.joins.unnest import as_unnest, in_from
 from discreet.sql.analyze.pivots import Pivoting, as_subquery, merged, read
 from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.public_values import evaluated
-from discreet.sql.analyze.scope_tree import Env, Given, Kind, PrivateScope, PublicScope, Scope, left_in_place
+from discreet.sql.analyze.scope_tree import (
+    WHOLE,
+    Env,
+    Given,
+    Kind,
+    PrivateScope,
+    PublicScope,
+    Scope,
+    left_in_place,
+)
 from discreet.sql.analyze.set_operations import united
 from discreet.sql.analyze.subqueries.correlated_release import by_keys
 from discreet.sql.expressions.expression import Expression
@@ -90,6 +99,7 @@ class Classifier:
             QueryRefused: some part of it cannot be answered with a guarantee.
         """
         whole = statement.copy()
+        whole.meta[WHOLE] = True
         drop_schemas(whole, {*self.catalog.private, *self.catalog.public}, self.refuse)
         return self.query(whole, {})
 

@@ -99,11 +99,12 @@ class FromClause:
     def _about(self, column: Expression, name: str) -> tuple[str, str]:
         """Cause and fix of the refusal of a column that cannot be read as a whole."""
         cause, fix = about_column(self.rows.relation, column, name)
-        columns, begun = self.rows.columns, f"{name.lower()}."
+        path, columns = name.lower(), self.rows.columns
+        starts = (f"{path}.", f"{path.partition('.')[2]}.")
         fields = [
             _typed(n)
             for n in self.rows.names
-            if n.lower().startswith(begun) and columns[n.lower()].type != column.type
+            if n.lower().startswith(starts) and columns[n.lower()].type != column.type
         ]
         return cause, f"Name a field of it, such as {fields[0]}, or write COUNT({name})." if fields else fix
 

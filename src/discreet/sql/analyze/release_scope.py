@@ -24,6 +24,7 @@ from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Expression, leaves
+from discreet.sql.syntax.grouping_sets import sets_of
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
@@ -41,6 +42,8 @@ class UnplannedRelease:
     keys: tuple[Key, ...]
     place: exp.Expr
     requests: list[RequestedAggregate] = field(default_factory=list)
+    grouping_sets: str = ""
+    _places: dict[RequestedAggregate, int] = field(default_factory=dict)
 
     @property
     def unknown(self) -> bool:
@@ -49,9 +52,10 @@ class UnplannedRelease:
 
     def column(self, request: RequestedAggregate) -> exp.Column:
         """The column of the noisy table that answers a request."""
-        if request not in self.requests:
+        index = self._places.setdefault(request, len(self.requests))
+        if index == len(self.requests):
             self.requests.append(request)
-        return exp.column(aggregate_name(self.requests.index(request)), table=self.name)
+        return exp.column(aggregate_name(index), table=self.name)
 
 
 class ReleaseReader:
@@ -89,7 +93,11 @@ class ReleaseReader:
             raise refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
                          "answered.", "Group by fewer or coarser keys.")  # fmt: skip
         self.release = UnplannedRelease(
-            table_name(number), from_clause.rows, keys, node.args.get("group") or node.expressions[0]
+            table_name(number),
+            from_clause.rows,
+            keys,
+            node.args.get("group") or node.expressions[0],
+            grouping_sets=sets_of(node),
         )
         self.unmatched = UnmatchedRows(from_clause.rows.relation, [key.expression for key in keys])
         self.expansion = Expansion(from_clause.rows.relation, self.binder, constants)

@@ -8,7 +8,7 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binding.opaque_columns import about_column
 from discreet.sql.analyze.from_clause import FromClause
-from discreet.sql.analyze.scope_tree import Refuse
+from discreet.sql.analyze.scope_tree import WHOLE, Refuse
 from discreet.sql.analyze.set_operations import distinct
 from discreet.sql.analyze.units.windows import windowed
 from discreet.sql.expressions.expression import Expression
@@ -28,7 +28,7 @@ def rows_of(node: exp.Select, from_clause: FromClause, refuse: Refuse) -> Rows:
         QueryRefused: by `refuse`, it would show rows, or merge those of several units.
     """
     for part in ("limit", "offset"):
-        if node.args.get(part) is not None:
+        if node.args.get(part) is not None and not node.meta.get(WHOLE):
             raise refuse(node.args[part], f"{part.upper()} over private rows would keep arbitrary ones.",
                          "Remove it: no rows are shown, only aggregates of them, such as COUNT(*), above "
                          "which it may stand.")  # fmt: skip

@@ -30,6 +30,8 @@ OVER_GROUPS = "over_groups"
 """The note at a node that stands for a sub-query: the same over noisy tables, where it needs no private row."""
 NUMBER = "scope"
 """The mark of a sub-query of a release, which its copies bear, too: the number of its scope among those inside."""
+WHOLE = "whole"
+"""The mark of the whole statement: where its rows are private, that alone is said, and not that some are left out."""
 Refuse: TypeAlias = Callable[[exp.Expr | None, str, str], QueryRefused]
 
 

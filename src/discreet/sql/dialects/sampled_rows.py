@@ -15,7 +15,7 @@ from __future__ import annotations
 from discreet.engines.schema import Type
 from discreet.sql.expressions.dialect import NUMBER, RowSelection
 
-FEW = 8
+FEW = 6
 """Samples up to this size are drawn so; the text of the condition doubles with each row more."""
 SEED, COUNT = "__seed", "__count"
 _HASHES = {Type.INTEGER.name: "hashint8extended({0}, {1})", Type.TEXT.name: "hashtextextended({0}, {1})"}

@@ -43,7 +43,7 @@ class Literal:
         return self.value is None
 
     def then(self, step: Callable[..., Literal], *given: Any) -> Literal:
-        """The literal that a conversion makes of it; it depends on this one, what is given, and nothing else."""
+        """The literal that a conversion makes of it; it depends on this one, the things given, and nothing else."""
         return step(self, *given)
 
 
@@ -58,8 +58,8 @@ class Call:
     span: Span
 
     def __hash__(self) -> int:
-        """Hash by the computation: the function, its arguments and its type."""
-        return hash((self.name, self.args, self.type))
+        """Hash by the computation: the function, its arguments and its type; bounds of a clamp stand in its SQL."""
+        return hash((self.name, self.args, self.type, self.spelling.get("")))
 
 
 Expression: TypeAlias = Column | Literal | Call

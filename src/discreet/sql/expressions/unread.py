@@ -15,7 +15,7 @@ from discreet.sql.expressions.span import Span
 from discreet.sql.syntax.blanks import ValueNeededError
 
 Step: TypeAlias = tuple[Callable[..., Literal], tuple[Any, ...], Type]
-"""A conversion, what it takes beside the literal, and the type that it gives."""
+"""A conversion, the things that it takes beside the literal, and the type that it gives."""
 
 
 class _Unknown(Span):

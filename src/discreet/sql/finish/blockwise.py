@@ -38,7 +38,6 @@ from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import measure as use_of
-from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
@@ -283,7 +282,7 @@ def _beside(
     under = {number for name in named if name and (number := aggregate_number(name)) is not None}
     wanted: dict[int, list[str]] = {}
     for index in under.union(shown.values()):
-        place = columns(release.measures)[release.aggregates[index].measure]
+        place = release.entries[release.aggregates[index].measure]
         wanted[index] = [f"__e{entry}" for entry in range(place.start, place.stop)]
     return shown, further, under, wanted
 

@@ -55,9 +55,9 @@ for _l, _kind in LISTS.items():
     define("list_contains", "list_contains(a, b)", _l + _t, B, truth, "list_contains({0}, {1})",
            "false where no item is b, even beside NULLs")  # fmt: skip
     define("equals_any", "b = ANY(a)", _l + _t, B, lambda a, b: Span(nullable=True, domain=(False, True)),
-           "(CASE WHEN len({0}) = 0 THEN FALSE WHEN list_contains({0}, {1}) THEN TRUE "
+           "(CASE WHEN {0} IS NULL OR len({0}) = 0 THEN FALSE WHEN list_contains({0}, {1}) THEN TRUE "
            "WHEN list_count({0}) < len({0}) THEN NULL ELSE list_contains({0}, {1}) END)",
-           "NULL where no item is b and one is NULL")  # fmt: skip
+           "as in DuckDB: false where a is NULL, and NULL where no item is b and one is NULL")  # fmt: skip
     define("list_extract", "a[n]", _l + "i", LETTERS[_t], _item, "list_extract({0}, {1})",
            "the n-th item, counting from 1; NULL where there are fewer; a literal",
            literals={1: _NTH})  # fmt: skip
@@ -91,6 +91,6 @@ PATH = Rule(
     "a literal path of up to 16 fields", "Write x ->> 'a', or x ->> '$.a.b[0]'.", _path, ('$."a"', '$[0]."b"')
 )
 define("json_text", "a ->> b", "tt", T, unknown, "CASE WHEN json_valid({0}) THEN json_extract_string({0}, {1}) END",
-       "the field or item at the literal path b of a JSON text: a text without its quotes, anything else as JSON; NULL "
+       "the field or item at the path b of a JSON text: a text without its quotes, anything else as JSON; NULL "
        "where there is none, where it is null, and where a is no JSON",
        literals={1: PATH})  # fmt: skip

@@ -52,7 +52,7 @@ class Preview:
         available: the rest of the budget before; None when it is not known here.
         simultaneous: whether the errors are those of all numbers of the answer together.
         meanings: the content of a column where it differs from its question, such as a quantile for MAX.
-        together: what is measured of tables that are estimated together, and how much that saves.
+        together: the marginals that are measured for tables that are estimated together, and how much that saves.
     """
 
     epsilon: Fraction

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterator, Mapping
 
@@ -10,13 +11,13 @@ from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
-from discreet.sql.expressions.expression import Call, Expression, leaves
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.casts import NARROW
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
 from discreet.sql.inspect.quoted_names import quoted_names
-from discreet.sql.inspect.wording import ends, words
+from discreet.sql.inspect.wording import ends, value, words
 from discreet.sql.plan.plan import QueryPlan, ScopePlan
 
 COUNTED = frozenset({"rows", "count", "pairs"})
@@ -48,6 +49,8 @@ def _of_release(release: ScopePlan) -> Iterator[str]:
             for condition in conjuncts([where]):
                 if verdict(condition) is False:
                     yield f"no row passes {words(condition)}, because values are clamped into their bounds first"
+                elif said := _unlisted(condition):
+                    yield said
     for key in release.keys:
         free = [leaf for leaf in leaves(key.expression) if leaf.type in MOMENTS and not leaf.span.bounded]
         if key.public and len(key.values) >= MANY_GROUPS and free:
@@ -117,6 +120,22 @@ def _filters(relation: Relation) -> Iterator[Expression]:
         yield relation.where
     for part in rel.parts(relation):
         yield from _filters(part)
+
+
+def _unlisted(condition: Expression) -> str:
+    """The warning of a comparison with texts that are no keys, such as misspelt ones; empty for any other condition."""
+    if not isinstance(condition, Call) or condition.name not in ("eq", "in"):
+        return ""
+    columns = [side for side in condition.args if isinstance(side, Column)]
+    asked = [side.value for side in condition.args if isinstance(side, Literal) and side.value is not None]
+    if len(columns) != 1 or len(asked) < len(condition.args) - 1 or not columns[0].span.listed:
+        return ""
+    keys = columns[0].span.domain or ()
+    if any(one in keys for one in asked):
+        return ""
+    near = difflib.get_close_matches(str(asked[0]), [str(key) for key in keys], n=1)
+    meant = f": did you mean {value(near[0])}?" if near else ", as the policy lists them"
+    return f"none of the keys of {words(columns[0])} is {' or '.join(map(value, asked))}{meant}"
 
 
 def verdict(condition: Expression) -> bool | None:

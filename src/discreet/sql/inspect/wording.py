@@ -1,6 +1,6 @@
 """Typed expressions, spans and values written for people, close to the SQL that they were read from.
 
-At the end: what is measured of tables that are estimated together, and how much that saves.
+At the end: the marginals that are measured for tables that are estimated together, and how much that saves.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def deviations(release: ScopePlan) -> tuple[float, float]:
 def _measured(workload: Workload) -> str:
     tables = len(workload.tables)
     listed = "; ".join(f"{keys_of(one)}: epsilon {show(one.epsilon)}" for _, one in workload.marginals)
-    return f"{tables} tables of the same rows, estimated from what is measured of them: {listed}"
+    return f"{tables} tables of the same rows, estimated from marginals: {listed}"
 
 
 def _saved(plan: QueryPlan, workload: Workload) -> str:

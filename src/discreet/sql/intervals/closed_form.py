@@ -54,8 +54,7 @@ def linear_half_width(release: ScopePlan, aggregate: Aggregate, confidence: floa
     if weights is None:
         return None
     if release.estimated is not None and not release.estimated.plain:
-        own = np.full(len(weights), aggregate.measure)
-        width = float(release.estimated.half_widths(weights, own, confidence))
+        width = release.estimated.half_width(weights, aggregate.measure, confidence)
         return float(np.ceil(width)) if aggregate.whole else width
     scale = float(release.scale(aggregate.measure))
     used = tuple(sorted(abs(float(w)) for w in weights if w != 0))

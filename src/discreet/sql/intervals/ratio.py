@@ -21,7 +21,6 @@ from sqlglot import exp
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.release.noisy_schema import aggregate_number
 from discreet.sql.lower.run import GroupSelection, NoisyIntegers, blocks
-from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import ScopePlan
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def weights(release: ScopePlan, sum_: Linear) -> Floats | None:
         own = release.measures[aggregate.measure].weights(aggregate.quantity)
         if own is None:
             return None
-        out[columns(release.measures)[aggregate.measure]] += factor * own
+        out[release.entries[aggregate.measure]] += factor * own
     return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from discreet.engines.capabilities import NESTED
 from discreet.sql.algebra import relation as rel
 from discreet.sql.expressions.expression import Call, Expression, Literal
 from discreet.sql.plan.plan import ScopePlan
@@ -17,6 +18,20 @@ def lacking(release: ScopePlan, lacks: Collection[str]) -> str:
     return next(
         (name for expression in _expressions(release) for name in _calls(expression) if name in lacks), ""
     )
+
+
+def refused_there(name: str) -> tuple[str, str]:
+    """Cause and fix of the refusal of a function that an engine lacks."""
+    if name not in NESTED:
+        return f"{name} is not possible on this engine.", "Write it without, or copy the data into DuckDB."
+    why = (
+        "there a text that is no JSON is an error, which would tell that a row has it"
+        if name == "json_text"
+        else ""
+    )
+    read = "A field of a JSON text" if why else "A list"
+    fix = "Ask the steward for a view in the source that makes columns of it, or copy the data into DuckDB."
+    return f"{read} cannot be read on this engine{f': {why}' if why else ''}.", fix
 
 
 def _calls(expression: Expression) -> Iterator[str]:

@@ -12,7 +12,7 @@ The choice is fair: every row of a unit has the same chance, independent of its 
 - Rows that are alike have one hash. They are numbered within their unit, and the number is hashed, so that a row that
   is there three times has three chances and is not kept or dropped as a block. Which of them has which number does not
   matter, as nothing tells them apart. Where rows are ranked, all of a unit are numbered in the order of their values,
-  and the number is hashed in place of the values.
+  and the number is hashed in place of the values. PostgreSQL draws a few rows by these numbers, and ranks none.
 """
 
 from __future__ import annotations

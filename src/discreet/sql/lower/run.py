@@ -82,13 +82,13 @@ class NoisyIntegers:
         Returns:
             float64 array (groups, entries).
         """
-        own = columns(self.plan.measures)[aggregate.measure]
+        own = self.plan.entries[aggregate.measure]
         return self._in_rows(self.entries[at, own].astype(np.float64), aggregate.measure)
 
     def all(self, at: GroupSelection = EVERY) -> Floats:
         """The entries of all measures in some groups: float64 array (groups, entries)."""
         out = self.entries[at].astype(np.float64)
-        for measure, own in enumerate(columns(self.plan.measures)):
+        for measure, own in enumerate(self.plan.entries):
             out[:, own] = self._in_rows(out[:, own], measure)
         return out
 
@@ -151,7 +151,7 @@ class NoisyIntegers:
     def column(self, aggregate: Aggregate) -> pa.Array:
         """The answer of an aggregate in every group. Its type depends on the question alone."""
         if self.counted(aggregate):
-            place, most = columns(self.plan.measures)[aggregate.measure], int(LARGEST)
+            place, most = self.plan.entries[aggregate.measure], int(LARGEST)
             counts = self.entries[:, place.start]
             inside = not len(counts) or (counts.min() >= -most and counts.max() <= most)
             return arrow.column(counts if inside else np.clip(counts, -most, most))

@@ -13,7 +13,7 @@ from discreet.planning.marginals import Keys
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.expressions.expression import Expression
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
@@ -118,6 +118,11 @@ class ScopePlan:
     estimated: Estimated | None = None
 
     @cached_property
+    def entries(self) -> tuple[slice, ...]:
+        """Where the entries of each measure stand in the row of integers of a group."""
+        return tuple(columns(self.measures))
+
+    @cached_property
     def cells(self) -> int:
         """The number of groups."""
         return ks.cells(self.keys)
@@ -156,21 +161,17 @@ class Workload:
 
     Attributes:
         finest: by all of their keys; the engine counts its integers, which are nowhere shown and get no noise.
-        marginals: what is measured: sums of these integers over some keys, by the numbers of the keys that are left.
+        sizes: the number of values of each of its axes, as `workload_axes` says.
+        marginals: measured ones: sums of these integers over some keys, by the numbers of the axes that are left.
         tables: the names of the releases that are estimated from the marginals.
         closed: whether a row is in all tables or in none; else its place may be missing in some of them.
     """
 
     finest: ScopePlan
+    sizes: tuple[int, ...]
     marginals: tuple[tuple[Keys, ScopePlan], ...]
     tables: tuple[str, ...]
     closed: bool
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of values of each key, keys that run together taken for one."""
-        keys = self.finest.keys
-        return tuple(len(keys[axis[0]].values) for axis in ks.axes(keys))
 
 
 @dataclass(frozen=True)

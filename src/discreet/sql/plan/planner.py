@@ -145,7 +145,7 @@ def plan_together(
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
 ) -> tuple[QueryPlan, list[QueryPlan]]:
-    """Plan several questions as one: one charge, and what is measured for one of them answers the others, too.
+    """Plan several questions as one: one charge, and the measures of one of them answer the others, too.
 
     Args:
         texts: of the questions, each one SELECT in DuckDB's dialect.
@@ -169,10 +169,12 @@ def plan_together(
     weights = [weight for _, read in found for weight in read[3]]
     releases, workloads = _released(unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta)
     own = iter(releases)
-    each = [
-        QueryPlan(text, _statement(read, limits), tuple(itertools.islice(own, len(read[1][0]))), read[1][1])
-        for text, read in zip(texts, found, strict=True)
-    ]
+    each = []
+    for text, reading in zip(texts, found, strict=True):
+        tables = tuple(itertools.islice(own, len(reading[1][0])))
+        named = {table.name for table in tables}
+        inside = tuple(workload for workload in workloads if named.issuperset(workload.tables))
+        each.append(QueryPlan(text, _statement(reading, limits), tables, reading[1][1], inside))
     statement = "; ".join(one.statement for one in each)
     return QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads), each
 

@@ -22,19 +22,19 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import PrivateTable
 from discreet.sql.algebra.public_groups import Groups, PublicKeys, public_groups
 from discreet.sql.algebra.relation import PublicTable, Relation
-from discreet.sql.analyze.binding.literals import NotALiteralError, literal_of
+from discreet.sql.analyze.binding.literals import literal_of
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.expressions.unread import UnreadLiteral
 from discreet.sql.syntax.blanks import Blank, ValueNeededError, blank
 from discreet.sql.syntax.templates import Template, literal_node
 
 Reading = TypeVar("Reading")
-MOST_VARIANTS: Final = 8
+MOST_VARIANTS: Final = 4
 """How many analyses of a shape are kept, each for other groups."""
+MOST_GROUPS: Final = 10_000
+"""The most groups of an analysis that is kept; those of many more would fill memory."""
 MOST_FAILURES: Final = 3
 """After so many, a shape is not tried again: one may be the refusal of a literal, which the next one does not meet."""
-
-
 _ATOMS: Final = (str, int, float, Fraction, dt.date, Enum)
 _TABLES: Final = frozenset({PrivateTable, PublicTable})
 """Tables were there before the question."""
@@ -139,19 +139,14 @@ class _Variant(Generic[Reading]):
     make: Filled | None
     reading: Reading
 
-    def of(self, filling: _Filling, first: list[PublicKeys] | None) -> Reading | None:
-        """The reading of another statement; None where its groups are other ones.
-
-        Args:
-            filling: its literals.
-            first: the groups that it has where they are worked out for the first time.
-        """
-        for index, (make, before) in enumerate(self.groups):
-            if not _same(
-                first if index == 0 and first is not None else public_groups(*make(filling)), before
-            ):
-                return None
-        return self.made(filling)
+    def of(self, filling: _Filling) -> Reading | None:
+        """The reading of another statement; None where its groups, or the types of its literals, are other ones."""
+        try:
+            if all(_same(public_groups(*make(filling)), before) for make, before in self.groups):
+                return self.made(filling)
+        except ValueNeededError:
+            pass
+        return None
 
     def made(self, filling: _Filling) -> Reading:
         """The reading with other literals."""
@@ -164,7 +159,6 @@ class Shape(Generic[Reading]):
 
     Args:
         template: of the statements.
-        analyse: reads a statement, with a function that works groups out.
     """
 
     def __init__(self, template: Template) -> None:
@@ -191,20 +185,13 @@ class Shape(Generic[Reading]):
             return self._known(filling) or self._new(filling, analyse)
         except QueryRefused:
             raise
-        except (
-            ValueNeededError,
-            NotALiteralError,
-            Exception,
-        ):  # a blank where a text was expected may raise anything
+        except (ValueNeededError, Exception):  # where a text was expected, a blank may raise anything
             self._failed += not self._variants
             return None
 
     def _known(self, filling: _Filling) -> Reading | None:
-        first = None
         for variant in self._variants:
-            if first is None and variant.groups:
-                first = public_groups(*variant.groups[0][0](filling))  # nothing before them differs
-            found = variant.of(filling, first)
+            found = variant.of(filling)
             if found is not None:
                 return found
         return None
@@ -221,12 +208,11 @@ class Shape(Generic[Reading]):
             noted.append((make, found))
             return found
 
-        reading = analyse(
-            self._template.with_nodes([blank(index, one) for index, one in enumerate(filling.literals)]),
-            groups,
-        )
+        blanks = [blank(place, literal) for place, literal in enumerate(filling.literals)]
+        reading = analyse(self._template.with_nodes(blanks), groups)
         variant = _Variant(tuple(noted), mould.of(reading), reading)
-        self._variants = (variant, *self._variants[: MOST_VARIANTS - 1])
+        if sum(len(block.groups) for _, found in noted for block in found) <= MOST_GROUPS:
+            self._variants = (variant, *self._variants[: MOST_VARIANTS - 1])
         return variant.made(filling)
 
 

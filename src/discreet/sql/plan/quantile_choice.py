@@ -3,7 +3,7 @@
 Choosing by rank errs least for a few quantiles, and its error grows with the number of levels that share epsilon; the
 error of the tree does not. A tree has intervals for nothing, and ranks pay for theirs, so that intervals of many are
 wide. Without intervals the measure is taken whose ranks have the least mean variance; with them, the one for which
-that variance times the mean half-width is least, both as they are where values lie densely. Where only few values are
+that variance times the mean half-width is least, both where values lie densely. Where only few values are
 possible, a rank errs near a border between two of them only, and there a normal error, as of a tree, errs less than an
 exponential one of the same variance: mean square errors are s^3 for permute-and-flip with scale s, and E|N|^3/6 for a
 normal N of the same variance 2 s^2, so that the variance of ranks counts 1.2 times. Policy and question alone decide.

@@ -19,7 +19,7 @@ _WEIGHTED = "SUM(_x * _w) / SUM(CASE WHEN _x IS NOT NULL THEN _w ELSE 0 END)"
 def has_other_names(nodes: Iterable[exp.Expr]) -> bool:
     """Whether some of these nodes may be written by another name."""
     return any(
-        isinstance(node, exp.ApproxDistinct | exp.Anonymous)
+        isinstance(node, exp.ApproxDistinct | exp.Anonymous | exp.WithinGroup)
         or (isinstance(node, exp.Avg) and isinstance(node.this, exp.Distinct))
         for node in nodes
     )
@@ -34,7 +34,7 @@ def use_known_names(query: exp.Expr) -> None:
         >>> query.sql("duckdb")
         'SELECT COUNT(DISTINCT a), AVG(b), (SUM(x * w) / SUM(CASE WHEN NOT x IS NULL THEN w ELSE 0 END))'
     """
-    for node in list(query.find_all(exp.ApproxDistinct, exp.Anonymous, exp.Avg)):
+    for node in list(query.find_all(exp.ApproxDistinct, exp.Anonymous, exp.Avg, exp.WithinGroup)):
         made = _meant(node)
         if made is None:
             continue
@@ -49,6 +49,10 @@ def _meant(node: exp.Expr) -> exp.Expr | None:
         if node.args.get("accuracy") is not None:
             return None
         return exp.Count(this=exp.Distinct(expressions=[node.this.copy()]))
+    if isinstance(node, exp.WithinGroup):
+        ordered = node.expression.expressions
+        plain = isinstance(node.this, exp.Mode) and node.this.this is None and len(ordered) == 1
+        return exp.Mode(this=ordered[0].this.copy()) if plain else None
     if isinstance(node, exp.Avg):
         if not isinstance(node.this, exp.Distinct) or isinstance(node.parent, exp.Filter | exp.Window):
             return None

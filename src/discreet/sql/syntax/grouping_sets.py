@@ -11,12 +11,12 @@ from discreet.sql.syntax.refusal import refuse
 
 MOST_SETS = 64
 _SETS = "grouping_sets"
-"""The name under which a GROUP BY carries which grouping sets it is one of."""
+"""The name under which a SELECT carries which grouping sets it is one of."""
 
 
-def number_of(group: exp.Expr) -> int | None:
-    """A number that the sets of one GROUP BY share, of the GROUP BY of one of them, or of its SELECT without keys."""
-    found: int | None = group.meta.get(_SETS)
+def sets_of(node: exp.Expr) -> str:
+    """The name of the grouping sets that a SELECT is one of; empty where it is none."""
+    found: str = node.meta.get(_SETS, "")
     return found
 
 
@@ -52,7 +52,7 @@ def expand(node: exp.Select, text: str) -> exp.Query:
     names = [output_name(item) for item in node.expressions]
     selects = [_one(node, keys, every, names) for keys in sets]
     for one in selects:
-        (one.args.get("group") or one).meta[_SETS] = _place(group)
+        one.meta[_SETS] = f"{_place(group)} {text}"
     union: exp.Query = selects[0]
     for other in selects[1:]:
         union = exp.Union(this=union, expression=other, distinct=False)
@@ -128,6 +128,8 @@ def _one(node: exp.Select, keys: list[exp.Expr], every: list[exp.Expr], names: l
 
 def _without(node: exp.Expr, absent: list[exp.Expr], keys: list[exp.Expr]) -> exp.Expr:
     """An expression in which the keys that are not grouped by are NULL, outside of aggregates."""
+    if node in keys:
+        return node  # whatever it reads
     if node in absent:
         return exp.null()
     if isinstance(node, exp.Grouping) or (

@@ -15,7 +15,6 @@ from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTI
 from discreet.errors import QueryRefused
 from discreet.sql.syntax import looking, pivot_statement, rewrites
 from discreet.sql.syntax.aggregate_names import has_other_names, use_known_names
-from discreet.sql.syntax.json_arrows import read_arrows
 from discreet.sql.syntax.refusal import at, refuse
 from discreet.sql.syntax.rewrites import padded
 from discreet.sql.syntax.select_lists import name_apart
@@ -112,7 +111,7 @@ def output_name(item: exp.Expr) -> str:
 
 
 def _check(statement: exp.Query, text: str) -> str:
-    read_arrows(statement)
+    rewrites.read_arrows(statement)
     nodes: list[exp.Expr] = list(statement.walk())
     if any(node.depth > MAX_DEPTH for node in nodes):
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")

@@ -1,4 +1,4 @@
-"""Fixes of refused queries, made of the query itself, so that they can be typed as shown."""
+"""Other ways to write a query: fixes of refused ones, to be typed as shown, and arrows that the parser misreads."""
 
 from __future__ import annotations
 
@@ -65,6 +65,11 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
         return (f"{name} makes a map of values of the data.",
                 f"Group by it: SELECT {x}, COUNT(*) AS n … GROUP BY {x}; or by width_bucket({x}, 0, 100, 10), in bins "
                 "of your choice.")  # fmt: skip
+    if name in ("arg_max", "arg_min", "max_by", "min_by") and isinstance(node.expression, exp.Expr):
+        first, second = sql(node.this), sql(node.expression)
+        return (f"{name} shows the value of one row.",
+                f"Ask it of groups: SELECT {name}({first}, v) FROM (SELECT {first}, AVG({second}) AS v … GROUP BY "
+                f"{first}) AS g; or, if {first} is a number, write MEDIAN({first}).")  # fmt: skip
     if name in ("any_value", "first", "last", "arbitrary", "arg_max", "arg_min", "max_by", "min_by"):
         first = sql(node.this) if isinstance(node.this, exp.Expr) else x.partition(",")[0]
         return (f"{name} shows the value of one row.",
@@ -254,3 +259,34 @@ def called(node: exp.Expr) -> str:
 def sql(node: exp.Expr) -> str:
     """An expression in DuckDB's SQL."""
     return node.sql("duckdb", comments=False)
+
+
+_OF_JSON = (exp.JSONExtract, exp.JSONExtractScalar, exp.Predicate)
+"""The nodes between the arrow and the key behind it: other arrows, and comparisons, which bind less."""
+
+
+def read_arrows(statement: exp.Expr) -> None:
+    """Read `p -> 'a'` as a field of a JSON text where it is an argument, and the parser takes p for a variable.
+
+    Example:
+        >>> import sqlglot
+        >>> query = sqlglot.parse_one("SELECT COUNT(p -> 'a' ->> 'b') FROM t", read="duckdb")
+        >>> read_arrows(query)
+        >>> query.sql("duckdb")
+        "SELECT COUNT((p -> '$.a') ->> '$.b') FROM t"
+    """
+    for node in list(statement.find_all(exp.Lambda)):
+        if len(node.expressions) != 1 or isinstance(node.parent, exp.Transform | exp.ArrayFilter):
+            continue
+        key = node.this
+        while isinstance(key, _OF_JSON):
+            key = key.this
+        if not isinstance(key, exp.Literal):
+            continue
+        path = DuckDB().to_json_path(key.copy())
+        field = exp.JSONExtract(this=exp.column(node.expressions[0].copy()), expression=path)
+        if key is node.this:
+            node.replace(field)
+        else:
+            key.replace(field)
+            node.replace(node.this)

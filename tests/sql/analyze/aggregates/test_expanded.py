@@ -21,6 +21,7 @@ def same(sql: str, truth: str = "") -> str:
     [
         ("SELECT QUANTILE_DISC(educ, [0.2, 0.9]) AS q FROM t", ""),
         ("SELECT mode(city) AS m FROM t WHERE x > 45", ""),
+        ("SELECT mode() WITHIN GROUP (ORDER BY city) AS m FROM t WHERE x > 45", ""),
         ("SELECT sex, mode(city) FILTER (WHERE x > 40) AS m FROM t GROUP BY sex ORDER BY sex", "SELECT sex, "
          "mode(city) FILTER (WHERE x > 40) AS m FROM t WHERE sex IS NOT NULL GROUP BY sex ORDER BY sex"),
         ("SELECT mode(d) AS m FROM t WHERE x > 49", ""),

@@ -39,7 +39,7 @@ def readable(column: pa.ChunkedArray, milliseconds: bool = False) -> pa.ChunkedA
 
     Args:
         column: of a frame or a file.
-        milliseconds: whether time stamps in milliseconds become microseconds as they are read, as in files.
+        milliseconds: whether DuckDB turns milliseconds into microseconds where it reads them, as it does in files.
     """
     import pyarrow as pa
 
@@ -120,7 +120,7 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _nested(column: pa.ChunkedArray, milliseconds: bool) -> pa.ChunkedArray:
-    """Lists and structs with all inside them readable; what is neither, inside them as well, is hollow."""
+    """Lists and structs with all inside them readable, and maps and unions hollow, at any depth."""
     import pyarrow as pa
 
     try:

@@ -101,7 +101,8 @@ class Binder:
         """
         bound = self._read(node)
         if bound.type is Type.OTHER:
-            raise self.refuse(node, *self.opaque(bound, node.name))
+            named = ".".join(part.name for part in node.parts) if isinstance(node, exp.Column) else node.name
+            raise self.refuse(node, *self.opaque(bound, named))
         if weight(bound) > MOST_WEIGHT:
             raise self.refuse(node, "This expression is too large.", "Compute parts of it in a sub-query.")
         return bound

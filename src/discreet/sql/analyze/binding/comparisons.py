@@ -90,7 +90,9 @@ def _number_and_text(
     if isinstance(one, Literal) and equal:
         text = exp.Literal.string(node.sql("duckdb")).sql("duckdb")
         return f"Write it in quotes, as the texts are spelled: {text}."
-    return f"Compare CAST({beside.sql('duckdb')} AS DOUBLE); a text that is no number is NULL there."
+    internal = any(column.table.startswith("__") for column in beside.find_all(exp.Column))
+    shown = "…" if internal else beside.sql("duckdb")
+    return f"Compare CAST({shown} AS DOUBLE); a text that is no number is NULL there."
 
 
 def _is_number(text: str) -> bool:

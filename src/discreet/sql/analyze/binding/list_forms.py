@@ -13,7 +13,7 @@ from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.functions.names import TYPE_WORDS
 
 SLICE, NTH = "Write tags[1:5], with literals from 1.", "Write tags[1], with a literal from 1."
-SOME = "Write list_has_any(x, ['a', 'b']), with literals."
+SOME = "Write list_has_any(x, ['a', 'b']), with literals. Write AND between conditions."
 JSON = "Write payload ->> 'a', or payload ->> '$.a.b[0]'."
 _MISREAD = re.compile(r"->>?\s*'(?![$/])[^']*[.\[*]")
 """A key that the parser takes for a path: DuckDB reads `'a.b'` as one name, and only `'$.a.b'` as two."""

@@ -149,10 +149,11 @@ def _beside_the_unit(
     if not equal:
         unit, theirs = next(iter(left.rows.units), "unit"), next(iter(right.rows.units), "unit")
         name = next(iter(right.tables))
+        condition = path.condition(left.tables, name)
         raise refuse(clause.node.this, left.text,
                      "A join of private tables must be on the privacy unit, or a "
                      "row would belong to two units.",
-                     path.advice(left.tables, name) or _between(name, right.rows)
+                     (f"Add ON {condition}." if condition else _between(name, right.rows))
                      or f"Add ON {next(iter(left.tables))}.{unit} = {name}.{theirs}.")  # fmt: skip
     return rest
 

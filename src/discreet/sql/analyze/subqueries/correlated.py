@@ -148,13 +148,20 @@ class Inside:
             )
         path = key_paths.between(self.outside.rows.relation, self.from_clause.rows.relation)
         if not linked and not path.joined([*rest, *tests]):
+            named = next(iter(self.from_clause.tables))
+            inner = "other" if named in self.outside.tables else named
+            condition = path.condition(self.outside.tables, inner)
+            if condition:
+                apart = f"Name the inner table apart: FROM {named} AS other"
+                raise refuse(asked.query, "A sub-query over private rows must compare the privacy units, or a whole "
+                             "key that leads to them.",
+                             f"{'Add' if inner == named else apart} WHERE {condition}.")  # fmt: skip
             if not (self.outside.rows.units and self.from_clause.rows.units):
                 raise refuse(asked.query, "A sub-query over private rows must compare the privacy units, "
                              "and rows that are one unit each have no column for it.",
                              "Declare the column that names the unit as privacy_unit in the policy.")  # fmt: skip
             ours = next(iter(sorted(self.outside.rows.units)), "unit")
             theirs = next(iter(sorted(self.from_clause.rows.units)), "unit")
-            named = next(iter(self.from_clause.tables))
             outer = next(iter(self.outside.tables))
             raise refuse(asked.query, "A sub-query over private rows must compare the privacy units.",
                          f"Add WHERE {named}.{theirs} = {outer}.{ours}." if named != outer else

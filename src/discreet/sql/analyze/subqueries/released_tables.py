@@ -8,7 +8,8 @@ and an infinity is the largest number, so that no number that is drawn can make 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
@@ -40,6 +41,9 @@ LARGEST = 1e300
 """No released number beside a private row is larger, so that arithmetic with it stays among the doubles."""
 FEW = 10_000
 """A released key with no more values than this has a domain, so it can be grouped by."""
+Tables: TypeAlias = Mapping[str, exp.Expr]
+"""The definitions of tables of WITH, by name."""
+NO_TABLES: Tables = MappingProxyType({})
 SHOWN = exp.DataType.Type
 _CASTS = {
     Type.BOOLEAN: SHOWN.BOOLEAN, Type.INTEGER: SHOWN.BIGINT, Type.FLOAT: SHOWN.DOUBLE, Type.TEXT: SHOWN.VARCHAR,
@@ -122,7 +126,7 @@ def _one(query: exp.Expr, known: Mapping[str, exp.Expr], single: set[str]) -> bo
         return False
     clause = query.args.get("with_")
     if clause is not None:
-        known = {**known, **{cte.alias: cte.this for cte in clause.expressions}}
+        known = {**known, **{cte.alias.lower(): cte.this for cte in clause.expressions}}
     if query.args.get("group") is not None or query.args.get("joins") or query.args.get("laterals"):
         return False
     if any(map(has_aggregate, query.selects)):
@@ -131,46 +135,92 @@ def _one(query: exp.Expr, known: Mapping[str, exp.Expr], single: set[str]) -> bo
     return source is None or _one(source.this, known, single)
 
 
-def unlike(query: exp.Expr, releases: Sequence[UnplannedRelease]) -> tuple[str, ...] | None:
-    """Columns of which no two rows of a query have the same values; None where the text does not say any."""
-    query = query.unnest()
+def unlike(
+    query: exp.Expr, releases: Sequence[UnplannedRelease], known: Tables = NO_TABLES
+) -> tuple[str, ...] | None:
+    """Columns of which no two rows of a query have the same values; None where the text does not say any.
+
+    Args:
+        query: over noisy and public tables.
+        releases: the releases so far.
+        known: the tables of WITH around the query.
+    """
+    query, known = _with_tables(query, known)
     if isinstance(query, exp.Select) and query.args.get("distinct") is not None:
         return tuple(query.named_selects)
-    release = _shown_release(query, releases)
-    if release is None or not isinstance(query, exp.Select):
+    source = _shown_source(query)
+    if source is None or not isinstance(query, exp.Select):
         return None
+    release = _release(source, releases)
+    if release is not None:
+        keys: Sequence[str] | None = [key_name(index) for index in range(len(release.keys))]
+    else:
+        inside = _defined(source, known)
+        keys = None if inside is None else unlike(inside, releases, _without(source, known))
+    if keys is None or query.is_star:
+        return None if keys is None or len(query.selects) > 1 else tuple(keys)
     found = {
         item.unalias().name: item.alias_or_name
         for item in query.selects
         if isinstance(item.unalias(), exp.Column)
     }
-    keys = [key_name(index) for index in range(len(release.keys))]
     return tuple(found[key] for key in keys) if all(key in found for key in keys) else None
 
 
-def _shown_release(query: exp.Expr, releases: Sequence[UnplannedRelease]) -> UnplannedRelease | None:
-    """The release of which a query shows rows, each once at most."""
+def _with_tables(query: exp.Expr, known: Tables) -> tuple[exp.Expr, Tables]:
+    """A query without its parentheses, and the tables of WITH that it may name."""
+    query = query.unnest()
+    clause = query.args.get("with_")
+    return query, known if clause is None else {
+        **known,
+        **{cte.alias: cte.this for cte in clause.expressions},
+    }
+
+
+def _shown_source(query: exp.Expr) -> exp.Expr | None:
+    """The source of which a query shows rows, each once at most."""
     if not isinstance(query, exp.Select) or query.args.get("from_") is None:
         return None
-    if any(query.args.get(part) for part in ("joins", "laterals", "group", "with_")):
+    if any(query.args.get(part) for part in ("joins", "laterals", "group")):
         return None
     if any(isinstance(node, exp.UDTF) for item in query.selects for node in item.walk()):
         return None
-    source = query.args["from_"].this
-    return next(
-        (release for release in releases if isinstance(source, exp.Table) and source.name == release.name),
-        None,
-    )
+    source: exp.Expr = query.args["from_"].this
+    return source
 
 
-def span_of(query: exp.Expr, column: str, releases: Sequence[UnplannedRelease]) -> Span:
+def _defined(source: exp.Expr, known: Tables) -> exp.Expr | None:
+    """The query that a source stands for: a sub-query, or a table of WITH."""
+    if isinstance(source, exp.Table):
+        return known.get(source.name.lower())
+    return source.this if isinstance(source, exp.Subquery) and not source.args["alias"].columns else None
+
+
+def _without(source: exp.Expr, known: Tables) -> Tables:
+    """The tables of WITH that the definition of a source may name: a recursive one names itself."""
+    return {name: query for name, query in known.items() if name != source.name.lower()}
+
+
+def _release(source: exp.Expr, releases: Sequence[UnplannedRelease]) -> UnplannedRelease | None:
+    named = source.name if isinstance(source, exp.Table) else None
+    return next((release for release in releases if release.name == named), None)
+
+
+def span_of(
+    query: exp.Expr, column: str, releases: Sequence[UnplannedRelease], known: Tables = NO_TABLES
+) -> Span:
     """The values that a column can have, where it is a key or an unchanged mean or quantile."""
-    query = query.unnest()
-    release = _shown_release(query, releases)
-    if release is None or not isinstance(query, exp.Select):
+    query, known = _with_tables(query, known)
+    source = _shown_source(query)
+    if source is None or not isinstance(query, exp.Select):
         return ANY
     item = next((selected.unalias() for selected in query.selects if selected.alias_or_name == column), None)
-    if not isinstance(item, exp.Column) or item.table != release.name:
+    item = exp.column(column) if query.is_star and len(query.selects) == 1 else item
+    release = _release(source, releases)
+    if release is None and isinstance(item, exp.Column):
+        inside = _defined(source, known)
+        return ANY if inside is None else span_of(inside, item.name, releases, _without(source, known))
+    if release is None or not isinstance(item, exp.Column) or item.table != release.name:
         return ANY
     key, aggregate = key_number(item.name), aggregate_number(item.name)
     if key is not None:
@@ -181,8 +231,8 @@ def span_of(query: exp.Expr, column: str, releases: Sequence[UnplannedRelease]) 
         return ANY
     request = release.requests[aggregate]
     argument = request.argument
-    inside = request.quantity == "avg" or is_quantile(request.quantity)
-    if not inside or argument is None or argument.type not in (Type.INTEGER, Type.FLOAT):
+    inside_bounds = request.quantity == "avg" or is_quantile(request.quantity)
+    if not inside_bounds or argument is None or argument.type not in (Type.INTEGER, Type.FLOAT):
         return ANY
     return Span(argument.span.lo, argument.span.hi, nullable=True)
 

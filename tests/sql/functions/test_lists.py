@@ -18,8 +18,11 @@ import pytest
 from tests import inside
 
 import discreet as dp
+from discreet.engines.capabilities import NESTED
 from discreet.errors import EngineError, QueryRefused
 from discreet.sql.functions import TABLE
+from discreet.sql.functions.lists import LINES
+from discreet.sql.lower.capabilities import refused_there
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.planner import Limits, plan
 
@@ -143,3 +146,13 @@ def test_a_broken_text_in_a_file_costs_what_a_sound_one_does(tmp_path: Path) -> 
     with dp.protect(str(path), privacy_unit="id", max_rows=1, budget=1) as asked:
         asked.sql("SELECT COUNT(payload ->> 'a') AS n FROM t", epsilon=0.5)
         assert asked.budget.spent == Fraction(1, 2)
+
+
+def test_engines_without_lists_say_so() -> None:
+    names = {line.name for line in LINES.functions} | {"list_value", "kept_items"}
+    assert names == NESTED
+    for name in names:
+        cause, fix = refused_there(name)
+        assert ("JSON" in cause) == (name == "json_text")
+        assert "view" in fix
+    assert refused_there("in_zone")[0].startswith("in_zone")

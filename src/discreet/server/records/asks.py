@@ -1,0 +1,118 @@
+"""The questions that analysts asked, so that their answers can be shown again: by the key of each in the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from discreet.accounting.loss import Loss
+from discreet.server.desk import slot_after
+from discreet.server.history import History
+from discreet.server.problems import not_there
+from discreet.server.records.state import Row, State
+from discreet.session.analyst import Look
+
+
+class Began:
+    """Notes that a question was charged: the session says each step, and reads data only after the charge.
+
+    Attributes:
+        dataset: of the question.
+        came: when it came, in microseconds since 1970.
+        key: of the answer, which is not to be had before its slot; empty where it could be had before.
+        price: once it was charged.
+    """
+
+    def __init__(self, dataset: str, came: int) -> None:
+        self.dataset = dataset
+        self.came = came
+        self.key = ""
+        self.look: Look | None = None
+        self.price: Loss | None = None
+
+    def see(self, look: Look, known: bool) -> None:
+        """Note the plan of the question, and whether its answer is known."""
+        self.look = look
+        self.key = "" if known else look.key
+
+    def __call__(self, words: str) -> None:
+        """Note that it was charged."""
+        self.price = self.look.loss if self.look else None
+
+
+class Asks:
+    """The questions of all analysts.
+
+    Args:
+        state: where they are kept.
+        histories: the charges of each data set.
+        at_work: the questions that this process has at work.
+        slot: seconds of the shortest slot in which answers come; 0 for none.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        histories: Mapping[str, History],
+        at_work: Callable[[], Sequence[object]],
+        slot: float,
+    ) -> None:
+        self._state = state
+        self._histories = histories
+        self._at_work = at_work
+        self._slot = slot
+
+    def note(self, name: str, dataset: str, key: str, asked: Mapping[str, Any], came: int) -> bool:
+        """Keep the question, so that its answer can be shown again; whether it is a new one."""
+        with self._state.writing():
+            new = self._state.run(
+                "INSERT INTO asks (name, dataset, key, body, made, came) VALUES (?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                (name, dataset, key, json.dumps(asked, default=str), self._state.now(), came),
+            )
+            if not new and not self._histories[dataset].answered(key):
+                self._state.run(
+                    "UPDATE asks SET came = ? WHERE name = ? AND dataset = ? AND key = ?",
+                    (came, name, dataset, key),
+                )
+        return bool(new)
+
+    def forget(self, name: str, dataset: str, key: str) -> None:
+        """Forget a question that was refused, or refused ones would fill the disk; never one that was paid for."""
+        if key not in self._histories[dataset].of(name):
+            self._state.run(
+                "DELETE FROM asks WHERE name = ? AND dataset = ? AND key = ?", (name, dataset, key)
+            )
+
+    def held_back(self, dataset: str, key: str) -> bool:
+        """Whether the slot of an answer has not come, in this process or another one; it is as good as not there."""
+        about = [one for one in self._at_work() if isinstance(one, Began)]
+        if any((one.dataset, one.key) == (dataset, key) for one in about):
+            return True
+        settled = self._histories[dataset].settled(key)
+        if settled is None or not self._slot:
+            return False
+        charged, kept = (one.timestamp() for one in settled)
+        # Of all who asked it, the last one before the charge is whose question was answered.
+        rows = self._state.all("SELECT came FROM asks WHERE dataset = ? AND key = ?", (dataset, key))
+        came = max((row["came"] / 1e6 for row in rows if row["came"] / 1e6 <= charged), default=charged)
+        return self._state.exactly() / 1e6 < came + slot_after(kept - came, self._slot)
+
+    def of(self, name: str, dataset: str) -> list[Row]:
+        """All questions of an analyst about a data set."""
+        return self._state.all("SELECT * FROM asks WHERE name = ? AND dataset = ?", (name, dataset))
+
+    def asked(self, name: str, dataset: str, key: str) -> dict[str, Any]:
+        """A question, as the keyword arguments of `Session.sql`.
+
+        Raises:
+            NotThere: there is none of this key of this analyst.
+        """
+        row = self._state.one(
+            "SELECT body FROM asks WHERE name = ? AND dataset = ? AND key = ?", (name, dataset, key)
+        )
+        if row is None:
+            raise not_there()
+        asked: dict[str, Any] = json.loads(row["body"])
+        return asked

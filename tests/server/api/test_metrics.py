@@ -1,0 +1,56 @@
+"""Figures for Prometheus: they can be read, and none depends on data."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from discreet.errors import EngineError
+from discreet.session.queries import Queries
+from tests.server.conftest import COUNT, Running
+
+LINE = re.compile(r'# TYPE \w+ \w+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? -?[0-9.e+-]+')
+
+
+def figures(running: Running) -> dict[str, str]:
+    answer = running.call("GET", "/api/v1/metrics", "audrey")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = answer.data.decode().splitlines()
+    assert all(LINE.fullmatch(line) for line in lines)
+    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+
+def served(path: str, outcome: str = "served") -> str:
+    return f'discreet_requests_total{{address="/api/v1/datasets/{{name}}/{path}",outcome="{outcome}"}}'
+
+
+def test_requests_and_budgets_are_counted(running: Running) -> None:
+    before = figures(running)
+    question = {"query": COUNT, "epsilon": "0.125"}
+    assert running.call("POST", "/api/v1/datasets/hospital/query", "ana", question).status == 200
+    assert (
+        running.call("POST", "/api/v1/datasets/hospital/query", "ana", {**question, "epsilon": 0}).status
+        == 422
+    )
+    after = figures(running)
+    assert int(after[served("query")]) == int(before.get(served("query"), 0)) + 1
+    assert int(after[served("query", "refused")]) == int(before.get(served("query", "refused"), 0)) + 1
+    spent = 'discreet_budget_epsilon{dataset="hospital",kind="spent"}'
+    assert float(after[spent]) - float(before[spent]) == 0.125
+    assert int(after['discreet_ledger_entries{dataset="hospital"}']) >= 2
+
+
+def test_a_failure_after_the_charge_counts_as_an_answer(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise EngineError("1042 patients")
+
+    before = figures(running)
+    monkeypatch.setattr(Queries, "run", fails)
+    question = {"query": COUNT, "epsilon": "0.0625"}
+    assert running.call("POST", "/api/v1/datasets/hospital/query", "ana", question).status == 502
+    after = figures(running)
+    assert int(after[served("query")]) == int(before.get(served("query"), 0)) + 1
+    assert served("query", "failed") not in after

@@ -1,0 +1,79 @@
+"""Questions are kept for their analysts, and an answer of another process is held back until its slot."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.server.problems import NotThere
+from discreet.server.records.asks import Asks
+from discreet.server.records.state import State
+
+
+class History:
+    """The charges of a data set, made up."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, tuple[dt.datetime, dt.datetime]] = {}
+
+    def of(self, name: str) -> dict[str, Any]:
+        return {}
+
+    def answered(self, key: str) -> bool:
+        return key in self.kept
+
+    def settled(self, key: str) -> tuple[dt.datetime, dt.datetime] | None:
+        return self.kept.get(key)
+
+
+def at(seconds: float) -> dt.datetime:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC)
+
+
+def test_an_answer_is_held_back_until_the_slot_of_its_question(tmp_path: Path) -> None:
+    now, history = [1000.0], History()
+    state = State(tmp_path / "service.db", lambda: now[0])
+    asks = Asks(state, {"hospital": history}, list, 0.25)  # type: ignore[dict-item]
+    assert asks.note("ana", "hospital", "k", {"query": "q"}, state.exactly())
+    assert not asks.held_back("hospital", "k"), "there is nothing to hold back"
+    now[0] = 1000.6
+    history.kept["k"] = at(1000.1), at(1000.6)  # the slot is at 1 s
+    assert asks.held_back("hospital", "k")
+    now[0] = 1001.001
+    assert not asks.held_back("hospital", "k")
+    asks.note("ben", "hospital", "k", {"query": "q"}, state.exactly())
+    assert not asks.held_back("hospital", "k"), "who asks later has it at once"
+    assert asks.asked("ana", "hospital", "k") == {"query": "q"}
+    with pytest.raises(NotThere):
+        asks.asked("cyd", "hospital", "k")
+    state.close()
+
+
+def test_who_asked_long_ago_in_vain_keeps_nobody_waiting(tmp_path: Path) -> None:
+    now, history = [1000.0], History()
+    state = State(tmp_path / "service.db", lambda: now[0])
+    asks = Asks(state, {"hospital": history}, list, 0.25)  # type: ignore[dict-item]
+    asks.note("ben", "hospital", "k", {}, state.exactly())
+    now[0] = 9000.0
+    asks.note("ana", "hospital", "k", {}, state.exactly())
+    history.kept["k"] = at(9000.05), at(9000.1)
+    now[0] = 9000.26
+    assert not asks.held_back("hospital", "k")
+    state.close()
+
+
+def test_a_question_that_is_asked_again_before_its_answer_came_anew(tmp_path: Path) -> None:
+    now, history = [1000.0], History()
+    state = State(tmp_path / "service.db", lambda: now[0])
+    asks = Asks(state, {"hospital": history}, list, 0.25)  # type: ignore[dict-item]
+    asks.note("ana", "hospital", "k", {}, state.exactly())
+    now[0] = 2000.0
+    assert not asks.note("ana", "hospital", "k", {}, state.exactly())
+    history.kept["k"] = at(2000.05), at(2000.1)
+    assert asks.held_back("hospital", "k")
+    now[0] = 2000.26
+    assert not asks.held_back("hospital", "k")
+    state.close()
