@@ -94,7 +94,7 @@ def test_columns_cost_nothing(answers: Answers, service: Service) -> None:
 def test_a_question_with_a_price_that_is_asked_for_its_columns_would_be_found(
     answers: Answers, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.pgwire.answers.FREE", ("SELECT",))
+    monkeypatch.setattr("discreet.pgwire.answers.FREE", ("(SELECT", "PIVOT"))
     with pytest.raises(AssertionError):
         test_columns_cost_nothing(answers, service)
 

@@ -13,22 +13,20 @@ from discreet.cli import failure
 from discreet.cli.commands import (
     audit,
     budget,
-    card,
     completion,
     demo,
     experiment,
     explain,
     gallery,
     init,
-    mcp,
     plan,
     plot,
     preview,
     query,
     serve,
-    shell,
     tables,
 )
+from discreet.cli.commands.tools import card, mcp, shell
 from discreet.errors import DiscreetError
 
 
