@@ -92,7 +92,7 @@ class ReleaseReader:
         if count > MAX_CELLS:
             raise refuse(node.args["group"], f"There are {count:,} groups; at most {MAX_CELLS:,} can be "
                          "answered.", "Group by fewer or coarser keys.")  # fmt: skip
-        self.release = UnplannedRelease(
+        self.unplanned = UnplannedRelease(
             table_name(number),
             from_clause.rows,
             keys,
@@ -132,7 +132,7 @@ class ReleaseReader:
             out.append(
                 "expressions", exp.Alias(this=lifted, alias=name) if plain else exp.alias_(lifted, name)
             )
-        out.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(self.release.name))))
+        out.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(self.unplanned.name))))
         having = self.node.args.get("having")
         tests = [] if having is None else [self.lift(self._named(having.this))]
         tests += self._of_groups()
@@ -165,7 +165,7 @@ class ReleaseReader:
 
     def _key_column(self, node: exp.Expr) -> exp.Expr | None:
         key = self._as_key(node)
-        return None if key is None else exp.column(key_name(key), table=self.release.name)
+        return None if key is None else exp.column(key_name(key), table=self.unplanned.name)
 
     def _keys(self, nodes: Sequence[exp.Expr]) -> tuple[Key, ...]:
         """The keys of GROUP BY, with the groups that WHERE and public tables leave."""
@@ -239,7 +239,7 @@ class ReleaseReader:
                 return self.lift(several)
             request = read_aggregate(node, self.binder, self.from_clause.held, self.within)
             found = self.unmatched.answered(
-                request, self.release.column(request), self._counted(), lambda *why: self.refuse(node, *why)
+                request, self.unplanned.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )
             return found if request.moment is None else as_moment(found, *request.moment)
         if isinstance(node, exp.Query):
@@ -247,7 +247,7 @@ class ReleaseReader:
             return exp.Subquery(this=inside) if isinstance(node, exp.Subquery) else inside
         key = self._as_key(node)
         if key is not None:
-            return exp.column(key_name(key), table=self.release.name)
+            return exp.column(key_name(key), table=self.unplanned.name)
         if isinstance(node, exp.Column):
             alias = None if node.table else self.aliases.get(node.name.lower())
             if alias is not None and node.name.lower() not in self.from_clause.rows.columns:

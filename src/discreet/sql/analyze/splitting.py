@@ -144,7 +144,7 @@ class Splitter:
             reader = ReleaseReader(
                 scope, number, self.unknown_keys, self.refuse, self._constants, self.groups
             )
-            self.releases.append(reader.release)
+            self.releases.append(reader.unplanned)
             return reader.post(self.rest)
         for inner in scope.inside:
             self.rest(inner)

@@ -215,7 +215,7 @@ def _read(text: str, catalog: Catalog, way: ReadingWay, known: Known) -> tuple[s
     """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
 
     Returns:
-        The canonical spelling, and what was read: the releases, the post-processing, the measures that are chosen, and
+        The canonical spelling, and the reading: the releases, the post-processing, the measures that are chosen, and
         the weights of their shares; none of which is changed afterwards.
     """
     found = alike(text)

@@ -3,7 +3,7 @@
 A statement is analysed with blanks in the places of its literals (`syntax.blanks`). Where that goes to the end, no step
 depended on a literal, so the outcome is that of every statement of its shape: the literals are put into their places.
 Only the groups that the conditions leave are worked out by literals. They are worked out again for each statement, and
-the outcome is used where they are the same. Whatever else comes up, the statement is analysed by itself.
+the outcome is used where they are the same. In all other cases the statement is analysed by itself.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TABLES: Final = frozenset({PrivateTable, PublicTable})
 
 @dataclass(eq=False)
 class _Filling:
-    """The literals of one statement, and what was filled with them so far."""
+    """The literals of one statement, and the things that were filled with them so far."""
 
     literals: Sequence[exp.Literal]
     done: dict[object, Any] = field(default_factory=dict)
@@ -61,7 +61,7 @@ Filled: TypeAlias = Callable[[_Filling], Any]
 class _Mould:
     """Makes a thing anew with literals in the places of its blanks.
 
-    What has no blank is shared; what occurs twice is made once.
+    A thing without blanks is shared; a thing that occurs twice is made once.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Literals that may not be read: what is found out about a statement with them holds for all literals in their places.
+"""Literals that may not be read: findings about a statement with them hold for all literals in their places.
 
 A blank stands in a tree in the place of a literal. It tells its kind, text or number, and nothing else: whoever reads
 its text, compares it, hashes it or writes it raises `ValueNeededError`, and so says that the literal matters. No
@@ -21,7 +21,7 @@ class Unread:
 
     Attributes:
         place: the number of the literal in its statement.
-        literal: the one of the statement at hand, which decides of what type the blank is.
+        literal: the one of the statement at hand, whose type is that of the blank.
     """
 
     __slots__ = ("literal", "place")

@@ -129,7 +129,7 @@ def _one(node: exp.Select, keys: list[exp.Expr], every: list[exp.Expr], names: l
 def _without(node: exp.Expr, absent: list[exp.Expr], keys: list[exp.Expr]) -> exp.Expr:
     """An expression in which the keys that are not grouped by are NULL, outside of aggregates."""
     if node in keys:
-        return node  # whatever it reads
+        return node  # the keys that it reads itself stay
     if node in absent:
         return exp.null()
     if isinstance(node, exp.Grouping) or (
