@@ -12,22 +12,20 @@ from discreet import __version__
 from discreet.cli import audit, failure
 from discreet.cli.commands import (
     budget,
-    card,
     completion,
     demo,
     experiment,
     explain,
     gallery,
     init,
-    mcp,
     plan,
     plot,
     preview,
     query,
     serve,
-    shell,
     tables,
 )
+from discreet.cli.commands.tools import card, mcp, shell
 from discreet.errors import DiscreetError
 
 

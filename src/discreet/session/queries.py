@@ -336,7 +336,7 @@ class Queries:
 
     def _deployment(self, plan: QueryPlan) -> Callable[[], dict[str, Any]]:
         """The facts for a card, which are gathered when one is asked for."""
-        from discreet.release.deployment import facts, mechanisms
+        from discreet.release.cards.deployment import facts, mechanisms
 
         return lambda: {**facts(self.policy), "mechanisms": mechanisms(uses_of(plan.releases))}
 
