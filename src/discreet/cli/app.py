@@ -9,27 +9,24 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from discreet import __version__
-from discreet.cli import failure
+from discreet.cli import audit, failure
 from discreet.cli.commands import (
-    audit,
     budget,
-    card,
     completion,
     demo,
     experiment,
     explain,
     gallery,
     init,
-    mcp,
     plan,
     plot,
     preview,
     query,
     serve,
-    shell,
     tables,
     tune,
 )
+from discreet.cli.commands.tools import card, mcp, shell
 from discreet.errors import DiscreetError
 
 

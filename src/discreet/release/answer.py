@@ -15,7 +15,7 @@ from discreet.errors import InvalidParameter, NotInAnswer
 from discreet.imports import load
 from discreet.rational import show, small
 from discreet.release import shown
-from discreet.release.card import Card as Card
+from discreet.release.cards.card import Card as Card
 from discreet.release.cut_share import CutShare
 from discreet.release.exactly import exact, flavour
 

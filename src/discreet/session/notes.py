@@ -101,7 +101,7 @@ def _of_ranks(plan: QueryPlan) -> list[str]:
     if any(measure.ends for _, _, measure in chosen):
         notes.append(
             "long gaps without any value beside a quantile: its interval holds as often as it says where values lie "
-            "densely, and less often at the end of a thin tail"
+            "densely, and no law promises that for all data"
         )
     return notes
 

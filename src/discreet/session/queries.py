@@ -145,7 +145,7 @@ class Queries:
         )
 
     def plan_together(self, queries: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
-        """Plan several questions as one; epsilon, delta and limits are those of `question`.
+        """Plan several questions as one; the parameters are those of `question`.
 
         Raises:
             As `plan`.
@@ -154,7 +154,9 @@ class Queries:
             see_text(query)
         return self._see_drawn(
             question.epsilon,
-            lambda: plan_together(queries, self.catalog, question.epsilon, question.limits, question.delta),
+            lambda: plan_together(
+                queries, self.catalog, question.epsilon, question.limits, question.delta, question.intervals
+            ),
             lambda plans: plans[0],
         )
 
@@ -366,7 +368,7 @@ class Queries:
 
     def _deployment(self, plan: QueryPlan) -> Callable[[], dict[str, Any]]:
         """The facts for a card, which are gathered when one is asked for."""
-        from discreet.release.deployment import facts, mechanisms
+        from discreet.release.cards.deployment import facts, mechanisms
 
         return lambda: {**facts(self.policy), "mechanisms": mechanisms(uses_of(plan.releases))}
 

@@ -142,8 +142,9 @@ class Session(SuggestingSession):
         to disk). The file has the values and, for each column with an interval, `<name>_low` and `<name>_high`. It
         appears under its name when it is whole. The same question is the same answer here and in `sql`.
 
-        Groups whose keys are not public, and answers of up to 65,536 groups, are made in memory first. With more
-        groups than that, a column has an interval where it is a monotone expression of one aggregate.
+        Groups whose keys are not public, tables that are measured together, and answers of up to 65,536 groups, are
+        made in memory first. With more groups than that, a column has an interval where it is a monotone expression of
+        one aggregate.
 
         Args:
             query: as for `sql`.

@@ -225,6 +225,8 @@ def exact_counts(
         if release.cells
         else []
     )
+    if len(found) == 1:
+        return SparseCounts.of(release.cells, measure.grid.levels, *found.pop())
     columns_ = [np.concatenate(parts) for parts in zip(*found, strict=True)] or [np.zeros(0, np.int64)] * 3
     return SparseCounts.of(release.cells, measure.grid.levels, *columns_)
 

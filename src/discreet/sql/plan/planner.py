@@ -145,6 +145,7 @@ def plan_together(
     epsilon: Fraction,
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
+    intervals: bool = True,
 ) -> tuple[QueryPlan, list[QueryPlan]]:
     """Plan several questions as one: one charge, and the measures of one of them answer the others, too.
 
@@ -154,6 +155,7 @@ def plan_together(
         epsilon: for all of them.
         limits: as for `plan`.
         delta: for all of them.
+        intervals: as for `plan`.
 
     Returns:
         The plan of all releases, and for each question the tables that it reads and its post-processing.
@@ -164,7 +166,7 @@ def plan_together(
     found: list[tuple[str, Reading]] = []
     unplanned: list[UnplannedRelease] = []
     for text in texts:
-        found.append(_read(text, catalog, ReadingWay(delta > 0, before=len(unplanned)), Known()))
+        found.append(_read(text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Known()))
         unplanned += found[-1][1][0]
     chosen = [one for _, read in found for one in read[2]]
     weights = [weight for _, read in found for weight in read[3]]
