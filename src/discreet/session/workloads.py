@@ -149,11 +149,14 @@ def answered(
 
     def finished(noisy: list[NoisyIntegers]) -> list[Release]:
         tables = {table.plan.name: table for table in tables_of(whole, noisy)}
+        paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
         out = []
         for plan in each:
             own = [tables[release.name] for release in plan.releases]
             release = queries.finish(plan, own, *question.level)
-            out.append(replace(release, epsilon=whole.epsilon, delta=whole.delta) if own else release)
+            if own:
+                release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
+            out.append(release)
         return out
 
     def compute(draw: Draw) -> list[NoisyIntegers]:
