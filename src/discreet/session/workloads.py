@@ -78,8 +78,10 @@ class WorkloadSession(OpenSession):
     ) -> Answers:
         """Answer several questions as one.
 
-        They cost epsilon together. Where they aggregate the same rows by different keys, the marginals are measured
-        from which all of them are estimated with the least error, and the same number is the same in every answer.
+        They cost epsilon together. Where they have the same FROM, WHERE and aggregates and differ in their keys alone,
+        the marginals are measured from which all of them are estimated with the least error, and the same number is the
+        same in every answer. A total still counts the rows whose key is not listed, so it may differ from the sum of
+        its parts; in one question with GROUP BY ROLLUP it does not.
 
         Args:
             queries: the questions by name, each as for `sql`.

@@ -11,6 +11,7 @@ from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import Asked, Place
 from discreet.cli.progress import Progress
+from discreet.cli.statements import see_one
 
 
 @grouped
@@ -44,6 +45,7 @@ def command(
     if picture is not None and engine_sql:
         raise opt.Usage("--sql goes with text or --json, not with a picture")
     text = asked.text()
+    see_one(text)
     with Progress("looking at the question"), place.open() as session:
         if picture is not None:
             session.see_free(picture)

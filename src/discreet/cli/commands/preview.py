@@ -11,6 +11,7 @@ from discreet.cli.option_groups import grouped
 from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
+from discreet.cli.statements import see_one
 
 
 @grouped
@@ -45,6 +46,7 @@ def command(
     if (epsilon is None) == (not within):
         raise opt.Usage("give either --epsilon 0.1 or --within n=50")
     text = asked.text()
+    see_one(text)
     errors = dict(opt.read_pair(one, "--within") for one in within or ())
     with Progress("looking at the question"), remote.open(place) or place.open() as session:
         seen = session.preview(

@@ -122,8 +122,9 @@ def command(
     The charge is durable before any data is read, and no later failure undoes it. The same question with
     the same epsilon on the same data is answered again for nothing.
 
-    A text of several statements is one workload: they are charged once, together, and their answers agree. The comment
-    before a statement is its name.
+    A text of several statements is one workload: they are charged once, together. Tables of the same rows with the
+    same aggregates are estimated together, so that they agree but for the rows whose group is not among the keys. The
+    comment before a statement is its name.
 
     \b
     Examples:
