@@ -26,17 +26,17 @@ from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
+from discreet.sql.plan.alike import Shape
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan, Workload
-from discreet.sql.plan.prepared import Shape
 from discreet.sql.plan.shares import shares_of, weights_of
 from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
 from discreet.sql.plan.unknown_groups import answering
 from discreet.sql.plan.workloads import groups_of, together
+from discreet.sql.syntax.alike.templates import Template, alike
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.parse import spelled
-from discreet.sql.syntax.templates import Template, alike
 
 
 @dataclass(frozen=True)

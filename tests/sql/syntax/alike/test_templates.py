@@ -23,7 +23,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.lower.identity import identity
 from discreet.sql.plan import planner
-from discreet.sql.syntax import templates
+from discreet.sql.syntax.alike import templates
 from discreet.sql.syntax.once import _key
 from discreet.sql.syntax.parse import spelled
 
