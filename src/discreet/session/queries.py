@@ -34,8 +34,9 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Known, Limits, plan_together
+from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, plan_together
 from discreet.sql.plan.planner import plan as make_plan
+from discreet.sql.plan.reading import Known
 
 if TYPE_CHECKING:
     from discreet.sql.finish.postprocess import Answered

@@ -31,7 +31,7 @@ from discreet.sql.analyze.binding.literals import literal_of
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.unread import UnreadLiteral
 from discreet.sql.lower.identity import identity
-from discreet.sql.plan import alike, planner
+from discreet.sql.plan import alike, planner, reading
 from discreet.sql.syntax.alike import templates
 from discreet.sql.syntax.alike.blanks import Blank
 from discreet.sql.syntax.once import _key
@@ -56,7 +56,7 @@ def whole(thing: object) -> object:
     return type(thing).__name__, repr(thing)
 
 
-def planned(text: str, catalog: Catalog, unknown: bool, known: planner.Known | None) -> Any:
+def planned(text: str, catalog: Catalog, unknown: bool, known: reading.Known | None) -> Any:
     """All of a plan, or all that a refusal says."""
     delta = Fraction(1, 1000) if unknown else Fraction(0)
     try:
@@ -77,7 +77,7 @@ def same_plans(asked: list[str], catalog: Catalog, unknown: bool, patch: pytest.
     Returns:
         How many were made of the plan of another one.
     """
-    known, used = planner.Known(), 0
+    known, used = reading.Known(), 0
     reused = alike.Shape._known
 
     def counted(self: alike.Shape[Any], filling: Any) -> Any:
@@ -90,7 +90,7 @@ def same_plans(asked: list[str], catalog: Catalog, unknown: bool, patch: pytest.
         counting.setattr(alike.Shape, "_known", counted)
         found = [planned(text, catalog, unknown, known) for text in (*asked[:2], *asked)]
     with patch.context() as without:
-        without.setattr(planner, "alike", lambda text: None)
+        without.setattr(reading, "alike", lambda text: None)
         assert found[2:] == [planned(text, catalog, unknown, None) for text in asked]
     return used
 
