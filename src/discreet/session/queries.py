@@ -291,7 +291,7 @@ class Queries:
         """The answer that noisy integers give."""
         from discreet.sql.finish.postprocess import finish
         from discreet.sql.inspect.compared import compared_with
-        from discreet.sql.lower.estimates import tables_of
+        from discreet.sql.lower.workloads import tables_of
 
         noisy = tables_of(plan, noisy)
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found

@@ -145,7 +145,7 @@ def answered(
         say: takes words on the progress.
     """
     from discreet.sql.finish.serialisation import pack, unpack
-    from discreet.sql.lower.estimates import tables_of
+    from discreet.sql.lower.workloads import tables_of
 
     def finished(noisy: list[NoisyIntegers]) -> list[Release]:
         tables = {table.plan.name: table for table in tables_of(whole, noisy)}

@@ -16,8 +16,8 @@ from discreet.release.draw import REPORT, Draw
 from discreet.release.noisy_schema import is_table
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.released import ReleasedTable, reads_released, released_tables
-from discreet.sql.lower.estimates import run_workload
 from discreet.sql.lower.run import NoisyIntegers, run_release
+from discreet.sql.lower.workloads import run_workload
 from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
 
 if TYPE_CHECKING:

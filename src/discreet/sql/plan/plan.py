@@ -17,7 +17,7 @@ from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.estimated import Estimated
+from discreet.sql.plan.workloads.estimated import Estimated
 
 if TYPE_CHECKING:
     from discreet.mechanisms import ThresholdedCounts
@@ -161,7 +161,7 @@ class Workload:
 
     Attributes:
         finest: by all of their keys; the engine counts its integers, which are nowhere shown and get no noise.
-        sizes: the number of values of each of its axes, as `workload_axes` says.
+        sizes: the number of values of each of its axes, as `workloads.axes` says.
         marginals: measured ones: sums of these integers over some keys, by the numbers of the axes that are left.
         tables: the names of the releases that are estimated from the marginals.
         closed: whether a row is in all tables or in none; else its place may be missing in some of them.

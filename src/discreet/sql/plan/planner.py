@@ -27,7 +27,7 @@ from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
-from discreet.sql.plan.workloads import groups_of, together
+from discreet.sql.plan.workloads.together import groups_of, together
 from discreet.sql.syntax.nodes import shown_as
 
 

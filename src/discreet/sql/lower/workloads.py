@@ -17,8 +17,8 @@ from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.run import EVERY, NoisyIntegers, blocks, exact_integers
 from discreet.sql.lower.uses import measure as use_of
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.estimated import Estimated
 from discreet.sql.plan.plan import QueryPlan, ScopePlan, Workload
+from discreet.sql.plan.workloads.estimated import Estimated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
