@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.inside import answer_of, engine_of, exact_of
-from tests.sql.plan.test_workloads import BRANCHES, CUBE, ROLLUP, ROWS, plan, protect
+from tests.sql.plan.workloads.test_together import BRANCHES, CUBE, ROLLUP, ROWS, plan, protect
 
 import discreet as dp
 from discreet.sql.inspect.wording import words

@@ -9,13 +9,13 @@ import pytest
 from tests import inside
 
 import discreet as dp
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 EPSILON = Fraction(1, 3)
 DATA = pa.table({"a": [1, 2], "b": [1.0, 2.0], "k": ["x", "y"]})
 
 
-def planned(sql: str) -> tuple[ScopePlan, ...]:
+def planned(sql: str) -> tuple[PlannedRelease, ...]:
     with dp.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, keys={"k": ["x", "y"]},
                     budget=1) as session:  # fmt: skip
         return inside.plan_of(session, sql, EPSILON).releases

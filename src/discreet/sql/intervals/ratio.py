@@ -21,7 +21,7 @@ from sqlglot import exp
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.release.noisy_schema import aggregate_number
 from discreet.sql.lower.run import GroupSelection, NoisyIntegers, blocks
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,7 +118,7 @@ def _linear(node: exp.Expr, table: str) -> Linear | None:
     return None
 
 
-def weights(release: ScopePlan, sum_: Linear) -> Floats | None:
+def weights(release: PlannedRelease, sum_: Linear) -> Floats | None:
     """A sum of aggregates as one of the integers of a group: float64 array (integers,); None where it is not linear."""
     out = np.zeros(sum(measure.entries for measure in release.measures))
     for index, factor in sum_.terms:
@@ -161,7 +161,7 @@ def ratio_ends(noisy: NoisyIntegers, ratio: Ratio, at: GroupSelection, confidenc
     return low, high
 
 
-def _widths(release: ScopePlan, mixed: Floats, used: NDArray[np.bool_], confidence: float) -> Floats:
+def _widths(release: PlannedRelease, mixed: Floats, used: NDArray[np.bool_], confidence: float) -> Floats:
     """The half-widths of weighted sums of the integers of a group: float64 (sums,) from (sums, integers)."""
     measures = np.repeat(np.arange(len(release.measures)), [m.entries for m in release.measures])
     if release.estimated is not None and not release.estimated.plain:

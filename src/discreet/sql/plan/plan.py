@@ -1,4 +1,8 @@
-"""Plans: the steps, the cost and the accuracy of a question, before any data is touched."""
+"""Plans: the steps, the cost and the accuracy of a question, before any data is touched.
+
+A release is here one noisy table: a statement has as many as it has scopes in which private rows turn into numbers. The
+gate releases all of them as one, and knows them as one `ReleasePlan` (`release.plan`).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ class Aggregate:
 
     Attributes:
         measure: the number of the measure that it is estimated from.
-        quantity: as `measures.estimate` names it.
+        quantity: as the table of aggregates names it (`functions.aggregates`).
         whole: whether the answer is an integer.
         sql: as the analyst wrote it.
     """
@@ -76,7 +80,7 @@ class Discovery:
     delta: Fraction
     measure: int | None
 
-    def mechanism(self, release: ScopePlan) -> ThresholdedCounts:
+    def mechanism(self, release: PlannedRelease) -> ThresholdedCounts:
         """The part that chooses the groups."""
         from discreet.mechanisms import ThresholdedCounts  # a whole room, which few questions need
 
@@ -88,8 +92,8 @@ class Discovery:
 
 
 @dataclass(frozen=True)
-class ScopePlan:
-    """The plan of one release scope: the only place where private rows turn into numbers.
+class PlannedRelease:
+    """The plan of one release scope, once its measures are chosen: the only place where private rows turn into numbers.
 
     Attributes:
         name: of the noisy table that post-processing reads.
@@ -167,9 +171,9 @@ class Workload:
         closed: whether a row is in all tables or in none; else its place may be missing in some of them.
     """
 
-    finest: ScopePlan
+    finest: PlannedRelease
     sizes: tuple[int, ...]
-    marginals: tuple[tuple[Keys, ScopePlan], ...]
+    marginals: tuple[tuple[Keys, PlannedRelease], ...]
     tables: tuple[str, ...]
     closed: bool
 
@@ -188,18 +192,18 @@ class QueryPlan:
 
     text: str
     statement: str
-    releases: tuple[ScopePlan, ...]
+    releases: tuple[PlannedRelease, ...]
     post: exp.Query
     workloads: tuple[Workload, ...] = ()
 
     @cached_property
-    def measured(self) -> tuple[ScopePlan, ...]:
+    def measured(self) -> tuple[PlannedRelease, ...]:
         """The releases whose integers get noise: the marginals of a workload stand in the place of its tables."""
         alone = tuple(release for release in self.releases if release.estimated is None)
         return alone + tuple(marginal for workload in self.workloads for _, marginal in workload.marginals)
 
     @cached_property
-    def counted(self) -> tuple[ScopePlan, ...]:
+    def counted(self) -> tuple[PlannedRelease, ...]:
         """The releases whose integers the engine counts."""
         alone = tuple(release for release in self.releases if release.estimated is None)
         return alone + tuple(workload.finest for workload in self.workloads)

@@ -22,7 +22,7 @@ from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
-from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan, Workload
+from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
@@ -142,12 +142,12 @@ def _released(
     epsilon: Fraction,
     limits: Limits,
     delta: Fraction,
-) -> tuple[tuple[ScopePlan, ...], tuple[Workload, ...]]:
+) -> tuple[tuple[PlannedRelease, ...], tuple[Workload, ...]]:
     """The releases with their shares of epsilon, and those of them that are measured together."""
     finding = sum(release.unknown for release in unplanned)
     shares = shares_of(epsilon, weights)
 
-    def build(release: UnplannedRelease, index: int, own: tuple[Fraction, ...]) -> ScopePlan:
+    def build(release: UnplannedRelease, index: int, own: tuple[Fraction, ...]) -> PlannedRelease:
         return _release(release, chosen[index], own, unit_factor, limits, delta / max(finding, 1))
 
     releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
@@ -193,7 +193,7 @@ def _release(
     unit_factor: int,
     limits: Limits,
     delta: Fraction,
-) -> ScopePlan:
+) -> PlannedRelease:
     parts: list[MeasuredRows] = []
     shared: dict[
         int, MeasuredRows
@@ -215,7 +215,7 @@ def _release(
         answers = answering(chosen.choices, release.keys, release.rows.per_unit)
         share = of_sets[-1] if answers is None else shares[answers]
         discovery = Discovery(_part(release, FINDING, limits), share, delta, answers)
-    return ScopePlan(
+    return PlannedRelease(
         name=release.name,
         parts=tuple(parts),
         keys=release.keys,

@@ -25,7 +25,7 @@ from discreet.planning.marginals import Keys
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.release_scope import UnplannedRelease
-from discreet.sql.plan.plan import ScopePlan, Workload
+from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import Axes, axes_of, with_others
 from discreet.sql.plan.workloads.estimated import Estimated
@@ -74,10 +74,10 @@ def _rows(rows: Rows) -> tuple[object, ...]:
 def together(
     group: Sequence[int],
     unplanned: Sequence[UnplannedRelease],
-    releases: Sequence[ScopePlan],
+    releases: Sequence[PlannedRelease],
     shares: Sequence[tuple[Fraction, ...]],
-    build: Callable[[UnplannedRelease, int, tuple[Fraction, ...]], ScopePlan],
-) -> tuple[Workload, dict[int, ScopePlan]] | None:
+    build: Callable[[UnplannedRelease, int, tuple[Fraction, ...]], PlannedRelease],
+) -> tuple[Workload, dict[int, PlannedRelease]] | None:
     """The workload of some releases; None where their keys overlap, or are too many.
 
     Args:
@@ -129,7 +129,7 @@ def together(
     return Workload(finest, axes.sizes, marginals, names, bool(first.grouping_sets)), of_tables
 
 
-def _marginal(finest: ScopePlan, axes: Axes, keys: Keys, times: Fraction, number: int) -> ScopePlan:
+def _marginal(finest: PlannedRelease, axes: Axes, keys: Keys, times: Fraction, number: int) -> PlannedRelease:
     """A marginal that is measured: that many times the epsilon of the finest grouping."""
     own = axes.joined(keys)
     read = tuple(key.expression for key in own)
