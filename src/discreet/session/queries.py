@@ -34,8 +34,8 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits, plan_together
 from discreet.sql.plan.planner import plan as make_plan
+from discreet.sql.plan.planner import plan_together
 from discreet.sql.plan.reading import Known
 
 if TYPE_CHECKING:
@@ -106,43 +106,25 @@ class Queries:
         return other
 
     def planned(self, question: Question) -> QueryPlan:
-        """Plan a question; see `plan`."""
-        return self.plan(
-            question.text,
-            question.epsilon,
-            question.limits,
-            question.delta,
-            question.split,
-            question.intervals,
-        )
-
-    def plan(
-        self,
-        query: str,
-        epsilon: Fraction,
-        limits: Limits = NO_LIMITS,
-        delta: Fraction = Fraction(0),
-        emphasis: Emphasis = (),
-        intervals: bool = True,
-    ) -> QueryPlan:
         """Plan a question, and see that its noise can be drawn and that the engine can do all that it asks.
 
         Raises:
             InvalidParameter: epsilon is out of range.
             QueryRefused: it cannot be answered with a guarantee, or not on this engine.
         """
-        see_text(query)
+        see_text(question.text)
         return self._see_drawn(
-            epsilon,
-            lambda: make_plan(query, self.catalog, epsilon, limits, delta, emphasis, self._known, intervals),
+            question.epsilon,
+            lambda: make_plan(question.text, self.catalog, question.epsilon, question.limits, question.delta,
+                              question.split, self._known, question.intervals),
             lambda plan: plan,
-        )
+        )  # fmt: skip
 
     def plan_together(self, queries: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
         """Plan several questions as one; epsilon, delta and limits are those of `question`.
 
         Raises:
-            As `plan`.
+            As `planned`.
         """
         for query in queries:
             see_text(query)

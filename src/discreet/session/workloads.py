@@ -13,8 +13,8 @@ from discreet.errors import InvalidParameter
 from discreet.rational import Number, show
 from discreet.release import gate
 from discreet.release.answer import Release
+from discreet.session.asking import asked
 from discreet.session.base import OpenSession
-from discreet.session.one_process import asked
 from discreet.session.parameters import see_text
 from discreet.session.queries import Queries
 from discreet.session.question import Question
