@@ -41,6 +41,8 @@ AT = f"/api/v1/datasets/{NAME}"
 QUERY = "SELECT county, COUNT(*) AS n, AVG(age) AS age FROM visits WHERE age < {} GROUP BY county"
 EPSILON = "0.01"
 ROWS = 1000
+IDLE = 5.0
+"""Seconds after which a connection is opened anew: the service closes those that are idle for 15."""
 
 
 def make_hospital(folder: Path, budget: str) -> Path:
@@ -132,10 +134,13 @@ class Analyst:
     def call(self, port: int, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
         """Send one request on a connection that is kept; status 0 where it was lost."""
         connection = self._lines.setdefault(port, http.client.HTTPConnection("127.0.0.1", port, timeout=90))
+        if time.monotonic() - self._used.get(port, 0.0) > IDLE:
+            connection.close()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         try:
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
+            self._used[port] = time.monotonic()
             return answer.status, answer.read()
         except (OSError, http.client.HTTPException):
             connection.close()
@@ -143,6 +148,7 @@ class Analyst:
 
     def __post_init__(self) -> None:
         self._lines: dict[int, http.client.HTTPConnection] = {}
+        self._used: dict[int, float] = {}
 
     def close(self) -> None:
         """Close all connections."""

@@ -123,6 +123,10 @@ def test_the_pictures_are_up_to_date(name: str) -> None:
     assert _printed("docs/figures/choosing.py", name) == (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
 
 
+def test_the_picture_of_quantiles_is_up_to_date() -> None:
+    assert _printed("docs/figures/accuracy.py") == (DOCS / "figures" / "quantiles.svg").read_text("utf-8")
+
+
 def test_the_reference_is_up_to_date() -> None:
     page = REFERENCE.page((DOCS / "sql.in.md").read_text("utf-8"))
     assert page == (DOCS / "sql.md").read_text("utf-8"), "run `make docs`"

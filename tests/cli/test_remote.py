@@ -14,7 +14,7 @@ from tests.server.conftest import COUNT
 from tests.server.conftest import Running as Service
 from tests.server.conftest import run as serve
 
-from discreet.release.terms import Terms
+from discreet.ledger.terms import Terms
 
 
 @pytest.fixture(scope="module")

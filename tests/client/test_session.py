@@ -10,7 +10,7 @@ import pytest
 import discreet as dp
 from discreet.client import RemoteSession
 from discreet.errors import BudgetExceeded, InvalidParameter, NotAllowed, QueryRefused, ServerError
-from discreet.release.terms import Terms
+from discreet.ledger.terms import Terms
 from discreet.session.analyst import AnalystSession
 from tests.server.conftest import COUNT, Running, run
 
@@ -104,3 +104,12 @@ def test_the_token_decides(running: Running, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_server_that_is_not_there() -> None:
     with pytest.raises(ServerError, match="cannot be reached"):
         dp.connect("http://127.0.0.1:1", token="discreet_x_y")
+
+
+def test_tables_and_questions_that_were_paid_for(far: RemoteSession) -> None:
+    (table,) = far.tables()
+    assert [one["column_name"] for one in table["columns"]] == ["patient_id", "age", "county"]
+    far.sql(f"{COUNT} LIMIT 2", 0.25)
+    newest = far.releases()[0]
+    assert (newest["epsilon"], newest["answered"]) == ("0.25", True)
+    assert newest["asked"]["query"].startswith("SELECT county")

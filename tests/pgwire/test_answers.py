@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 
 import pytest
 
-from discreet.errors import InvalidParameter, QueryRefused
+from discreet.errors import DiscreetError, InvalidParameter, QueryRefused
 from discreet.pgwire import types
 from discreet.pgwire.answers import Answers, Failed, Result, position, without_conditions
 from discreet.server.people import Caller
@@ -83,7 +84,19 @@ def test_columns_cost_nothing(answers: Answers, service: Service) -> None:
     before = service.datasets["hospital"].session.budget
     columns = asyncio.run(answers.columns(COUNT + " ORDER BY n"))
     assert [one.kind for one in columns] == [types.TEXT, types.INT8]
+    priced = f"({COUNT.replace('SELECT', 'SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.3)')})"
+    for text in (priced, f"PIVOT {priced} ON county USING SUM(n)", f"FROM {priced}"):
+        with suppress(DiscreetError):
+            asyncio.run(answers.columns(text))
     assert service.datasets["hospital"].session.budget == before
+
+
+def test_a_question_with_a_price_that_is_asked_for_its_columns_would_be_found(
+    answers: Answers, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.pgwire.answers.FREE", ("(SELECT", "PIVOT"))
+    with pytest.raises(AssertionError):
+        test_columns_cost_nothing(answers, service)
 
 
 def test_a_question_about_the_catalogue_that_is_not_known_is_refused(answers: Answers) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.engines.functions import FORBIDDEN_FUNCTIONS
 from discreet.engines.sandbox import Sandbox
-from discreet.pgwire import catalogue
+from discreet.pgwire import catalogue, catalogue_sql
 from discreet.pgwire.catalogue_sql import Asked, Elsewhere, Unknown, rewritten
 from discreet.server.dataset import open_dataset
 from tests.server.conftest import make_hospital
@@ -87,3 +87,8 @@ def _calls() -> list[str]:
 def test_nothing_outside_is_reached(ask: Ask, text: str) -> None:
     with pytest.raises((Unknown, Elsewhere)):
         ask(text)
+
+
+def test_without_the_check_it_would_be(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue_sql, "_see_functions", lambda _: None)
+    assert ask("SELECT * FROM duckdb_settings()").num_rows > 0

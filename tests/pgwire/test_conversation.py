@@ -78,11 +78,13 @@ def test_psycopg_binds_describes_and_rolls_back(wire: Wire) -> None:
 
 
 def test_a_prepared_question_is_described_without_its_values(wire: Wire) -> None:
-    query = b"SELECT county, COUNT(*) AS n, AVG(age) AS a FROM visits WHERE age > $1 AND county = $2 GROUP BY county"
-    parse = message(b"P", b"s\0" + query + b"\0" + struct.pack("!hi", 1, 20))
+    query = b"SELECT county, COUNT(*) AS n, AVG(age) AS a FROM visits WHERE age > $1 AND county = $2 AND $3 < age GROUP BY county"
+    parse = message(b"P", b"s\0" + query + b"\0" + struct.pack("!hi", 1, 21))
     got = speak(wire, parse, message(b"D", b"Ss\0"), SYNC)
     (types,) = (rest for letter, rest in got if letter == b"t")
-    assert struct.unpack("!hii", types) == (2, 20, 25)
+    assert struct.unpack("!hiii", types) == (3, 21, 25, 20), (
+        "the type that the client said, else that of the column"
+    )
     (columns,) = (rest for letter, rest in got if letter == b"T")
     assert [name in columns for name in (b"county\0", b"n\0", b"a\0")] == [True] * 3
 

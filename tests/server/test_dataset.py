@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-from discreet.release.terms import Terms
+from discreet.ledger.terms import Terms
 from discreet.server.dataset import open_dataset
 from tests.server.conftest import make_hospital
 

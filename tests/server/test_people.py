@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.release.terms import Terms
+from discreet.ledger.terms import Terms
 from discreet.server.people import DAY, SIGNED_IN, Caller, People
 from discreet.server.records.state import State
 

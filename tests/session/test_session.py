@@ -468,13 +468,15 @@ def test_epsilon_is_that_of_the_whole_question() -> None:
         assert session.sql(sql, epsilon="0.7").epsilon == session.budget.spent == Fraction(7, 10)
 
 
-def test_replace_one_doubles_the_scale() -> None:
+def test_replace_one_doubles_the_scale_where_rows_change_groups() -> None:
     scales = []
     for neighbours in ("add_remove", "replace_one"):
         with dp.protect({"visits": ROWS}, neighbours=neighbours, **POLICY) as session:
-            scales.append([r.scale(0) for r in inside.plan_of(session, COUNT, Fraction(1)).releases])
+            grouped = COUNT.replace("COUNT(*)", "ward, COUNT(*)") + " GROUP BY ward"
+            asked = (COUNT, grouped)
+            scales.append([inside.plan_of(session, q, Fraction(1)).releases[0].scale(0) for q in asked])
             assert ("replacing" in session.sql(COUNT, epsilon=1).card()) == (neighbours == "replace_one")
-    assert scales == [[3], [6]]
+    assert scales == [[3, 3], [3, 6]]
 
 
 # The kept rows of a unit -----------------------------------------------------------------------------------

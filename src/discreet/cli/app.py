@@ -9,26 +9,24 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from discreet import __version__
-from discreet.cli import failure
+from discreet.cli import audit, failure
 from discreet.cli.commands import (
-    audit,
     budget,
-    card,
     completion,
     demo,
     experiment,
     explain,
     gallery,
     init,
-    mcp,
     plan,
     plot,
     preview,
     query,
     serve,
-    shell,
     tables,
+    tune,
 )
+from discreet.cli.commands.tools import card, mcp, shell
 from discreet.errors import DiscreetError
 
 
@@ -108,6 +106,7 @@ app.command("query")(query.command)
 app.command("preview")(preview.command)
 app.command("explain")(explain.command)
 app.command("plot")(plot.command)
+app.command("tune")(tune.command)
 app.command("serve")(serve.command)
 app.command("card")(card.command)
 app.command("shell")(shell.command)

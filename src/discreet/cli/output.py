@@ -108,7 +108,8 @@ def print_release(release: Release) -> None:
     """Print an answer whole, and the meaning of its intervals."""
     body, right = cells(release)
     print_table(shown.header(release), body, right)
-    typer.echo(shown.footer(release)[0])
+    for line in shown.footer(release)[: 1 + len(release.cut_off)]:
+        typer.echo(line)
 
 
 def cells(release: Release) -> tuple[list[list[str]], list[bool]]:

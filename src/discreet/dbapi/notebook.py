@@ -39,7 +39,6 @@ def _parser(connecting: bool) -> argparse.ArgumentParser:
     parser.add_argument("--epsilon")
     if connecting:
         parser.add_argument("source")
-        parser.add_argument("--token")
         parser.add_argument("--dataset")
     else:
         parser.add_argument("--as", dest="name")
@@ -92,7 +91,7 @@ class Notebook:
         source = self._shell.user_ns.get(
             given.source, given.source
         )  # a path, an address, or a name of a session
-        opened = connect(source, epsilon=given.epsilon, token=given.token, dataset=given.dataset)
+        opened = connect(source, epsilon=given.epsilon, dataset=given.dataset)
         if self._connection is not None:
             self._connection.close()
         self._connection, self._words = opened, Words.of(opened.session)

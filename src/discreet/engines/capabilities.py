@@ -109,12 +109,14 @@ class Capabilities:
         types: how queries read its types, by the names under which the engine lists them.
         by_code_point: the collations under which texts are equal only where they are the same.
         lacks: the names of functions of the function table that it cannot compute.
+        exact: types of numbers that are read as FLOAT and never hold NaN.
     """
 
     dialect: str
     types: Mapping[str, Physical] = field(repr=False)
     by_code_point: frozenset[str] = frozenset()
     lacks: frozenset[str] = frozenset()
+    exact: frozenset[str] = frozenset()
 
     def physical(self, kind: str) -> Physical:
         """How queries read a type; one that is not listed is opaque.
@@ -133,14 +135,17 @@ class Capabilities:
         item = self.physical(kind)
         return Physical(LIST_OF[item.type]) if item.type in LIST_OF else UNKNOWN
 
-    def column(self, name: str, kind: str) -> ColumnSchema:
+    def column(self, name: str, kind: str, not_null: bool = False) -> ColumnSchema:
         """The schema of a column.
 
         Args:
             name: of the column.
             kind: its type, as `types` lists it.
+            not_null: whether the engine refuses to store a NULL in it. A declaration that nothing enforces, as in a
+                file or a frame, does not count. Values of floating point may still be NaN, which is read as NULL.
         """
         known = self.physical(kind)
         if known.type is Type.OTHER:
             return ColumnSchema(name, Type.OTHER, physical=kind, instead=known.instead)
-        return ColumnSchema(name, known.type, known.lo, known.hi)
+        required = not_null and (known.type in (Type.INTEGER, Type.BOOLEAN) or kind in self.exact)
+        return ColumnSchema(name, known.type, known.lo, known.hi, required=required)

@@ -66,6 +66,7 @@ class ColumnSchema:
         twin: whether another column of the source has this name but for case, and the engine does not tell them apart.
         physical: of an OTHER column, its type as the engine names it, for messages.
         instead: of an OTHER column, an expression that makes something readable of it, with {0} for the column.
+        required: whether the engine itself lets no NULL, and nothing that is read as NULL, into the column.
         within: of a field of a struct, the column that the struct is in, or that a path to it begins with.
     """
 
@@ -77,6 +78,7 @@ class ColumnSchema:
     twin: bool = field(default=False, compare=False)
     physical: str = field(default="", compare=False)
     instead: str = field(default="", compare=False)
+    required: bool = field(default=False, compare=False)
     within: str = field(default="", compare=False)
 
 

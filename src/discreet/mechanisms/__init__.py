@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numeric.unbounded_laplace import UnboundedLaplace
     from discreet.mechanisms.selection.above_threshold import AboveThreshold, Watch
     from discreet.mechanisms.selection.exponential import Exponential
+    from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
     from discreet.mechanisms.selection.leaf_measure import LeafMeasure
     from discreet.mechanisms.selection.noisy_max import NoisyMax
     from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -42,6 +43,7 @@ __all__ = [
     "DiscreteGaussian",
     "Exponential",
     "ExponentialQuantile",
+    "FlippedQuantile",
     "Frequencies",
     "HadamardResponse",
     "Laplace",
@@ -79,6 +81,7 @@ _NAMES = {
     "selection.leaf_measure": "LeafMeasure",
     "selection.noisy_max": "NoisyMax",
     "selection.permute_and_flip": "PermuteAndFlip",
+    "selection.flipped_quantile": "FlippedQuantile",
     "selection.quantile": "ExponentialQuantile",
     "selection.quantiles_with_ends": "QuantilesWithEnds",
     "local.randomized_response": "RandomizedResponse",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 CATALOGUE_SECONDS = 5.0
 MOCK_ROWS = 100
+FREE = ("DESCRIBE", "DESC", "SHOW", "SUMMARIZE", "EXPLAIN")
+"""The first words of questions that are answered from the policy alone."""
 REPORTED = {
     "server_version": catalogue.VERSION, "server_encoding": "UTF8", "client_encoding": "UTF8", "DateStyle": "ISO, MDY",
     "IntervalStyle": "postgres", "TimeZone": "UTC", "integer_datetimes": "on", "standard_conforming_strings": "on",
@@ -103,6 +105,7 @@ class Answers:
         self._service, self._caller, self._dataset = service, caller, dataset
         self._tables: dict[str, pa.Table] | None = None
         self._numbers: dict[str, int] = {}
+        self._kinds: dict[str, Kind] = {}
         self.settings = Settings()
         self.state = "I"
 
@@ -152,8 +155,8 @@ class Answers:
                 self._caller, self._dataset, asked, MOCK_ROWS, lambda made, _: made
             )
             return of_table(mock.to_arrow()).columns
-        if not statement.text.lstrip(" \t\n\r(").lower().startswith(("select", "with", "from", "values")):
-            asked = {"query": statement.text}  # DESCRIBE, SHOW TABLES and their like are free
+        if statement.text.split(maxsplit=1)[0].upper() in FREE:
+            asked = {"query": statement.text}
             free = await self._service.ask(self._caller, self._dataset, asked, lambda made, _: made)
             return of_table(free.to_arrow(intervals=False)).columns
 
@@ -163,6 +166,14 @@ class Answers:
 
         release = await self._service.look(self._caller, described)
         return [Column(row["column_name"], named(row["column_type"])) for row in release]
+
+    async def parameters(self, text: str, count: int) -> list[Kind]:
+        """The types of the parameters of a question: of the columns that they are compared with, else text."""
+        await self._known()
+        found = dict.fromkeys(range(1, count + 1), TEXT)
+        for column, number in _compared(text):
+            found[number] = self._kinds.get(column, TEXT)
+        return list(found.values())
 
     def set(self, name: str, value: str) -> None:
         """A setting of the start of a connection; those of a database are taken and change nothing."""
@@ -230,6 +241,8 @@ class Answers:
             found = self._service.dataset(self._caller, self._dataset)
             schema = await self._service.look(self._caller, found.schema)
             self._numbers = {table["table_name"]: oid for oid, table in enumerate(schema, catalogue.FIRST)}
+            columns = [column for table in schema for column in table["columns"]]
+            self._kinds = {one["column_name"].lower(): named(one["data_type"]) for one in columns}
             self._tables = catalogue.tables(schema, self._dataset, self._caller.name)
         return self._tables
 
@@ -270,6 +283,20 @@ def _notices(release: Release) -> list[str]:
         "an earlier answer, for nothing" if release.replayed else f"epsilon {show(release.epsilon)} charged"
     )
     return [price, *release.warnings]
+
+
+def _compared(text: str) -> Iterator[tuple[str, int]]:
+    """The columns that a question compares with placeholders, in lower case, and the numbers of these."""
+    found = priced(text)
+    try:
+        tree = sqlglot.parse_one(found.text if found is not None else text, read="duckdb")
+    except (SqlglotError, RecursionError):
+        return
+    for node in tree.find_all(exp.Predicate):
+        columns = [one.name.lower() for one in node.iter_expressions() if isinstance(one, exp.Column)]
+        for one in node.iter_expressions():
+            if columns and isinstance(one, exp.Parameter | exp.Placeholder) and one.name.isdigit():
+                yield columns[0], int(one.name)
 
 
 def without_conditions(text: str) -> str:

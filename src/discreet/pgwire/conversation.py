@@ -206,8 +206,9 @@ class Conversation:
             return
         found = self._prepared(name)
         number = count(found.query, "numeric_dollar")
-        types = [at(found.types, place, 0) or 25 for place in range(number)]
-        self._writer.write(wire.message(b"t", wire.int16(number), *map(unsigned, types)))
+        kinds = await self._answers.parameters(found.query, number)
+        found.types = tuple(at(found.types, place, 0) or kind.oid for place, kind in enumerate(kinds))
+        self._writer.write(wire.message(b"t", wire.int16(number), *map(unsigned, found.types)))
         self._see_caller()
         text = without_conditions(found.query) if number else found.query
         left = count(text, "numeric_dollar")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import BudgetExceeded, PolicyError, QueryRefused
 from discreet.ledger import Account, Charge, Entry, Ledger, Loss
 from discreet.ledger.admission import priced
+from discreet.ledger.terms import Terms
 from discreet.release.guarantee import Guarantee, cannot_reprice
-from discreet.release.terms import Terms
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Event

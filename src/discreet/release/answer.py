@@ -15,7 +15,8 @@ from discreet.errors import InvalidParameter, NotInAnswer
 from discreet.imports import load
 from discreet.rational import show, small
 from discreet.release import shown
-from discreet.release.card import Card as Card
+from discreet.release.cards.card import Card as Card
+from discreet.release.cut_share import CutShare
 from discreet.release.exactly import exact, flavour
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Release:
         warnings: the properties of the numbers that are likely to mislead.
         simultaneous: whether all intervals together have the confidence, instead of each by itself.
         deployment: gives the facts of the deployment and the mechanisms, for the card.
+        cut_off: the shares of rows and values that caps and bounds cut off, where a part of epsilon measured them.
 
     It iterates over its rows; `release[0]` is a row and `release["n"]` a column; and every reader of Arrow takes it
     directly, such as `polars.DataFrame(release)`.
@@ -69,6 +71,7 @@ class Release:
     warnings: tuple[str, ...] = ()
     simultaneous: bool = False
     deployment: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
+    cut_off: tuple[CutShare, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -133,6 +136,7 @@ class Release:
             ("Privacy", f"{self.cost}, {self.notes[0]}" if self.notes else ""),
             ("Intervals", f"{percent}, of the noise{together}"),
             *(("Not covered", note) for note in self.notes[1:]),
+            *(("Cut off", str(share)) for share in self.cut_off),
             *(("Warning", warning) for warning in self.warnings),
             (
                 "Made",
@@ -238,6 +242,7 @@ class Release:
             "meanings": dict(self.meanings),
             "warnings": list(self.warnings),
             "simultaneous": self.simultaneous,
+            "cut_off": [share.to_dict() for share in self.cut_off],
         }
         return table_bytes(pa.table(columns).replace_schema_metadata({_META: json.dumps(meta).encode()}))
 
@@ -264,7 +269,8 @@ class Release:
         return cls(meta["question"], values, ends["l"], ends["h"], meta["confidence"], Fraction(meta["epsilon"]),
                    tuple(meta["notes"]), made, replayed=True, delta=Fraction(meta.get("delta", 0)),
                    without=tuple(meta.get("without", ())), meanings=meta.get("meanings", {}),
-                   warnings=tuple(meta.get("warnings", ())), simultaneous=meta.get("simultaneous", False))  # fmt: skip
+                   warnings=tuple(meta.get("warnings", ())), simultaneous=meta.get("simultaneous", False),
+                   cut_off=tuple(map(CutShare.from_dict, meta.get("cut_off", ()))))  # fmt: skip
 
     def _free(self, name: str) -> str:
         while name in self.columns:

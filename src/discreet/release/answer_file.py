@@ -215,6 +215,7 @@ def about(release: Release) -> dict[str, Any]:
         "delta": exact(release.delta),
         "confidence": release.confidence,
         "simultaneous": release.simultaneous,
+        "cut_off": [share.to_dict() for share in release.cut_off],
         "replayed": release.replayed,
         "made": release.made.isoformat(),
         "notes": list(release.notes),

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from discreet.release.cut_share import CutShare
+
 ROWS = 40
 """How many rows of an answer are shown where it shows itself."""
 UNKNOWN = "± ?"
@@ -51,6 +53,10 @@ class Shown(Protocol):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings about its numbers."""
+
+    @property
+    def cut_off(self) -> tuple[CutShare, ...]:
+        """The shares that caps and bounds cut off, where they were measured."""
 
     @property
     def confidence(self) -> float:
@@ -125,7 +131,8 @@ def footer(release: Shown) -> list[str]:
         said.append(f"± covers the noise at {100 * release.confidence:g} %{together}")
     if release.without:
         said.append(f"{UNKNOWN} is noise for which no interval could be derived")
-    return [" · ".join(said), *(f"warning: {name(one)}" for one in release.warnings)]
+    cut = [f"cut off: {name(str(share))}" for share in release.cut_off]
+    return [" · ".join(said), *cut, *(f"warning: {name(one)}" for one in release.warnings)]
 
 
 def text(release: Shown) -> str:

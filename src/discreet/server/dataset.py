@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import PolicyError
+from discreet.ledger.terms import Terms
 from discreet.policy.values import KeyReference
 from discreet.rational import show
 from discreet.release.documents import rows
-from discreet.release.terms import Terms
 from discreet.server.history import History
 from discreet.session import Session, protect
 from discreet.session.analyst import NAME, AnalystSession

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter
+from discreet.ledger.terms import Terms
 from discreet.rational import epsilon_of
 from discreet.release.answer_file import exact
-from discreet.release.terms import Terms
 from discreet.server.records.state import State
 from discreet.server.tokens import digest, fits, new_token, parts
 from discreet.session.analyst import name_of

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from discreet.accounting.loss import Loss
 from discreet.errors import DiscreetError, NotAllowed, PostProcessingError, QueryRefused, TimedOut, tell
+from discreet.ledger.terms import Terms
 from discreet.release.answer import Release
 from discreet.release.answer_file import exact
 from discreet.release.documents import state
-from discreet.release.terms import Terms
 from discreet.server.dataset import DataSet
 from discreet.server.desk import Caps, Desk, TooLong
 from discreet.server.later import Later

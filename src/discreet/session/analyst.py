@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Account, Loss
+from discreet.ledger.terms import Terms
 from discreet.rational import Number, epsilon_of, show
 from discreet.release.account import AnalystAccount, ReadOnlyAccount
 from discreet.release.answer import Release
 from discreet.release.guarantee import Guarantee
-from discreet.release.terms import Terms
 from discreet.session.asking import asked
 from discreet.session.base import OpenSession
 from discreet.session.budget import DATA_SET, BudgetState, account_of

@@ -21,7 +21,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.inspect.information import with_information
 
 if TYPE_CHECKING:
-    from discreet.release.card import Card
+    from discreet.release.cards.card import Card
 
 
 class OpenSession:
@@ -79,8 +79,8 @@ class OpenSession:
 
     def card(self) -> Card:
         """The card of the deployment: all that the policy says of it, and the loss spent so far."""
-        from discreet.release.card import Card
-        from discreet.release.deployment import facts
+        from discreet.release.cards.card import Card
+        from discreet.release.cards.deployment import facts
 
         spent = self.budget
         record = {

@@ -29,7 +29,7 @@ def notes_of(
     if not plan.releases:
         return ("nothing private was read",)
     change = "adding or removing" if unit_factor == 1 else "replacing"
-    units, notes = [], []
+    units, notes, capped = [], [], False
     for part in (part for release in plan.releases for part in release.parts):
         if not part.rows.per_unit:
             units.append(f"hides {change} one row")
@@ -37,12 +37,16 @@ def notes_of(
         units.append(f"hides {change} all rows of one unit")
         notes.append("rows whose privacy unit is NULL, which are dropped")
         if not part.rows.fixed:
+            capped = True
             kept = f"{part.cap} row{'s' * (part.cap != 1)}"
             notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
     if any(_has_types(part.rows, texts) for release in plan.releases for part in release.parts):
         notes.append("values that do not fit the declared type of their column, which are NULL")
-    if any(m.grid is not None for release in plan.releases for m in release.measures):
+    clamped = any(m.grid is not None for release in plan.releases for m in release.measures)
+    if clamped:
         notes.append("values outside their bounds, which are clamped before adding up")
+    if (capped or clamped) and not plan.cut_off:
+        notes.append("how much that cut off, which only a part of epsilon can tell: ask with diagnose=0.05")
     if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
     notes += _of_ranks(plan)
@@ -97,7 +101,7 @@ def _of_ranks(plan: QueryPlan) -> list[str]:
     if any(measure.ends for _, _, measure in chosen):
         notes.append(
             "long gaps without any value beside a quantile: its interval holds as often as it says where values lie "
-            "densely, and less often at the end of a thin tail"
+            "densely, and no law promises that for all data"
         )
     return notes
 

@@ -61,6 +61,14 @@ def emphasis_of(split: object) -> Emphasis:
     return tuple((name, epsilon_of(times, f"split[{name}]")) for name, times in sorted(shares.items()))
 
 
+def share_of(diagnose: object) -> Fraction:
+    """Read the share of epsilon that measures how much is cut off; 0 stands for none."""
+    value = Fraction(0) if diagnose is None else decimal(diagnose, "diagnose")
+    if not 0 <= value < 1:
+        raise InvalidParameter("diagnose must be at least 0 and below 1.", "Write diagnose=0.05.")
+    return value
+
+
 def level_of(confidence: object, simultaneous: object) -> Level:
     """Read how sure intervals are."""
     return Level(confidence_of(confidence), truth_of(simultaneous, "simultaneous"))

@@ -20,6 +20,7 @@ from discreet.rational import Number
 from discreet.release import gate
 from discreet.release.account import DataAccount
 from discreet.release.answer import Release
+from discreet.release.cut_share import CutShare
 from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
@@ -113,15 +114,19 @@ class Queries:
             QueryRefused: it cannot be answered with a guarantee, or not on this engine.
         """
         see_text(question.text)
+        asked = question.epsilon * (1 - question.diagnose)
         return self._see_drawn(
             question.epsilon,
-            lambda: make_plan(question.text, self.catalog, question.epsilon, question.limits, question.delta,
-                              question.split, self._known, question.intervals),
-            lambda plan: plan,
+            lambda: self._diagnosed(
+                make_plan(question.text, self.catalog, asked, question.limits, question.delta, question.split,
+                          self._known, question.intervals),
+                question.epsilon - asked,
+            ),
+            lambda plan: plan.whole,
         )  # fmt: skip
 
     def plan_together(self, queries: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
-        """Plan several questions as one; epsilon, delta and limits are those of `question`.
+        """Plan several questions as one; the parameters are those of `question`.
 
         Raises:
             As `planned`.
@@ -130,7 +135,9 @@ class Queries:
             see_text(query)
         return self._see_drawn(
             question.epsilon,
-            lambda: plan_together(queries, self.catalog, question.epsilon, question.limits, question.delta),
+            lambda: plan_together(
+                queries, self.catalog, question.epsilon, question.limits, question.delta, question.intervals
+            ),
             lambda plans: plans[0],
         )
 
@@ -152,11 +159,30 @@ class Queries:
         if missing:
             raise QueryRefused(*refused_there(missing))
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
-        scales = [release.scale(at) for release in plan.measured for at in range(len(release.measures))]
+        scales = [r.scale(at) for r in plan.measured for at in range(len(r.measures))]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
         return made
+
+    def _diagnosed(self, plan: QueryPlan, epsilon: Fraction) -> QueryPlan:
+        """The plan with measurements, for an epsilon, of all that its caps and bounds may cut off.
+
+        Raises:
+            InvalidParameter: they can cut off nothing that can be measured.
+        """
+        from discreet.sql.plan.cut_off import cut_off
+
+        if not epsilon or not plan.releases:
+            return plan
+        found = cut_off(plan.releases, epsilon)
+        if not found:
+            raise InvalidParameter(
+                "No cap drops rows of this question, and it reads no stored column with bounds: diagnose would "
+                "measure nothing.",
+                "Leave diagnose out.",
+            )
+        return replace(plan, cut_off=found)
 
     def answer(self, question: Question, plan: QueryPlan, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
@@ -169,7 +195,7 @@ class Queries:
 
         def compute(draw: Draw) -> list[NoisyIntegers]:
             say("reading the data")
-            return self.run(plan, draw)
+            return self.run(plan.whole, draw)
 
         def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
             say("finishing the answer")
@@ -201,19 +227,20 @@ class Queries:
             replay: builds it from the record that the ledger kept.
             file: takes the record that the ledger kept, if it is large.
         """
-        finds = any(release.discovery is not None for release in plan.releases)
-        parts = [part for release in plan.measured for part in release.parts]
+        whole = plan.whole
+        finds = any(release.discovery is not None for release in whole.releases)
+        parts = [part for release in whole.measured for part in release.parts]
         return ReleasePlan(
             question=self.identity(plan),
             words=plan.text,
             loss=question.loss(finds),
-            uses=uses_of(plan.measured),
+            uses=uses_of(whole.measured),
             compute=compute,
             answer=made,
             caps=tuple(part.cap for part in parts if part.rows.per_unit),
-            size=size_of(plan),
+            size=size_of(whole),
             rehearse=lambda: self.rehearse(plan),
-            probe=lambda: self.probe(plan),
+            probe=lambda: self.probe(whole),
             replay=replay,
             file=file,
         )
@@ -239,7 +266,7 @@ class Queries:
 
         tables = sorted(name for name, table in self.policy.tables.items() if not table.public)
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
-        parts = [identity(plan, self.engine.dialect), loss, self._policy_digest,
+        parts = [identity(plan.whole, self.engine.dialect), loss, self._policy_digest,
                  self._public_digest, *(f"{name} {self.engine.version(name)}" for name in tables)]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -271,15 +298,18 @@ class Queries:
         self, plan: QueryPlan, noisy: list[NoisyIntegers], confidence: float, together: bool = False
     ) -> Release:
         """The answer that noisy integers give."""
+        from discreet.sql.finish.cut_off import told
         from discreet.sql.finish.postprocess import finish
         from discreet.sql.inspect.compared import compared_with
         from discreet.sql.lower.workloads import tables_of
 
+        drawn = {one.plan.name: one for one in noisy}
+        cut = tuple(told(what, drawn[what.plan.name], confidence) for what in plan.cut_off)
         noisy = tables_of(plan, noisy)
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together)
         said = compared_with(plan, noisy, self.catalog.public, confidence)
-        return self.shown(plan, answered, confidence, together=together, said=said)
+        return self.shown(plan, answered, confidence, together=together, said=said, cut=cut)
 
     def shown(
         self,
@@ -290,6 +320,7 @@ class Queries:
         replayed: bool = False,
         together: bool = False,
         said: tuple[str, ...] = (),
+        cut: tuple[CutShare, ...] = (),
     ) -> Release:
         """The columns of an answer with all that belongs to them."""
         from discreet.sql.finish.blockwise import streams
@@ -312,12 +343,13 @@ class Queries:
             notes=INVENTED if self._invented and plan.releases else notes,
             made=made or dt.datetime.now(dt.UTC).replace(microsecond=0),
             replayed=replayed,
+            cut_off=cut,
             deployment=self._deployment(plan),
         )
 
     def _deployment(self, plan: QueryPlan) -> Callable[[], dict[str, Any]]:
         """The facts for a card, which are gathered when one is asked for."""
-        from discreet.release.deployment import facts, mechanisms
+        from discreet.release.cards.deployment import facts, mechanisms
 
         return lambda: {**facts(self.policy), "mechanisms": mechanisms(uses_of(plan.releases))}
 
@@ -325,7 +357,7 @@ class Queries:
         """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
         from discreet.sql.finish.serialisation import unpack
 
-        kept = unpack(kept_bytes, plan)
+        kept = unpack(kept_bytes, plan.whole)
         release = kept.answer
         if (
             release is not None

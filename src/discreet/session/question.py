@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.ledger import Loss
 from discreet.rational import Number, epsilon_of
-from discreet.session.parameters import delta_of, emphasis_of, level_of, limits_of, truth_of
+from discreet.session.parameters import delta_of, emphasis_of, level_of, limits_of, share_of, truth_of
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits
 
@@ -29,6 +29,7 @@ class Question:
         limits: how much of one unit counts.
         split: how many times its usual share of epsilon a column gets.
         intervals: whether quantiles spend a part of epsilon on theirs.
+        diagnose: the share of epsilon that measures how much is cut off; 0 for none.
     """
 
     text: str
@@ -39,6 +40,7 @@ class Question:
     limits: Limits = NO_LIMITS
     split: Emphasis = ()
     intervals: bool = True
+    diagnose: Fraction = Fraction(0)
 
     @classmethod
     def read(
@@ -53,6 +55,7 @@ class Question:
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
+        diagnose: Number | None = None,
     ) -> Question:
         """Read the parameters of a question.
 
@@ -66,6 +69,7 @@ class Question:
             split: as for `Session.sql`.
             simultaneous: as for `Session.sql`.
             intervals: as for `Session.sql`.
+            diagnose: as for `Session.sql`.
 
         Raises:
             InvalidParameter: one of them is of the wrong type or out of range.
@@ -73,7 +77,8 @@ class Question:
         level = level_of(confidence, simultaneous)
         limits = limits_of(max_rows, max_groups)
         shown = truth_of(intervals, "intervals")
-        return cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
+        known = cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
+        return replace(known, diagnose=share_of(diagnose))
 
     @property
     def level(self) -> Level:

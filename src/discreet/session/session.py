@@ -16,8 +16,8 @@ from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of, wh
 from discreet.session.queries import see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.text_only import answer_about, read_price
+from discreet.session.tuning.suggesting import SuggestingSession
 from discreet.session.waiting.progress_line import shown_progress
-from discreet.session.workloads import WorkloadSession
 
 if TYPE_CHECKING:
     from discreet.sensitivity import SampledSensitivity
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.sql.inspect.preview import Preview
 
 
-class Session(WorkloadSession):
+class Session(SuggestingSession):
     """Answers questions about one data set under one budget.
 
     Made by `protect`. A session may be shared between threads; its ledger may be shared between processes. It belongs
@@ -50,6 +50,7 @@ class Session(WorkloadSession):
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
+        diagnose: Number | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Answer a question.
@@ -76,6 +77,8 @@ class Session(WorkloadSession):
                 the way to look at many numbers, or for the largest of them. They are wider, the answer is the same.
             intervals: False for all of epsilon in numbers: quantiles spend a part of it on intervals, and without
                 have their bounds instead, which say nothing.
+            diagnose: the share of epsilon that measures how much was cut off, such as 0.05; by default none. The answer
+                then says which share of the rows was dropped by max_rows, and of the values clamped to bounds.
             progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
@@ -93,8 +96,6 @@ class Session(WorkloadSession):
             PostProcessingError: the post-processing of the noisy tables failed; the charge stays.
             SessionError: this is another process than the one that opened the session. Nothing was charged.
 
-        Every error, of ours or not, has `charged`: the exact loss that stays charged, or None.
-
         Privacy: epsilon-differentially private for the privacy unit of the policy, by the Laplace mechanism
         (Dwork, McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query; with
         groups that must be found (epsilon, delta), by `mechanisms.ThresholdedCounts`.
@@ -107,8 +108,8 @@ class Session(WorkloadSession):
             ['n']
         """
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
-                                 max_rows=max_rows, max_groups=max_groups, split=split,
-                                 simultaneous=simultaneous, intervals=intervals)  # fmt: skip
+                                 max_rows=max_rows, max_groups=max_groups, split=split, simultaneous=simultaneous,
+                                 intervals=intervals, diagnose=diagnose)  # fmt: skip
         plan = self._queries.planned(question)
         see_cost(epsilon, plan)
         with shown_progress(progress) as say:
@@ -129,6 +130,7 @@ class Session(WorkloadSession):
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
+        diagnose: Number | None = None,
         replace: bool = False,
         formulas: bool = False,
         progress: Callable[[str], None] | None = None,
@@ -140,8 +142,9 @@ class Session(WorkloadSession):
         to disk). The file has the values and, for each column with an interval, `<name>_low` and `<name>_high`. It
         appears under its name when it is whole. The same question is the same answer here and in `sql`.
 
-        Groups whose keys are not public, and answers of up to 65,536 groups, are made in memory first. With more
-        groups than that, a column has an interval where it is a monotone expression of one aggregate.
+        Groups whose keys are not public, tables that are measured together, and answers of up to 65,536 groups, are
+        made in memory first. With more groups than that, a column has an interval where it is a monotone expression of
+        one aggregate.
 
         Args:
             query: as for `sql`.
@@ -150,6 +153,7 @@ class Session(WorkloadSession):
             confidence: of the intervals, strictly between 0 and 1.
             delta, max_rows, max_groups, split, intervals: as for `sql`.
             simultaneous: as for `sql`; for more than 65,536 groups each row of the answer must be one group.
+            diagnose: as for `sql`, for answers of up to 65,536 groups.
             replace: whether a file of this name may be replaced; never one of the data or of the ledger, by whichever
                 name.
             formulas: whether text in a CSV file may begin as a formula does (=, +, -, @). By default such text gets an
@@ -193,7 +197,7 @@ class Session(WorkloadSession):
         self.see_free(into)
         question = Question.read(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
                                  max_groups=max_groups, split=split, simultaneous=simultaneous,
-                                 intervals=intervals)  # fmt: skip
+                                 intervals=intervals, diagnose=diagnose)  # fmt: skip
         with shown_progress(progress) as say:
             return written(self._queries, question, target, say)
 
@@ -277,8 +281,7 @@ class Session(WorkloadSession):
             within: the largest error allowed by column, such as `{"n": 50}`.
             confidence: of the intervals.
             delta, max_rows, max_groups, split, simultaneous, intervals: as for `sql`.
-            group_rows: how many rows a group is assumed to have, where an error depends on it, as that of an
-                average does.
+            group_rows: how many rows a group is assumed to have, where an error depends on it.
 
         Raises:
             InvalidParameter: neither or both of epsilon and within are given, or one is out of range.
@@ -315,8 +318,7 @@ class Session(WorkloadSession):
             query: as for `sql`.
             epsilon: the privacy loss to look at, which decides the grids and the noise.
             delta, max_rows, max_groups, split, intervals: as for `sql`.
-            sql: whether to show the SQL that the engine would run, too. A large table may be asked slice by slice of
-                its units; how many slices there are depends on how many rows there are, so that is not shown.
+            sql: whether to show the SQL of the engine, too. How many slices it asks a large table in is not shown.
 
         Returns:
             A tree: its `repr` is text, `to_dict()` is for machines, `to_svg()` is a picture.
@@ -369,8 +371,7 @@ class Session(WorkloadSession):
         as it really is, and its answer has the columns and groups that it really has, but no number in it means
         anything. Errors of averages, which depend on the data, are those of values spread evenly.
 
-        No private data is read for it. It has a budget of its own, in memory, as large as that of the policy; another
-        mock has another one.
+        No private data is read for it. Each has a budget of its own, in memory, as large as that of the policy.
 
         Args:
             rows: how many rows each private table gets.

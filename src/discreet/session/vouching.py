@@ -60,6 +60,6 @@ def release_plan(
 
 def with_card(release: Release, plan: ReleasePlan[Numbers, Release], policy: Policy) -> Release:
     """The answer with the facts for its card."""
-    from discreet.release.deployment import facts, mechanisms
+    from discreet.release.cards.deployment import facts, mechanisms
 
     return replace(release, deployment=lambda: {**facts(policy), "mechanisms": mechanisms(plan.uses)})

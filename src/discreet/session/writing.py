@@ -16,6 +16,7 @@ from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.release.answer_archive import Packer, answer_of, made_of
 from discreet.release.answer_file import Target
+from discreet.release.cut_share import CutShare
 from discreet.release.draw import Draw
 from discreet.session.budget import DATA_SET
 from discreet.session.queries import Queries
@@ -47,6 +48,7 @@ class Written:
         made: when.
         replayed: whether this is an earlier answer to the same question, which cost nothing again.
         warnings: the ways in which the numbers are likely to mislead.
+        cut_off: as of a `Release`.
     """
 
     path: Path
@@ -60,13 +62,14 @@ class Written:
     made: dt.datetime
     replayed: bool
     warnings: tuple[str, ...] = ()
+    cut_off: tuple[CutShare, ...] = ()
 
     @classmethod
     def of(cls, release: Release, rows: int, path: Path) -> Written:
         """The facts of a file that a release, or its first piece, was written to."""
         return cls(path, rows, tuple(release.to_arrow().column_names), release.question, release.confidence,
                    release.epsilon, release.delta, release.notes, release.made, release.replayed,
-                   release.warnings)  # fmt: skip
+                   release.warnings, release.cut_off)  # fmt: skip
 
 
 def written(queries: Queries, question: Question, target: Target, say: Say) -> Written:
@@ -79,6 +82,11 @@ def written(queries: Queries, question: Question, target: Target, say: Say) -> W
     target.see(lambda: rehearse(plan, queries.catalog.public))
     if not streams(plan):
         return in_memory(queries.answer(question, plan, say), target)
+    if plan.cut_off:
+        raise InvalidParameter(
+            "An answer of so many groups is written block by block, without measuring how much was cut off.",
+            "Ask for a total of the same rows with diagnose, which needs few groups.",
+        )
     if question.simultaneous and not in_groups(plan):
         raise InvalidParameter(
             "Simultaneous intervals of so many rows need an answer whose rows are groups.",

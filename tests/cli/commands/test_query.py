@@ -316,3 +316,19 @@ def test_raising_the_limit_of_a_ledger_is_said(folder: Path, run: Run) -> None:
     lower = run("query", "SELECT COUNT(age) AS n FROM visits", *asked, "1.5")
     assert lower.exit_code == 3
     assert said not in lower.stderr
+
+
+def test_several_statements_are_one_workload(folder: Path, run: Run) -> None:
+    text = f"-- all\nSELECT COUNT(*) AS n FROM visits;\n-- by county\n{COUNT};\n"
+    (folder / "tables.sql").write_text(text, "utf-8")
+    result = run("query", "tables.sql", "-e", "0.1")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert [line for line in lines if line in ("all", "by county")] == ["all", "by county"]
+    assert "budget: epsilon 0.9 left of 1 (0.1 spent)" in result.stderr
+    answers = json.loads(run("query", "--file", "tables.sql", "-e", "0.1", "--json").stdout)
+    assert [row["county"] for row in answers["by county"]["rows"]] == ["A", "B", "C"]
+    assert all(answer["replayed"] for answer in answers.values())
+    assert answers["all"]["budget"]["spent"] == "0.1"
+    for more in (["--csv"], ["-o", "all.csv"], ["--simultaneous"], ["--split", "n=2"]):
+        assert run("query", "tables.sql", "-e", "0.1", *more).exit_code == 2

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.release.terms import Terms
+from discreet.ledger.terms import Terms
 from tests.server.conftest import COUNT, Running, run
 from tests.server.visit import Visit
 

@@ -156,3 +156,5 @@ def test_engines_without_lists_say_so() -> None:
         assert ("JSON" in cause) == (name == "json_text")
         assert "view" in fix
     assert refused_there("in_zone")[0].startswith("in_zone")
+    assert "another place" in refused_there("regexp_extract")[0]
+    assert "without a bound" in refused_there("regexp_matches of a repeated group")[0]

@@ -89,7 +89,7 @@ def test_groups_of_a_date_without_bounds() -> None:
         assert bool(found) is said
 
 
-COUNTIES = {"keys": {"note": ["Alder", "Birch"]}}
+COUNTIES = {"note": ["Alder", "Birch"]}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ COUNTIES = {"keys": {"note": ["Alder", "Birch"]}}
      ("note IN ('x', 'y')", "'x' or 'y', as the policy lists them"), ("age > 3 AND note = 'Zz'", "'Zz'")],
 )  # fmt: skip
 def test_texts_that_are_no_keys(where: str, words: str) -> None:
-    (warning,) = warnings(f"SELECT COUNT(*) AS n FROM data AS d WHERE {where}", **COUNTIES)
+    (warning,) = warnings(f"SELECT COUNT(*) AS n FROM data AS d WHERE {where}", keys=COUNTIES)
     assert warning.startswith("none of the keys of note is ")
     assert words in warning
 
@@ -107,5 +107,5 @@ def test_texts_that_are_no_keys(where: str, words: str) -> None:
     "where", ["note = 'Alder'", "note IN ('Alder', 'x')", "note = 'x' OR age > 3", "note <> 'x'"]
 )
 def test_texts_that_may_be_keys(where: str) -> None:
-    assert warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}", **COUNTIES) == ()
+    assert warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}", keys=COUNTIES) == ()
     assert warnings("SELECT COUNT(*) AS n FROM data WHERE note = 'x'") == ()

@@ -107,6 +107,12 @@ def command(
         str | None,
         typer.Option("-e", "--epsilon", metavar="EPSILON", help="The loss that the whole question may cost."),
     ] = None,
+    diagnose: Annotated[
+        str | None,
+        typer.Option(
+            "--diagnose", metavar="SHARE", help="The share of epsilon that measures how much was cut off."
+        ),
+    ] = None,
     mock: Annotated[
         bool, typer.Option("--mock", help="Ask invented data of the same shape: free, and means nothing.")
     ] = False,
@@ -126,6 +132,7 @@ def command(
       discreet query -p hospital/policy.toml tables.sql --epsilon 0.5 --json
       discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --delta 1e-9
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.svg
+      discreet query "SELECT AVG(cost) AS cost FROM visits" --epsilon 1 --diagnose 0.05
       discreet query --mock "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
       discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --simultaneous
       discreet query --server https://stats.example.org "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
@@ -147,13 +154,15 @@ def command(
         _workload(named, epsilon, asked, place, sink, remote, mock)
         return
     if (there := remote.open(place)) is not None:
+        if diagnose is not None:
+            raise opt.Usage("--diagnose is for data here, not for a server")
         _ask_server(there.mock() if mock else there, text, epsilon, asked, place, sink, mock)
         return
     with Progress("opening the data") as progress, _opened(place, mock) as session:
         if sink.output is not None:
             session.see_free(sink.output)
         raised = None if place.source is None else _raised(session)
-        release = _ask(session, text, epsilon, asked, place, sink, progress)
+        release = _ask(session, text, (epsilon, diagnose), asked, place, sink, progress)
         left = session.budget
         where = session.ledger.where
     sink.put(release, left)
@@ -236,6 +245,9 @@ def _tell(release: Release | Written, left: BudgetState, output: Path | None, mo
         say(f"wrote {output}")
     for note in release.notes[1:]:
         say(f"not covered: {note}")
+    if output is not None:
+        for share in release.cut_off:
+            say(f"cut off: {share}")
     for warning in release.warnings:
         say(f"warning: {warning}")
     if mock:
@@ -253,10 +265,17 @@ def _opened(place: Place, mock: bool) -> Session:
 
 
 def _ask(
-    session: Session, text: str, epsilon: str, asked: Answered, place: Place, sink: Sink, progress: Progress
+    session: Session,
+    text: str,
+    price: tuple[str, str | None],
+    asked: Answered,
+    place: Place,
+    sink: Sink,
+    progress: Progress,
 ) -> Release | Written:
-    """Ask, straight into a file of a table."""
-    keywords = asked.keywords(place)
+    """Ask, straight into a file of a table; the price is epsilon and the share that measures how much was cut off."""
+    epsilon, diagnose = price
+    keywords = {**asked.keywords(place), "diagnose": diagnose}
     if sink.table is None:
         return _stoppable(lambda: session.sql(text, epsilon, progress=progress.say, **keywords))
     into = sink.table

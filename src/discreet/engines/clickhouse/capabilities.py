@@ -11,12 +11,13 @@ from discreet.engines.schema import Type
 _INTEGER, _DOUBLE = "CAST({0} AS Int64)", "CAST({0} AS Float64)"
 # A String may hold any bytes. Bytes that are no text have no meaning as one.
 _CUT = "toStringCutToZero({0})"
+_EXACT = "UInt64 Int128 UInt128 Int256 UInt256 Decimal"
 _TEXT = "CASE WHEN isValidUTF8({0}) THEN CAST({0} AS String) END"
 
 TYPES: Mapping[str, Physical] = MappingProxyType({
     **signed(_INTEGER, Int8=8, Int16=16, Int32=32, Int64=64), **unsigned(_INTEGER, UInt8=8, UInt16=16, UInt32=32),
     **listed(Type.FLOAT, "Float32 Float64", _DOUBLE),
-    **listed(Type.FLOAT, "UInt64 Int128 UInt128 Int256 UInt256 Decimal", _DOUBLE, stored=True),
+    **listed(Type.FLOAT, _EXACT, _DOUBLE, stored=True),
     **listed(Type.BOOLEAN, "Bool"), **listed(Type.TEXT, "String", _TEXT),
     # Filled with NUL up to its length, which is no part of a text.
     **listed(Type.TEXT, "FixedString", f"CASE WHEN isValidUTF8({_CUT}) THEN {_CUT} END", stored=True),
@@ -39,4 +40,5 @@ CAPABILITIES = Capabilities(
     types=TYPES,
     # Its time zones end before the year 9999, and of two moments that a clock shows it takes another one.
     lacks=NESTED | {"in_zone"},
+    exact=frozenset(_EXACT.split()),
 )

@@ -116,7 +116,8 @@ def _table(database: str, name: str, columns: Mapping[str, str]) -> Table:
         known = CAPABILITIES.physical(listed)
         shown.append(f"{known.read.format(quote(column))} AS {quote(column)}")
         identity, own = identity_of(column, kind, columns)
-        fields[column] = replace(CAPABILITIES.column(column, listed), identity=identity)
+        not_null = "Nullable(" not in kind  # of a type without NULL
+        fields[column] = replace(CAPABILITIES.column(column, listed, not_null), identity=identity)
         shown += [own] if own else []
     view = f"SELECT {', '.join(shown)} FROM {quote(database)}.{quote(name)}"
     return Table(view, MappingProxyType(fields), database, name)

@@ -35,5 +35,8 @@ TYPES: Mapping[str, Physical] = MappingProxyType({
 """By the id that DuckDB gives a type; JSON, which is stored as text, as json."""
 
 CAPABILITIES = Capabilities(
-    dialect="duckdb", types=TYPES, by_code_point=frozenset({"", "binary", "c", "posix"})
+    dialect="duckdb",
+    types=TYPES,
+    by_code_point=frozenset({"", "binary", "c", "posix"}),
+    exact=frozenset({"decimal", "hugeint", "uhugeint", "ubigint"}),
 )

@@ -36,7 +36,8 @@ def make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin)
         for name, sql, kind, within in columns:
             identity, told = identity_of(name, kind, names, collated.get(name), sql)
             twin = name.lower() in origin.twins
-            fields[name] = replace(_column(name, kind), identity=identity, twin=twin, within=within)
+            own = _column(name, kind, name in origin.required and not within)
+            fields[name] = replace(own, identity=identity, twin=twin, within=within)
             shown.append(f"{_read(kind).format(sql)} AS {quote(name)}")
             shown += [told] if told else []
         made = f"SELECT {', '.join(shown)} FROM {relation}"
@@ -95,9 +96,11 @@ def _children(kind: DuckDBPyType) -> dict[str, DuckDBPyType]:
     return dict(kind.children)  # type: ignore[arg-type]
 
 
-def _column(name: str, kind: DuckDBPyType) -> ColumnSchema:
+def _column(name: str, kind: DuckDBPyType, not_null: bool) -> ColumnSchema:
     found = _physical(kind).type
-    return ColumnSchema(name, found) if found in _LISTS else CAPABILITIES.column(name, _listed_as(kind))
+    if found in _LISTS:
+        return ColumnSchema(name, found)
+    return CAPABILITIES.column(name, _listed_as(kind), not_null)
 
 
 _LISTS = {

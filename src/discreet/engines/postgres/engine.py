@@ -167,7 +167,9 @@ class PostgresEngine:
         import pyarrow as pa
 
         found = self._table(table)
-        shown = {c.name: ARROW[c.type] for c in found.schema.values() if c.type is not Type.OTHER}
+        shown = {
+            c.name: ARROW[c.type] for c in found.schema.values() if c.type is not Type.OTHER and not c.within
+        }
         listed = ", ".join(read_safely(quote(name), OIDS.get(found.schema[name].type, 0)) for name in shown)
         _, _, rows = self._run(f"SELECT {listed} FROM {quote(table)}", NO_TABLES)
         lists = zip(*rows, strict=True) if rows else ((),) * len(shown)

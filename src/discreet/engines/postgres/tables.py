@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.engines.duckdb.connection import quote
+from discreet.engines.paths import with_fields
 from discreet.engines.postgres.capabilities import CAPABILITIES
 from discreet.engines.postgres.units import identity_of
 from discreet.engines.schema import ColumnSchema, TableSchema
@@ -24,13 +26,30 @@ _TABLES = """
 """
 _COLUMNS = """
     SELECT a.attname, CASE WHEN n.nspname = 'pg_catalog' OR b.typname = 'citext' THEN b.typname ELSE '' END, b.typtype,
-    b.typelem <> 0 AND b.typlen = -1, CASE WHEN NOT c.collisdeterministic THEN c.collname END
+    b.typelem <> 0 AND b.typlen = -1, CASE WHEN NOT c.collisdeterministic THEN c.collname END,
+    b.typrelid, a.attnotnull AND EXISTS (SELECT 1 FROM pg_class o WHERE o.oid = a.attrelid AND o.relkind = 'r'
+    AND NOT o.relhassubclass) AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conrelid = a.attrelid
+    AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum] AND NOT k.convalidated)
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
     JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
     JOIN pg_namespace n ON n.oid = b.typnamespace LEFT JOIN pg_collation c ON c.oid = a.attcollation
     WHERE a.attrelid = %(oid)s AND a.attnum > 0 AND NOT a.attisdropped
-    AND has_column_privilege(a.attrelid, a.attnum, 'SELECT') ORDER BY a.attnum
+    AND (%(inside)s OR has_column_privilege(a.attrelid, a.attnum, 'SELECT')) ORDER BY a.attnum
 """
+
+
+class Stored(NamedTuple):
+    """A stored type: its name and category, whether it is an array, its collation, the relation of a composite one.
+
+    Also whether NOT NULL is declared of it.
+    """
+
+    name: str
+    category: str
+    array: bool
+    collation: str | None
+    relation: int
+    not_null: bool
 
 
 @dataclass(frozen=True)
@@ -137,14 +156,15 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
                           "Check the name, or GRANT SELECT on it.")  # fmt: skip
     tables: dict[str, Table] = {}
     for oid, space, relation, foreign in found:
-        columns = _ask(connection, _COLUMNS, {"oid": oid}) or []
+        stored = [(one, quote(one), kind) for one, kind in _columns(connection, oid, inside=False)]
+        columns = with_fields(stored, partial(_inside, connection), lambda row, own: f"({row}).{quote(own)}")
         shown, fields = [], {}
-        names = [row[0] for row in columns]
-        for column, kind, category, array, collation in columns:
-            sql, field = _column(column, kind, category, array)
+        names = [column for column, *_ in columns]
+        for column, read, kind, within in columns:
+            sql, field = _column(column, read, kind, kind.not_null and not within)
             shown.append(f"{sql} AS {quote(column)}")
-            identity, own = identity_of(column, kind, names, collation)
-            fields[column] = replace(field, identity=identity)
+            identity, own = identity_of(column, kind.name, names, kind.collation, read)
+            fields[column] = replace(field, identity=identity, within=within)
             shown += [own] if own else []
         if shown:
             view = f"SELECT {', '.join(shown)} FROM {quote(space)}.{quote(relation)}"
@@ -174,6 +194,17 @@ def _ask(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) 
         return None
 
 
+def _columns(connection: psycopg.Connection[Any], oid: int, inside: bool) -> list[tuple[str, Stored]]:
+    """The columns of a table, or those inside a composite type, which nobody may be refused."""
+    rows = _ask(connection, _COLUMNS, {"oid": oid, "inside": inside}) or []
+    return [(name, Stored(*kind)) for name, *kind in rows]
+
+
+def _inside(connection: psycopg.Connection[Any], kind: Stored) -> list[tuple[str, Stored]]:
+    """The fields of a composite type, by name."""
+    return _columns(connection, kind.relation, inside=True) if kind.category == "c" else []
+
+
 def _listed_as(kind: str, category: str, array: bool) -> str:
     """The name under which the table of abilities has a type."""
     if array:
@@ -183,7 +214,12 @@ def _listed_as(kind: str, category: str, array: bool) -> str:
     return several.get(category, kind if category == "b" else f"{kind} ({category})")
 
 
-def _column(name: str, kind: str, category: str, array: bool) -> tuple[str, ColumnSchema]:
-    """The SQL of a column in its logical type, which cannot fail, and its schema."""
-    listed = _listed_as(kind, category, array)
-    return CAPABILITIES.physical(listed).read.format(quote(name)), CAPABILITIES.column(name, listed)
+def _column(name: str, stored: str, kind: Stored, not_null: bool) -> tuple[str, ColumnSchema]:
+    """The SQL of a column in its logical type, which cannot fail, and its schema.
+
+    NOT NULL holds where it is stored: in the rows of an ordinary table, all of which are its own. It does not in those
+    of a foreign table, nor in a child or a partition that leaves it out, nor inside a composite value, nor where it was
+    never checked.
+    """
+    listed = _listed_as(kind.name, kind.category, kind.array)
+    return CAPABILITIES.physical(listed).read.format(stored), CAPABILITIES.column(name, listed, not_null)

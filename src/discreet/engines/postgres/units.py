@@ -10,7 +10,7 @@ from discreet.engines.postgres.capabilities import CAPABILITIES
 
 
 def identity_of(
-    name: str, kind: str, names: Iterable[str], collation: str | None
+    name: str, kind: str, names: Iterable[str], collation: str | None, stored: str
 ) -> tuple[Identity | NoIdentity | None, str]:
     """How a column tells units apart, and the item of the view that does it; empty when the column itself does.
 
@@ -21,6 +21,7 @@ def identity_of(
         kind: its stored type.
         names: of all columns of the table.
         collation: by which its texts are compared, when different texts may be equal by it.
+        stored: the SQL that reads the stored column.
     """
     if kind == "citext":
         return collated("citext"), ""
@@ -28,11 +29,11 @@ def identity_of(
         return collated(f"the collation {collation}"), ""
     own = hidden(name, names)
     if CAPABILITIES.physical(kind).stored:
-        return Identity(own, kind), f"{quote(name)} AS {quote(own)}"
+        return Identity(own, kind), f"{stored} AS {quote(own)}"
     if kind == "numeric":
-        return Identity(own, kind), f"NULLIF({quote(name)}, 'NaN') AS {quote(own)}"
+        return Identity(own, kind), f"NULLIF({stored}, 'NaN') AS {quote(own)}"
     if kind in ("float4", "float8"):
-        value = f"NULLIF(CAST({quote(name)} AS float8), 'NaN')"
+        value = f"NULLIF(CAST({stored} AS float8), 'NaN')"
         one = f"CASE WHEN {value} = 0 THEN CAST(0 AS float8) ELSE {value} END"
         return Identity(own, "FLOAT"), f"{one} AS {quote(own)}"
     return None, ""

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
+from discreet.engines.paths import with_fields
 from discreet.engines.schema import ColumnSchema, TableSchema
 from discreet.engines.spark.capabilities import CAPABILITIES
 from discreet.engines.spark.quiet import quiet
@@ -146,7 +147,8 @@ class SparkEngine:
         found = next((schema for name, schema in self._schema.items() if name.lower() == table.lower()), None)
         if found is None:
             raise no_table(table)
-        return _naive(self._run(f"SELECT {', '.join(map(_quote, found))} FROM {_quote(table)}", NO_TABLES))
+        columns = [_quote(name) for name, column in found.items() if not column.within]
+        return _naive(self._run(f"SELECT {', '.join(columns)} FROM {_quote(table)}", NO_TABLES))
 
     def version(self, table: str) -> str:
         """Return a text that is the same until the source is opened again; reads no data.
@@ -346,17 +348,25 @@ def _forget(session: Any, view: str) -> None:
 def _show(frame: Any, name: str) -> TableSchema:
     """Make the view that queries see of a table, and return its schema."""
     shown, fields = [], {}
-    for column, kind in frame.dtypes:
-        sql, field = _column(column, kind)
-        shown.append(f"{sql} AS {_quote(column)}")
-        identity, own, called = identity_of(column, kind, frame.columns)
-        fields[column] = replace(field, identity=identity)
+    stored = [(one.name, _quote(one.name), one.dataType) for one in frame.schema.fields]
+    columns = with_fields(stored, _inside, lambda struct, own: f"{struct}.{_quote(own)}")
+    names = [name for name, *_ in columns]
+    for column, sql, kind, within in columns:
+        read, field = _column(column, sql, kind.simpleString())
+        shown.append(f"{read} AS {_quote(column)}")
+        identity, own, called = identity_of(column, kind.simpleString(), names, sql)
+        fields[column] = replace(field, identity=identity, within=within)
         shown += [f"{own} AS {_quote(called)}"] if own else []
     frame.selectExpr(*shown).createOrReplaceTempView(name)
     return MappingProxyType(fields)
 
 
-def _column(name: str, kind: str) -> tuple[str, ColumnSchema]:
+def _inside(kind: Any) -> list[tuple[str, Any]]:
+    """The fields of a struct, by name."""
+    return [(field.name, field.dataType) for field in getattr(kind, "fields", ())]
+
+
+def _column(name: str, stored: str, kind: str) -> tuple[str, ColumnSchema]:
     listed = re.split(r"[^a-z_]", kind, maxsplit=1)[0]
     read = "{0}" if kind == "string" else CAPABILITIES.physical(listed).read
-    return read.format(_quote(name)), CAPABILITIES.column(name, listed)
+    return read.format(stored), CAPABILITIES.column(name, listed)

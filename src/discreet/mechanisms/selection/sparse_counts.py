@@ -64,14 +64,15 @@ class SparseCounts:
         if (count <= 0).any():
             kept = count > 0
             group, leaf, count = group[kept], leaf[kept], count[kept]
-        leaf = np.clip(leaf, 0, leaves - 1)
+        if len(leaf) and (leaf.min() < 0 or leaf.max() >= leaves):
+            leaf = np.clip(leaf, 0, leaves - 1)
         key = leaf if groups == 1 else group * leaves + leaf
         order = np.argsort(key)
-        key, count = key[order], np.minimum(count, MOST)[order]
-        del order
-        at = np.flatnonzero(np.diff(key, prepend=-1))
-        sums = np.minimum(np.add.reduceat(count, at), MOST) if len(at) else count
-        key = key[at]
+        key, sums = key[order], np.minimum(count[order], MOST)
+        del order, leaf, group, count  # they may be millions of leaves
+        if (key[1:] == key[:-1]).any():
+            at = np.flatnonzero(np.diff(key, prepend=-1))
+            key, sums = key[at], np.minimum(np.add.reduceat(sums, at), MOST)
         starts = np.searchsorted(key, np.arange(groups + 1) * leaves).astype(np.int64)
         return cls(groups, starts, key if groups == 1 else key % leaves, sums)
 

@@ -258,6 +258,9 @@ def _column(
     # The value shown of a unit is a function of the unit: never one of several values that are equal.
     told = is_unit and identity is not None and identity.kind == column.type.name
     read = identity.column if told and identity is not None else column.name
+    measured = bounds is not None or column.type is Type.BOOLEAN
+    if column.required and measured and not is_unit and (rule is None or rule.keys is None):
+        span = span.null(False)
     scan = scan_of(read, column.type, bounds, span)
     return PrivateColumn(column.name, column.type, scan, identity, column.physical, column.instead)
 
@@ -282,11 +285,18 @@ def _one(name: str, names: Iterable[str]) -> str:
 
 
 def scan_of(name: str, kind: Type, bounds: tuple[Fraction, Fraction] | None, span: Span) -> Expression:
-    """The expression that reads a raw column: one logical type, NaN as NULL, values outside bounds clamped."""
+    """The expression that reads a raw column: one logical type, NaN as NULL, values outside bounds clamped.
+
+    Where the span says that there is no NULL, one that turns up all the same is the least value, or FALSE: that is
+    enforced as bounds are, and not believed.
+    """
     raw = Column(name, kind, Span())
     if bounds is None:
-        return Call("scan", {"": _SCAN[kind]}, (raw,), kind, span)
+        sql = _SCAN[kind] if span.nullable else f"COALESCE({_SCAN[kind]}, FALSE)"
+        return Call("scan", {"": sql}, (raw,), kind, span)
     sql = f"({clamped(_READ[kind], '{1}', '{2}', exact=kind is not Type.FLOAT)})"
+    if not span.nullable:
+        sql = f"COALESCE({sql}, {{1}})"
     return Call("scan", {"": sql}, (raw, *(Literal(_edge(end, kind), kind) for end in bounds)), kind, span)
 
 

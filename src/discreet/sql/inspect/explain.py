@@ -26,6 +26,7 @@ from discreet.sql.inspect.explain_rows import part_node, public_table
 from discreet.sql.inspect.wording import ends, facts_of, values, words
 from discreet.sql.lower.compile import compile_discovery, compile_part
 from discreet.sql.lower.uses import ranks
+from discreet.sql.measures.all_rows import noise_of as weights_of_noise
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
@@ -153,7 +154,7 @@ def _release(release: PlannedRelease, plan: QueryPlan, policy: Policy) -> Node:
 def _neighbours(release: PlannedRelease) -> Fact:
     several = any(part.rows.per_unit for part in release.parts)
     subject = "all rows of one unit" if several else "one row"
-    step = "added or removed" if release.unit_factor == 1 else "replaced, which counts twice"
+    step = "added or removed" if release.unit_factor == 1 else "replaced"
     return Fact("hides", f"{subject}, {step}", {"what": subject, "unit_factor": release.unit_factor})
 
 
@@ -229,11 +230,10 @@ def _measure(release: PlannedRelease, index: int) -> Fact:
     letter = "" if measure.row_sensitivity == 1 else letter
     row = f"{letter} = {measure.row_sensitivity:,}" if letter else "1"
     cap = release.parts[measure.part].cap
-    factors = (
-        [letter] * bool(letter)
-        + [f"{cap:,} rows"] * (cap > 1)
-        + ["2 for replacing"] * (release.unit_factor > 1)
-    )
+    factors = [letter] * bool(letter) + [f"{cap:,} rows"] * (cap > 1)
+    replacing = Fraction(total, cap * measure.row_sensitivity)
+    if replacing != 1:
+        factors.append(f"{_figure(float(replacing))} for replacing")
     one_unit = f"{' · '.join(factors)} = {total:,}" if len(factors) > 1 else f"{total:,}"
     size, unit = _natural(measure, scale)
     lines += _noise(release, index, row, one_unit)
@@ -294,6 +294,7 @@ def _deviation(release: PlannedRelease, aggregate: Aggregate) -> float | None:
     weights = release.measures[aggregate.measure].weights(aggregate.quantity)
     if weights is None:
         return None
+    weights = weights_of_noise(release.measures[aggregate.measure], weights)
     law = 2.0 if release.estimated is None else release.estimated.variance
     return math.sqrt(law * float(weights @ weights)) * float(release.scale(aggregate.measure))
 

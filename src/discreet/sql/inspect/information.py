@@ -94,7 +94,16 @@ def _private(table: PrivateTable, policy: Policy) -> Iterator[tuple[Any, ...]]:
         unit = column.name.lower() == table.own_unit
         declared = "privacy unit" if unit else rule(table, column, policy)
         declared = f"{_key(table, column)}; {declared}" if _key(table, column) else declared
-        yield column.name, TYPES[column.type], "YES", lower, upper, keys, declared, _answers(column, unit)
+        yield (
+            column.name,
+            TYPES[column.type],
+            "YES" if span.nullable else "NO",
+            lower,
+            upper,
+            keys,
+            declared,
+            _answers(column, unit),
+        )
 
 
 def _key(table: PrivateTable, column: PrivateColumn) -> str:

@@ -22,6 +22,7 @@ from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.mechanisms.numeric.laplace import float_half_width
 from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
+from discreet.sql.measures.all_rows import AllRows, noise_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
@@ -56,6 +57,7 @@ def linear_half_width(release: PlannedRelease, aggregate: Aggregate, confidence:
     if release.estimated is not None and not release.estimated.plain:
         width = release.estimated.half_width(weights, aggregate.measure, confidence)
         return float(np.ceil(width)) if aggregate.whole else width
+    weights = noise_of(measure, weights)
     scale = float(release.scale(aggregate.measure))
     used = tuple(sorted(abs(float(w)) for w in weights if w != 0))
     if not used:
@@ -181,6 +183,9 @@ def redraw(release: PlannedRelease, measure: int, entries: Floats, draws: int) -
     if release.estimated is not None:
         return release.estimated.drawn(measure, shape) + entries
     noise = np.random.default_rng().laplace(0.0, float(release.scale(measure)), shape)
+    measured = release.measures[measure]
+    if isinstance(measured, AllRows):
+        noise[..., : measured.noiseless] = 0
     noise += entries
     return noise
 
@@ -238,6 +243,8 @@ def direct(
         return measure.interval(aggregate.quantity, entries, scale, confidence)
     if aggregate.quantity == "avg" and measure.degree == 1:
         assert measure.grid is not None
+        if isinstance(measure, AllRows):
+            return measure.mean_interval(entries, float_half_width(scale, 1 - confidence))
         if release.estimated is not None and not release.estimated.plain:
             grid = np.linspace(0, 1, STEPS + 1)
             own = np.full(2, aggregate.measure)

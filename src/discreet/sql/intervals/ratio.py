@@ -21,6 +21,8 @@ from sqlglot import exp
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.release.noisy_schema import aggregate_number
 from discreet.sql.lower.run import GroupSelection, NoisyIntegers, blocks
+from discreet.sql.measures.all_rows import noise_of
+from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import PlannedRelease
 
 if TYPE_CHECKING:
@@ -130,6 +132,12 @@ def weights(release: PlannedRelease, sum_: Linear) -> Floats | None:
     return out
 
 
+def noise_weights(release: PlannedRelease, sum_: Floats) -> Floats:
+    """The weights that the noise of each integer has in such a sum: float64 array (integers,)."""
+    places = zip(release.measures, columns(release.measures), strict=True)
+    return np.concatenate([noise_of(measure, sum_[place]) for measure, place in places])
+
+
 def ratio_ends(noisy: NoisyIntegers, ratio: Ratio, at: GroupSelection, confidence: float) -> Interval | None:
     """The interval of a ratio in some groups, float64 arrays (groups,); None where it is not one of linear quantities.
 
@@ -146,9 +154,12 @@ def ratio_ends(noisy: NoisyIntegers, ratio: Ratio, at: GroupSelection, confidenc
     scales = np.concatenate(
         [np.full(m.entries, float(release.scale(index))) for index, m in enumerate(release.measures)]
     )
-    own = [float(np.sqrt(np.sum((weights * scales) ** 2))) for weights in (top, bottom)]
+    moving = [noise_weights(release, each) for each in (top, bottom)]
+    own = [float(np.sqrt(np.sum((weights * scales) ** 2))) for weights in moving]
+    if not all(own):
+        return None
     angles = np.linspace(-np.pi / 2, np.pi / 2, STEPS + 1)
-    unit = np.stack([top * scales / own[0], bottom * scales / own[1]])
+    unit = np.stack([moving[0] * scales / own[0], moving[1] * scales / own[1]])
     mixed = np.abs(np.cos(angles)[:, np.newaxis] * unit[0] - np.sin(angles)[:, np.newaxis] * unit[1])
     used = (mixed > 0).any(axis=0)
     widths = _widths(release, mixed / scales, used, confidence)

@@ -22,6 +22,17 @@ def lacking(release: PlannedRelease, lacks: Collection[str]) -> str:
 
 def refused_there(name: str) -> tuple[str, str]:
     """Cause and fix of the refusal of a function that an engine lacks."""
+    if name.startswith("regexp_"):
+        repeated = name.endswith("of a repeated group")
+        why = (
+            "it takes time and memory without a bound"
+            if repeated
+            else "it finds or replaces another place than others do"
+        )
+        fix = (
+            "Use split_part, substring or regexp_matches of a simpler pattern, or copy the data into DuckDB."
+        )
+        return f"{name} is not possible on this engine: {why}.", fix
     if name not in NESTED:
         return f"{name} is not possible on this engine.", "Write it without, or copy the data into DuckDB."
     why = (

@@ -20,6 +20,7 @@ from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
 from discreet.sql.lower.uses import drawn, use_of
+from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
@@ -223,6 +224,8 @@ def exact_counts(
         if release.cells
         else []
     )
+    if len(found) == 1:
+        return SparseCounts.of(release.cells, measure.grid.levels, *found.pop())
     columns_ = [np.concatenate(parts) for parts in zip(*found, strict=True)] or [np.zeros(0, np.int64)] * 3
     return SparseCounts.of(release.cells, measure.grid.levels, *columns_)
 
@@ -313,6 +316,8 @@ def run_release(
         if index == known:
             entries[:, part] = units[:, np.newaxis]
             continue
+        if isinstance(measure, AllRows):
+            part = slice(part.start + measure.noiseless, part.stop)
         counts = exact_counts(release, measure, engine, salt, given) if isinstance(measure, Ranks) else None
         for here, _ in blocks(EVERY, release.cells):
             exact = entries[here, part] if counts is None else counts[here]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
+from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import PlannedRelease
 
@@ -59,7 +60,7 @@ def ranks(release: PlannedRelease, index: int, one: Ranks) -> QuantilesWithEnds:
     Of groups with keys there may be any number; and one row that is replaced by another may go from one of several
     alternatives to another, as between groups.
     """
-    alone = not release.keys and len(release.beside(index)) == 1
+    alone = release.one_group and len(release.beside(index)) == 1
     neighbours: Neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
     return one.mechanism(release.shares[index], release.parts[one.part].cap, neighbours, 1 if alone else 2)
 
@@ -67,6 +68,8 @@ def ranks(release: PlannedRelease, index: int, one: Ranks) -> QuantilesWithEnds:
 def drawn(release: PlannedRelease, index: int) -> int:
     """How many values of a measure get noise: its integers, or, where leaves are chosen by rank, the groups."""
     one = release.measures[index]
+    if isinstance(one, AllRows):
+        return release.cells * (one.entries - one.noiseless)
     return release.cells * (1 if isinstance(one, Ranks) else one.entries)
 
 

@@ -17,7 +17,18 @@ with the sensitivity of a count.
 A sum that is asked for alone adds t = floor(x/g + 1/2) and moves it by at most M, the larger |t| of lo and hi.
 
 One unit has at most max_rows rows, each in one group, so it moves the vector of all groups by at most
-max_rows * R when it is added or removed, and twice that when it is replaced by another.
+max_rows * R when it is added or removed. When it is replaced by another, its rows and those of the other are taken in
+pairs, or alone where one has more: max_rows pairs at most. A pair moves the integers by the distance of two rows:
+
+    rows in different groups                 twice R (or M): one vector goes, another one comes elsewhere
+    rows in one group, or one of them in no group
+        a count                              1
+        a sum asked for alone                max(T, 0) - min(S, 0), where T and S are the integers of hi and lo
+        degrees 1 to 4, or one more entry    2 R: vectors that are not negative, of sum R, are no farther apart, and
+                                             t = 0 and t = R, or a NULL, are as far
+
+So a release without groups, of a count or a sum, has no more noise than when a unit is added or removed; `all_rows`
+goes further where the number of rows is public.
 """
 
 from __future__ import annotations
@@ -100,6 +111,16 @@ class Measure:
     def row_sensitivity(self) -> int:
         """By how much one row moves the integers of its group, in L1."""
         return 1 if self.grid is None else self.grid.levels
+
+    @property
+    def replacing_sensitivity(self) -> int:
+        """By how much one row in the place of another, or of none, moves the integers of their group, in L1."""
+        if self.grid is None:
+            return 1 + self.with_null
+        least, most = _span(self.grid, self.degree)
+        if self.degree < 0:
+            return max(1, max(most, 0) - min(least, 0))
+        return 2 * self.row_sensitivity if self.with_null or most > least else self.row_sensitivity
 
     @property
     def span(self) -> tuple[int, int] | None:

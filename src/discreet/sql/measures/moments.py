@@ -78,6 +78,11 @@ class JointMoments:
         return self.grid.levels
 
     @property
+    def replacing_sensitivity(self) -> int:
+        """By how much one row in the place of another moves them: at both ends of x and y only e_00 or e_pq is R."""
+        return (2 if self.entries > 1 else 1) * self.row_sensitivity
+
+    @property
     def name(self) -> str:
         """The name of the measure, for people."""
         return "moments of a pair"

@@ -84,6 +84,12 @@ class QuantileTree:
         return len(self.shape)
 
     @property
+    def replacing_sensitivity(self) -> int:
+        """By how much one row in the place of another moves them: by 2 on each level where rows can lie apart."""
+        apart: int = sum(level.stop - level.start > 1 for level in ct.levels_of(self.shape))
+        return max(self.row_sensitivity, 2 * apart)
+
+    @property
     def name(self) -> str:
         """The name of the measure, for people."""
         depth = len(self.shape)

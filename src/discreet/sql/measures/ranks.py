@@ -70,6 +70,8 @@ class Ranks:
     with_null = False
     row_sensitivity = 1
     """By how much one row moves the counts of its group: it counts in one leaf."""
+    replacing_sensitivity = 2
+    """By how much one row in the place of another moves them: one leaf has one less, another one more."""
 
     @property
     def entries(self) -> int:

@@ -6,7 +6,7 @@ gate releases all of them as one, and knows them as one `ReleasePlan` (`release.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -108,6 +108,7 @@ class PlannedRelease:
         sets: for each measure the number of its set of alternatives, of which one row moves at most one; empty where
             each measure is alone.
         estimated: how it is estimated from the marginals of a workload; None where its integers get noise themselves.
+        of_several: whether it has the noise of several groups, though it may have but one, as in a workload.
     """
 
     name: str
@@ -120,6 +121,7 @@ class PlannedRelease:
     discovery: Discovery | None = None
     sets: tuple[int, ...] = ()
     estimated: Estimated | None = None
+    of_several: bool = False
 
     @cached_property
     def entries(self) -> tuple[slice, ...]:
@@ -151,12 +153,43 @@ class PlannedRelease:
         return Fraction(0) if self.discovery is None else self.discovery.delta
 
     def sensitivity(self, measure: AnyMeasure) -> int:
-        """By how much one neighbour step moves the integers of a measure over all groups, in L1."""
-        return self.unit_factor * self.parts[measure.part].cap * measure.row_sensitivity
+        """By how much one neighbour step moves the integers of a measure over all groups, in L1.
+
+        A unit that is replaced takes its rows from one group, or one of several alternatives, to another; where there
+        is but one, its rows only take the places of others, as `measures.measure` says.
+        """
+        cap = self.parts[measure.part].cap
+        if self.unit_factor == 1:
+            return cap * measure.row_sensitivity
+        index = next(index for index, own in enumerate(self.measures) if own is measure)
+        alone = self.one_group and len(self.beside(index)) == 1
+        return cap * (measure.replacing_sensitivity if alone else 2 * measure.row_sensitivity)
+
+    @property
+    def one_group(self) -> bool:
+        """Whether all rows that count are in one group, for all data."""
+        return self.discovery is None and not self.keys and not self.of_several
 
     def scale(self, measure: int) -> Fraction:
         """The scale of the Laplace noise on each integer of a measure; of ranks, the rows of a unit over epsilon."""
         return Fraction(self.sensitivity(self.measures[measure])) / self.shares[measure]
+
+
+@dataclass(frozen=True)
+class CutOff:
+    """A measurement of how much a cap or the bounds of a column cut off, beside a question.
+
+    Attributes:
+        kind: `rows`, `groups` of units that are counted once in each, or `values`.
+        name: of the cap with its value, or of the column.
+        plan: the release that measures it.
+        counted: how many rows of a unit are looked at, at most.
+    """
+
+    kind: str
+    name: str
+    plan: PlannedRelease
+    counted: int
 
 
 @dataclass(frozen=True)
@@ -188,6 +221,7 @@ class QueryPlan:
         releases: the noisy tables, in the order in which they are made.
         post: the SQL that runs over the noisy tables.
         workloads: those of them that are estimated together.
+        cut_off: the measurements of the rows and values that caps and bounds cut off.
     """
 
     text: str
@@ -195,6 +229,14 @@ class QueryPlan:
     releases: tuple[PlannedRelease, ...]
     post: exp.Query
     workloads: tuple[Workload, ...] = ()
+    cut_off: tuple[CutOff, ...] = ()
+
+    @cached_property
+    def whole(self) -> QueryPlan:
+        """The same with all releases that are charged: of the question, and of how much is cut off."""
+        if not self.cut_off:
+            return self
+        return replace(self, releases=(*self.releases, *(one.plan for one in self.cut_off)), cut_off=())
 
     @cached_property
     def measured(self) -> tuple[PlannedRelease, ...]:
@@ -211,7 +253,7 @@ class QueryPlan:
     @cached_property
     def epsilon(self) -> Fraction:
         """The privacy loss of the whole statement: a function of its text and the policy."""
-        return sum((release.epsilon for release in self.measured), Fraction(0))
+        return sum((release.epsilon for release in self.whole.measured), Fraction(0))
 
     @cached_property
     def delta(self) -> Fraction:

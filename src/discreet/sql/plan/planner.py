@@ -21,6 +21,7 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
+from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement
@@ -93,6 +94,7 @@ def plan_together(
     epsilon: Fraction,
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
+    intervals: bool = True,
 ) -> tuple[QueryPlan, list[QueryPlan]]:
     """Plan several questions as one: one charge, and the measures of one of them answer the others, too.
 
@@ -102,6 +104,7 @@ def plan_together(
         epsilon: for all of them.
         limits: as for `plan`.
         delta: for all of them.
+        intervals: as for `plan`.
 
     Returns:
         The plan of all releases, and for each question the tables that it reads and its post-processing.
@@ -112,7 +115,7 @@ def plan_together(
     found: list[tuple[str, Reading]] = []
     unplanned: list[UnplannedRelease] = []
     for text in texts:
-        found.append(read_statement(text, catalog, ReadingWay(delta > 0, before=len(unplanned)), Known()))
+        found.append(read_statement(text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Known()))
         unplanned += found[-1][1].releases
     chosen = [one for _, reading in found for one in reading.chosen]
     weights = [weight for _, reading in found for weight in reading.weights]
@@ -210,6 +213,11 @@ def _release(
                 shared[at] = part
         contribution = Fraction(unit_factor * part.cap) / share
         measures.append(measure(choice, contribution, at, planned_cells(release.keys)))
+    if unit_factor > 1 and not release.keys and counts_every_row(release.rows):
+        measures = [
+            of_all_rows(own) if chosen.sets.count(number) == 1 else own
+            for own, number in zip(measures, chosen.sets, strict=True)
+        ]
     discovery = None
     if release.unknown:
         answers = answering(chosen.choices, release.keys, release.rows.per_unit)

@@ -34,6 +34,12 @@ CUBE = "SELECT sex, age, COUNT(*) AS n FROM data GROUP BY CUBE (sex, age)"
 ROLLUP = "SELECT sex, age, COUNT(*) AS n, AVG(pay) AS p FROM data GROUP BY ROLLUP (sex, age)"
 BRANCHES = "SELECT 'all' AS k, COUNT(*) AS n FROM data UNION ALL SELECT sex, COUNT(*) FROM data GROUP BY sex"
 
+PARTED = (
+    "SELECT sex, COUNT(*) FILTER (WHERE pay < 9) AS a, COUNT(*) FILTER (WHERE pay >= 9) AS b FROM data "
+    "GROUP BY CUBE (sex, age)"
+)
+"""No row is in both counts, so that they cost epsilon once."""
+SEVERAL = "SELECT sex, AVG(pay) AS p, VARIANCE(age) AS v, CORR(pay, age) AS c FROM data GROUP BY CUBE (sex)"
 RELEASE: Any = ReleasePlan("q", "q", Loss(Fraction(1)), {}, lambda draw: None, lambda noisy: (None, b""))
 """A plan whose uses and loss a test puts in."""
 
@@ -55,7 +61,7 @@ def plan(session: dp.Session, sql: str, epsilon: Fraction = Fraction(1), **more:
     return plan_of(session, sql, epsilon, **more)
 
 
-@pytest.mark.parametrize("sql", [CUBE, ROLLUP, BRANCHES])
+@pytest.mark.parametrize("sql", [CUBE, ROLLUP, BRANCHES, PARTED, SEVERAL])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_the_marginals_cost_the_epsilon_of_the_question(sql: str, neighbours: Any) -> None:
     with protect(neighbours=neighbours) as own:

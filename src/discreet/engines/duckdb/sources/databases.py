@@ -114,7 +114,9 @@ def _tables(
     for schema, table in found:
         relation = f"{quote(database)}.{quote(schema)}.{quote(table)}"
         if table.lower() not in map(str.lower, origins):
-            origins[table] = Origin(relation, version)
+            origins[table] = Origin(
+                relation, version, required=_required(connection, database, schema, table)
+            )
     if inner is not None and name is not None:
         (origin,) = origins.values()
         return {found[0][1] if name == inner and name != found[0][1] and "." in name else name: origin}
@@ -142,3 +144,15 @@ def _named(rows: Sequence[tuple[str, str]], wanted: str) -> list[tuple[str, str]
         if found:
             return main or found
     return []
+
+
+def _required(
+    connection: duckdb.DuckDBPyConnection, database: str, schema: str, table: str
+) -> frozenset[str]:
+    """The columns of a table that DuckDB declares NOT NULL, which it enforces; a view has none."""
+    found = connection.execute(
+        "SELECT column_name FROM duckdb_columns() WHERE database_name = ? AND schema_name = ? AND table_name = ? "
+        "AND NOT is_nullable",
+        [database, schema, table],
+    )
+    return frozenset(str(name) for (name,) in found.fetchall())

@@ -29,6 +29,7 @@ class Origin:
         csv: whether it was a CSV file or a frame of pandas, whose types are the policy's.
         parquet: the Parquet files that are the table.
         rows: how many rows it has, where it lies in memory and never changes; else None.
+        required: the columns in which DuckDB stores no NULL.
     """
 
     relation: str
@@ -41,6 +42,7 @@ class Origin:
     csv: bool = False
     parquet: Sequence[str] = ()
     rows: int | None = None
+    required: frozenset[str] = frozenset()
 
 
 def frozen_version() -> Callable[[], str]:

@@ -25,6 +25,7 @@ from discreet.planning.marginals import Keys
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.release_scope import UnplannedRelease
+from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import Axes, axes_of, with_others
@@ -107,6 +108,8 @@ def together(
     # The least share decides the grid, which all marginals have in common.
     least = min(share for _, share in chosen.shares)
     finest = build(replace(first, keys=axes.joined(every)), group[0], tuple(least * one for one in whole))
+    if any(isinstance(measure, AllRows) for measure in finest.measures):
+        return None  # of a public number of rows, in which there is no noise to be shared
     marginals = tuple(
         (keys, _marginal(finest, axes, keys, share / least, number))
         for number, (keys, share) in enumerate(chosen.shares)
@@ -124,6 +127,7 @@ def together(
                 replace(one, whole=one.whole and not inexact) for one in releases[index].aggregates
             ),
             estimated=estimated,
+            of_several=not finest.one_group,
         )
     names = tuple(releases[index].name for index in group)
     return Workload(finest, axes.sizes, marginals, names, bool(first.grouping_sets)), of_tables
@@ -139,4 +143,5 @@ def _marginal(finest: PlannedRelease, axes: Axes, keys: Keys, times: Fraction, n
         keys=own,
         parts=tuple(replace(part, keys=read) for part in finest.parts),
         shares=tuple(share * times for share in finest.shares),
+        of_several=not finest.one_group,
     )

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.release.card import Card
+from discreet.release.cards.card import Card
 
 DOCUMENT = {
     "question": "SELECT '\n# x: |<b>'",

@@ -10,8 +10,8 @@ import pytest
 import discreet as dp
 from discreet.accounting.loss import Loss
 from discreet.errors import BudgetExceeded
+from discreet.ledger.terms import Terms
 from discreet.release.account import DataAccount
-from discreet.release.terms import Terms
 from discreet.session.analyst import AnalystSession
 
 COUNT = "SELECT COUNT(*) AS n FROM data"

@@ -9,7 +9,7 @@ from tests.people import DECLARED, TABLES
 import discreet as dp
 from discreet.accounting import event_text
 from discreet.release import documents
-from discreet.release.deployment import facts
+from discreet.release.cards.deployment import facts
 
 ABOUT = {"curator": "St. Elsewhere", "use": "planning"}
 FIELDS = {

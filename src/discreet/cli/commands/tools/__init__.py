@@ -1,0 +1,1 @@
+"""Commands for other tools: assistants, a shell, and the card for registries."""

@@ -1,0 +1,1 @@
+"""Estimates of bounds and caps, from which a steward drafts a policy."""
