@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.planning.marginals import Keys, Measured, cells, gain, load, parts_of
-from discreet.planning.marginals import within as every_set
+from discreet.planning.marginals import Keys, Measured, cells, every_set, gain, load, parts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

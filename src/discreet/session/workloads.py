@@ -13,8 +13,8 @@ from discreet.errors import InvalidParameter
 from discreet.rational import Number, show
 from discreet.release import gate
 from discreet.release.answer import Release
+from discreet.session.asking import asked
 from discreet.session.base import OpenSession
-from discreet.session.one_process import asked
 from discreet.session.parameters import see_text
 from discreet.session.queries import Queries
 from discreet.session.question import Question
@@ -150,7 +150,7 @@ def answered(
     """
     from discreet.sql.finish.serialisation import pack, unpack
     from discreet.sql.intervals.row_mapping import follows
-    from discreet.sql.lower.estimates import tables_of
+    from discreet.sql.lower.workloads import tables_of
 
     def finished(noisy: list[NoisyIntegers]) -> list[Release]:
         tables = {table.plan.name: table for table in tables_of(whole, noisy)}

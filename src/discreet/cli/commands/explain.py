@@ -37,8 +37,10 @@ def command(
       discreet explain "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --sql
       discreet explain --file cost.sql --svg cost.svg
     """  # noqa: D301
-    from discreet.cli.output import dump, exact, say
+    from discreet.cli.output import say
     from discreet.release.answer_file import whole
+    from discreet.release.documents import dump
+    from discreet.release.exactly import exact
 
     if as_json and picture is not None:
         raise opt.Usage("give one of --json and --svg")

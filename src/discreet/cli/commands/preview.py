@@ -41,7 +41,8 @@ def command(
       discreet preview "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --within n=50
       discreet preview --server https://stats.example.org "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1
     """  # noqa: D301
-    from discreet.cli.output import dump, exact
+    from discreet.release.documents import dump
+    from discreet.release.exactly import exact
 
     if (epsilon is None) == (not within):
         raise opt.Usage("give either --epsilon 0.1 or --within n=50")
