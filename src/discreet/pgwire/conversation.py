@@ -34,6 +34,9 @@ class Desk(Protocol):
     tls: ssl.SSLContext | None
     running: dict[tuple[int, int], Conversation]
 
+    def see_room(self, name: str) -> None:
+        """See that a caller may have one more connection."""
+
 
 class Conversation:
     """One connection.
@@ -48,7 +51,7 @@ class Conversation:
     def __init__(self, desk: Desk, reader: asyncio.StreamReader, writer: Any, number: int) -> None:
         self._desk, self._reader, self._writer = desk, reader, writer
         self.key = (number, secrets.randbits(31))
-        self._token = ""
+        self._token = self.caller = ""
         self._answers: Answers
         self._statements: dict[str, Prepared] = {}
         self._portals: dict[str, Portal] = {}
@@ -60,8 +63,10 @@ class Conversation:
     async def run(self) -> None:
         """Speak until the end; nothing that a client sends raises anything here."""
         try:
-            opening = Opening(self._desk.service, self._desk.tls, self._reader, self._writer, self.key)
+            desk = self._desk
+            opening = Opening(desk.service, desk.tls, self._reader, self._writer, self.key, desk.see_room)
             self._answers, self._token = await asyncio.wait_for(opening.opened(), START_PATIENCE)
+            self.caller = self._answers.caller
             self._desk.running[self.key] = self
             while True:
                 await self._next()
