@@ -34,6 +34,9 @@ class Shared(Protocol):
     tls: ssl.SSLContext | None
     running: dict[tuple[int, int], Conversation]
 
+    def see_room(self, name: str) -> None:
+        """See that a caller may have one more connection."""
+
 
 class Conversation:
     """One connection.
@@ -48,7 +51,7 @@ class Conversation:
     def __init__(self, shared: Shared, reader: asyncio.StreamReader, writer: Any, number: int) -> None:
         self._shared, self._reader, self._writer = shared, reader, writer
         self.key = (number, secrets.randbits(31))
-        self._token = ""
+        self._token = self.caller = ""
         self._answers: Answers
         self._statements: dict[str, Prepared] = {}
         self._portals: dict[str, Portal] = {}
@@ -60,9 +63,13 @@ class Conversation:
     async def run(self) -> None:
         """Speak until the end; nothing that a client sends raises anything here."""
         try:
-            opening = Opening(self._shared.service, self._shared.tls, self._reader, self._writer, self.key)
+            shared = self._shared
+            opening = Opening(
+                shared.service, shared.tls, self._reader, self._writer, self.key, shared.see_room
+            )
             self._answers, self._token = await asyncio.wait_for(opening.opened(), START_PATIENCE)
-            self._shared.running[self.key] = self
+            self.caller = self._answers.caller
+            shared.running[self.key] = self
             while True:
                 await self._next()
         except Refused as error:
