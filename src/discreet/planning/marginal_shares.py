@@ -111,8 +111,8 @@ def strategy(
 
     Example:
         >>> found = strategy((2, 16, 2), ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)))
-        >>> [(keys, float(share)) for keys, share in found.shares]
-        [((0, 1, 2), 1.0)]
+        >>> [(keys, round(float(share), 2)) for keys, share in found.shares]
+        [((0, 1, 2), 0.54), ((0, 2), 0.46)]
     """
     possible = [
         keys

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines.engine import Engine
@@ -350,9 +350,7 @@ class Queries:
 
     def deployment(self, plan: QueryPlan) -> Callable[[], dict[str, Any]]:
         """The facts for a card, which are gathered when one is asked for."""
-        from discreet.release.cards.deployment import facts, mechanisms
-
-        return lambda: {**facts(self.policy), "mechanisms": mechanisms(uses_of(plan.measured))}
+        return partial(_facts, self.policy, plan)
 
     def again(self, plan: QueryPlan, kept_bytes: bytes, level: Level) -> Release:
         """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
@@ -369,3 +367,10 @@ class Queries:
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
         return replace(self.finish(plan, kept.noisy, *level), made=kept.made, replayed=True)
+
+
+def _facts(policy: Policy, plan: QueryPlan) -> dict[str, Any]:
+    """The facts for the card of an answer, and its mechanisms."""
+    from discreet.release.cards.deployment import facts, mechanisms
+
+    return {**facts(policy), "mechanisms": mechanisms(uses_of(plan.measured))}
