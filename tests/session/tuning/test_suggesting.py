@@ -124,6 +124,14 @@ def test_refused_before_the_charge(asked: dict[str, Any], error: type[Exception]
     assert session.budget.spent == 0
 
 
+def test_noise_below_one_is_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At epsilon 20 the half-width is 0, and yet noise makes 1 of nothing in one of 150 counts."""
+    monkeypatch.setattr(suggesting, "CHANCE", 0.05)
+    shown = {"place": [1, 2, None], "n": [1.0, 300.0, 5.0], "n_high": [1.0, 300.0, 5.0]}
+    answer: Any = type("Answer", (), {"to_dict": lambda self: shown})()
+    assert suggesting._seen(answer) == {2: 300.0}
+
+
 def test_rows_of_their_own_have_no_caps() -> None:
     session = dp.protect(TABLE, table="visits", privacy_unit="row", budget=10)
     found = session.suggest("visits", epsilon=10, columns=["age"])

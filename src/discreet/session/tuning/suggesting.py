@@ -251,9 +251,10 @@ def _seen(answer: Release) -> dict[int, float]:
     counts = [
         row for row in zip(shown["place"], shown["n"], shown["n_high"], strict=True) if row[0] is not None
     ]
-    # The half-width at 95 % is ln 20 scales. Noise reaches a larger multiple at any of them with a chance of CHANCE.
+    # A scale is at most 1/ln 20 of the half-width at 95 % and 1, as noise is whole. Noise reaches the multiple of it at
+    # any of the counts with a chance of CHANCE at most.
     times = math.log(len(counts) / CHANCE) / math.log(20)
-    return {place: count for place, count, high in counts if count > times * (high - count)}
+    return {place: count for place, count, high in counts if count > times * (high - count + 1)}
 
 
 def _bounds(answer: Release) -> tuple[float, float] | None:
