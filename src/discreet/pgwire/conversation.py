@@ -84,6 +84,8 @@ class Conversation:
             await self._flush()
         except (Ended, OSError, EOFError, TimeoutError, ssl.SSLError):
             pass
+        except Exception as error:  # asyncio would log its message, which may quote a value
+            LOG.error("a connection failed: %s", type(error).__name__)
         finally:
             self._shared.running.pop(self.key, None)
 
