@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +159,11 @@ def _to_node(said: Mapping[str, Any], deep: int) -> Node:
 def of_budget(budget: AnalystBudget) -> dict[str, Any]:
     """The budget of an analyst, with that of the data set in it."""
     return {**state(budget), "data_set": state(budget.data_set)}
+
+
+def of_releases(charged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The charged questions of an analyst, with exact losses."""
+    return [{**one, "epsilon": exact(one["epsilon"]), "delta": exact(one["delta"])} for one in charged]
 
 
 def to_budget(said: Mapping[str, Any]) -> AnalystBudget:

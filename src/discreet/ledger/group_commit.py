@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
+
+from discreet.ledger.faults import busy
+
+Result = TypeVar("Result")
 
 MOST = 64
 """How many are taken along at once."""
@@ -78,6 +82,21 @@ class Group:
             self._give_up(request)
             raise
         return True
+
+    def perform(self, work: Callable[[Any], Result], writes: bool, timeout: float, where: str) -> Result:
+        """Have work done, and return its result.
+
+        Raises:
+            LedgerError: it was not begun in time.
+            Exception: that of the work.
+        """
+        request = QueuedWork(work, writes)
+        if not self.submit(request, timeout):
+            raise busy(where)
+        if request.error is not None:
+            # Raised out here, the error carries no trace of the database's own, whose text may hold an answer.
+            raise request.error
+        return cast(Result, request.result)
 
     def _lead(self, request: QueuedWork) -> None:
         batch: list[QueuedWork] = []

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.client import wire
 from discreet.release.answer import Release
-from discreet.release.documents import state
-from discreet.release.exactly import exact
 from discreet.server.people import SCOPES, Caller
 
 if TYPE_CHECKING:
@@ -80,7 +78,7 @@ class Local:
         found = await self._service.look(
             self._caller, lambda: self._service.releases(self._caller, self._dataset)
         )
-        return [{**one, "epsilon": exact(one["epsilon"]), "delta": exact(one["delta"])} for one in found]
+        return wire.of_releases(found)
 
     async def budget(self) -> Document:
         """The budget, with that of the data set."""
@@ -119,5 +117,4 @@ class Remote:
 
     async def budget(self) -> Document:
         """The budget, with that of the data set."""
-        budget = await asyncio.to_thread(lambda: self._session.budget)
-        return {**state(budget), "data_set": state(budget.data_set)}
+        return wire.of_budget(await asyncio.to_thread(lambda: self._session.budget))

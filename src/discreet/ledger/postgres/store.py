@@ -14,7 +14,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import forks
@@ -117,13 +117,7 @@ class PostgresStore:
         hang_up(connection, self._process)
 
     def _submit(self, work: Callable[[Any], Result], writes: bool) -> Result:
-        request = QueuedWork(work, writes)
-        if not self._group.submit(request, self._timeout):
-            raise busy(self.where)
-        if request.error is not None:
-            # Raised out here, the error carries no trace of the database's own, whose text may hold an answer.
-            raise request.error
-        return cast(Result, request.result)
+        return self._group.perform(work, writes, self._timeout, self.where)
 
     def _batch(self, requests: Sequence[QueuedWork]) -> None:
         """Run all requests in one transaction; those that are not done when this returns are tried again alone."""

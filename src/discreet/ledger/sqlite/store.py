@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt, LedgerError
 from discreet.ledger import forks
@@ -121,13 +121,7 @@ class SqliteStore:
         self.release()
 
     def _submit(self, work: Callable[[Any], Result], writes: bool) -> Result:
-        request = QueuedWork(work, writes)
-        if not self._group.submit(request, self._timeout):
-            raise busy(self.where)
-        if request.error is not None:
-            # Raised out here, the error carries no trace of the database's own, whose text may hold an answer.
-            raise request.error
-        return cast(Result, request.result)
+        return self._group.perform(work, writes, self._timeout, self.where)
 
     def _batch(self, requests: Sequence[QueuedWork]) -> None:
         """Run all requests in one transaction; those that are not done when this returns are tried again alone."""

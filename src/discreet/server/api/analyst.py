@@ -11,7 +11,6 @@ from discreet.client import wire
 from discreet.errors import InvalidParameter
 from discreet.release.answer import Release
 from discreet.release.documents import FORMS, dump, state
-from discreet.release.exactly import exact
 from discreet.server.access import needs
 from discreet.server.bodies import ExplainQuestion, MockQuestion, PreviewQuestion, Question
 from discreet.server.people import Caller
@@ -164,8 +163,7 @@ async def budget(name: str, caller: Reader, service: Here) -> Response:
 async def releases(name: str, caller: Analyst, service: Here) -> Response:
     """The newest first; `answered` is false where a charge has bought nothing yet."""
     found = await service.look(caller, lambda: service.releases(caller, name))
-    said = [{**one, "epsilon": exact(one["epsilon"]), "delta": exact(one["delta"])} for one in found]
-    return Response(dump({"releases": said}), media_type="application/json")
+    return Response(dump({"releases": wire.of_releases(found)}), media_type="application/json")
 
 
 @router.get("/datasets/{name}/releases/{key}", summary="An answer again; free")
