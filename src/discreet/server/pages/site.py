@@ -19,6 +19,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from discreet.errors import Busy, DiscreetError, InvalidParameter, NotAllowed
 from discreet.escaping import prose
 from discreet.rational import show
+from discreet.release.answer_file import exact
+from discreet.release.documents import dump
 from discreet.server.access import see_scope
 from discreet.server.people import SIGNED_IN, Caller
 from discreet.server.problems import NotSignedIn, status
@@ -173,8 +175,15 @@ def templates() -> Environment:
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, finalize=_shown,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    made.filters["number"] = show
+    made.filters |= {"number": show, "exact": exact, "literal": repr, "document": dump, "size": _size}
     return made
+
+
+def _size(size: float) -> str:
+    """An expected error, to three digits, without powers of ten where they are not needed."""
+    if not size < 1e300:
+        return "unknown"
+    return f"± {size:,.0f}" if 100 <= size < 1e12 else f"± {size:.3g}"
 
 
 def _shown(value: Any) -> Any:
