@@ -214,3 +214,17 @@ def test_a_budget_begins_anew_only_with_a_version_that_was_never_named(tmp_path:
     for wrong in ("Two Words", "a" * 41, "-x", 3):
         with pytest.raises(dp.errors.PolicyError, match="version"):
             dp.Budget(epsilon=1, version=wrong)  # type: ignore[arg-type]
+
+
+def test_a_preview_shrinks_the_analysts_own_budget_by_the_price_whatever_others_have_spent() -> None:
+    session = over(3)
+    ana, ben = AnalystSession(session, "ana", 2), AnalystSession(session, "ben", "0.5")
+    ana.sql(COUNT, epsilon=1)
+    other = "SELECT COUNT(*) AS n FROM data WHERE age > 40"
+    for price in ("0.1", "0.5"):
+        seen = ben.preview(other, epsilon=price)
+        assert (seen.cost, seen.available) == (Fraction(price), Fraction(1, 2))
+        assert seen.left == Fraction(1, 2) - Fraction(price)
+    ana.sql("SELECT SUM(age) AS n FROM data", epsilon="0.9")
+    tight = AnalystSession(session, "carl", 3).preview(other, epsilon="0.2")  # the data set has less left
+    assert (tight.cost, tight.available) == (Fraction(1, 5), Fraction(11, 10))

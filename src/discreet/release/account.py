@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -112,6 +113,10 @@ class DataAccount:
         more = Loss(0) if extra is None else extra.rounded_up()
         return Loss(times * spent.epsilon, spent.delta) + more
 
+    def left(self, extra: Loss | None = None) -> Fraction:
+        """The epsilon left, with a loss that is not charged yet; negative where it is more than there is."""
+        return self._account.limit.epsilon - self.spent(extra).epsilon
+
     def _is_mine(self, last: Entry | None) -> bool:
         """Whether an entry is a charge of the account whose guarantees follow one another."""
         return last is not None and any(line.account == self._account.name for line in last.postings)
@@ -207,6 +212,10 @@ class AnalystAccount(DataAccount):
         if question not in self._had:
             self._had |= self._paid()
         return question not in self._had
+
+    def left(self, extra: Loss | None = None) -> Fraction:
+        """The epsilon left in both accounts; see `DataAccount.left`."""
+        return min(super().left(extra), self.own.left(extra))
 
     def _paid(self) -> set[str]:
         entries = self._ledger.entries(self.own._account.name)

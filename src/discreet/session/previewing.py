@@ -45,6 +45,6 @@ def preview(
     plan = queries.planned(asked)
     cost = Fraction(0)
     if plan.releases:
-        after = queries.account.spent(Loss(plan.epsilon, plan.delta)).epsilon
-        cost = max(Fraction(0), after - budget.spent)
+        left = queries.account.left
+        cost = max(Fraction(0), left() - left(Loss(plan.epsilon, plan.delta)))
     return preview_of(plan, public, level, group_rows, cost, budget.left)
