@@ -53,7 +53,7 @@ PREVIEW = {"query": COUNT, "epsilon": "0.01"}
 # Of pages: the fields of the form, and the status for each of ROLES, who are signed in. 303 leads elsewhere.
 PAGES: dict[tuple[str, str], tuple[dict[str, str] | None, tuple[int, ...]]] = {
     ("GET", "/static/style.css"): (None, (200, 200, 200, 200, 200, 200)),
-    ("GET", "/static/editor.js"): (None, (200, 200, 200, 200, 200, 200)),
+    ("GET", "/static/pages.js"): (None, (200, 200, 200, 200, 200, 200)),
     ("GET", "/static/icon.svg"): (None, (200, 200, 200, 200, 200, 200)),
     ("GET", "/sign-in"): (None, (200, 200, 200, 200, 200, 200)),
     ("POST", "/sign-in"): ({"token": "x"}, (401, 401, 401, 401, 401, 401)),
@@ -72,9 +72,12 @@ PAGES: dict[tuple[str, str], tuple[dict[str, str] | None, tuple[int, ...]]] = {
     ("GET", "/data/{name}/answers/{key}/{form}"): (None, (303, 404, 404, 404, 403, 403)),
     ("GET", "/steward"): (None, (303, 403, 403, 403, 200, 200)),
     ("POST", "/steward/verify/{name}"): ({}, (303, 403, 403, 403, 200, 200)),
+    ("GET", "/steward/policy/{name}"): (None, (303, 403, 403, 403, 200, 200)),
     ("GET", "/steward/people"): (None, (303, 403, 403, 403, 200, 200)),
     ("POST", "/steward/people/{action}"): ({"name": "an.other"}, (303, 403, 403, 403, 403, 303)),
     ("GET", "/steward/audit"): (None, (303, 403, 403, 403, 200, 200)),
+    ("GET", "/steward/audit/export"): (None, (303, 403, 403, 403, 200, 200)),
+    ("POST", "/steward/audit/verify"): ({}, (303, 403, 403, 403, 200, 200)),
     ("POST", "/sign-out"): ({}, (303, 303, 303, 303, 303, 303)),
 }
 FILLED = {

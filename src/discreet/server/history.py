@@ -10,7 +10,7 @@ from fractions import Fraction
 from discreet.ledger import Entry, Ledger
 from discreet.release.account import who_and_what
 from discreet.session.analyst import account_name
-from discreet.session.budget import DATA_SET, subject_of
+from discreet.session.budget import DATA_SET, subject_of, version_of
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Line:
         epsilon: the loss charged.
         delta: likewise.
         whole: whether the data set paid; else the analyst alone, for an answer that another one had bought.
+        version: of the data, as the policy named it then.
     """
 
     number: int
@@ -36,6 +37,7 @@ class Line:
     epsilon: Fraction
     delta: Fraction
     whole: bool
+    version: str = ""
 
 
 class History:
@@ -58,6 +60,12 @@ class History:
         with self._lock:
             self._catch_up()
             return self._lines[: -count - 1 : -1]
+
+    def lines(self) -> list[Line]:
+        """All charges, the oldest first."""
+        with self._lock:
+            self._catch_up()
+            return list(self._lines)
 
     def of(self, name: str) -> dict[str, Line]:
         """The first charge of an analyst for each answer, by its key."""
@@ -94,7 +102,10 @@ class History:
         who, what = who_and_what(entry.description)
         loss = entry.postings[0].loss
         whole = any(subject_of(line.account) == DATA_SET for line in entry.postings)
-        line = Line(entry.number, entry.time, who, what, entry.question, loss.epsilon, loss.delta, whole)
+        version = version_of(entry.postings[0].account)
+        line = Line(
+            entry.number, entry.time, who, what, entry.question, loss.epsilon, loss.delta, whole, version
+        )
         self._lines.append(line)
         for posting in entry.postings:
             self._own.setdefault(subject_of(posting.account), {}).setdefault(entry.question, line)

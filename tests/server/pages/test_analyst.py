@@ -19,7 +19,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     yield from run(tmp_path_factory.mktemp("service"))
 
 
-OWN = b'<script src="/static/editor.js" defer></script>'
+OWN = b'<script src="/static/pages.js" defer></script>'
 """The one script."""
 
 

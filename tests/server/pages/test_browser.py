@@ -143,7 +143,15 @@ def test_a_slider_without_a_script_is_a_row_of_prices(browser: Any, running: Run
 
 def test_pages_of_stewards(browser: Any, running: Running) -> None:
     seat = Seat(browser, running, "stella")
-    for path in ("/steward", "/steward/people", "/steward/audit", "/data", "/data/hospital", "/api"):
+    for path in (
+        "/steward",
+        "/steward/policy/hospital",
+        "/steward/people",
+        "/steward/audit",
+        "/data",
+        "/data/hospital",
+        "/api",
+    ):
         seat.page.goto(path)
         seat.look(path.strip("/").replace("/", "-"))
 

@@ -43,11 +43,11 @@ async def style() -> Response:
     return FileResponse(HERE / "style.css", media_type="text/css", headers={"cache-control": "max-age=300"})
 
 
-@router.get("/static/editor.js")
+@router.get("/static/pages.js")
 async def script() -> Response:
-    """The one script: completion, the slider, and the caret at a fault. Pages work without it."""
+    """The one script: completion, the slider, the caret at a fault, logs that follow. Pages work without it."""
     return FileResponse(
-        HERE / "editor.js", media_type="text/javascript", headers={"cache-control": "max-age=300"}
+        HERE / "pages.js", media_type="text/javascript", headers={"cache-control": "max-age=300"}
     )
 
 

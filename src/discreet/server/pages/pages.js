@@ -1,4 +1,4 @@
-// Completion, the slider, and the caret at a fault. Pages work without this script; it loads nothing from elsewhere.
+// Completion, the slider, the caret at a fault, and logs that follow. Pages work without this script; it loads nothing from elsewhere.
 "use strict";
 
 const made = (tag, given, ...inside) => {
@@ -6,6 +6,20 @@ const made = (tag, given, ...inside) => {
   one.append(...inside);
   return one;
 };
+
+// Parts that follow: they are got again every ten seconds while somebody looks and nobody is at work in them.
+const follow = async () => {
+  if (document.hidden) return;
+  try {
+    const seen = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+    for (const was of document.querySelectorAll("[data-live]")) {
+      const now = seen.getElementById(was.id);
+      if (now && now.innerHTML !== was.innerHTML && !was.contains(document.activeElement))
+        was.replaceWith(document.adoptNode(now));
+    }
+  } catch { /* the next time */ }
+};
+if (document.querySelector("[data-live]")) setInterval(follow, 10_000);
 
 // The caret stands where the question is at fault.
 const editor = document.getElementById("query");
