@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from discreet.errors import InvalidParameter
+from discreet.errors import DiscreetError, InvalidParameter
 from discreet.server.dataset import DataSet, open_dataset
 from discreet.server.pages import form
 
@@ -107,3 +108,26 @@ def test_yes_and_no(dataset: DataSet) -> None:
 def test_other_choices_are_refused(dataset: DataSet, fields: dict[str, str]) -> None:
     with pytest.raises(InvalidParameter):
         form.written(fields, dataset.schema())
+
+
+ODD = [
+    "",
+    "\x00",
+    "\ud7ff\U0010ffff",
+    "1e999",
+    "1_000",
+    "\u0661",
+    "2020-01-01T00:00+01:00",
+    "'; DROP",
+    "0x10",
+    "1/3",
+    "\u066b5",
+]
+
+
+@pytest.mark.parametrize("column", ["order", "day", 'a "b', "open", "free"])
+def test_odd_values_are_a_question_or_a_refusal_that_says_so(dataset: DataSet, column: str) -> None:
+    for value in ODD:
+        fields = {"what": "rows", "where1": column, "test1": "is not", "value1": value}
+        with contextlib.suppress(DiscreetError):
+            dataset.session.preview(form.written(fields, dataset.schema()), epsilon=1)

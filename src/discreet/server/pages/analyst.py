@@ -176,7 +176,7 @@ async def editor(request: Request, name: str, visitor: Reader) -> Response:
 async def simple(request: Request, name: str, visitor: Analyst) -> Response:
     """A question without SQL: the form writes the SELECT into the editor, and shows its preview."""
     service = service_of(request)
-    built = dict(request.query_params)
+    built = {field: value for field, value in request.query_params.items() if field in form.FIELDS}
     found = service.dataset(visitor.caller, name)
     tables = await service.look(visitor.caller, found.schema)
     if not form.askable(tables):

@@ -27,6 +27,11 @@ MEASURES = {
 TESTS = {"is": "=", "is not": "<>", "is at least": ">=", "is at most": "<="}
 CONDITIONS = ("1", "2")
 """The numbers of the form's rows of conditions, and of its groups."""
+FIELDS = frozenset(
+    {"table", "what", "column", "epsilon"}
+    | {f"{part}{i}" for part in ("by", "where", "test", "value") for i in CONDITIONS}
+)
+"""The fields of the form."""
 MOST = 200
 """Values of lists that are shown, and examples."""
 RESERVED = frozenset(word for phrase in Tokenizer.KEYWORDS for word in phrase.split())

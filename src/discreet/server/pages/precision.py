@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from fractions import Fraction
+from time import monotonic
 from typing import Any
 
 from discreet.errors import DiscreetError
@@ -13,6 +14,8 @@ from discreet.sql.inspect.preview import Preview
 
 PRICES = tuple(map(Fraction, ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1")))
 """The prices beside which the expected errors stand."""
+PATIENCE = 2.0
+"""Seconds after which no further price is looked at. A plan reads no data, so that its time says nothing of them."""
 
 
 def at_prices(session: AnalystSession, given: Mapping[str, Any], chosen: Preview) -> list[Preview]:
@@ -29,7 +32,10 @@ def at_prices(session: AnalystSession, given: Mapping[str, Any], chosen: Preview
     if not chosen.epsilon or not chosen.groups:
         return []
     found = {chosen.epsilon: chosen}
+    until = monotonic() + PATIENCE
     for price in PRICES:
+        if monotonic() > until:
+            break
         with contextlib.suppress(DiscreetError):  # at this price it cannot be asked
             one = session.preview(**{**given, "epsilon": price})
             found.setdefault(one.epsilon, one)

@@ -50,7 +50,7 @@ def spending(
     Args:
         budget: of the data set.
         version: of the data, as the policy names it; charges for other versions do not count.
-        lines: all charges.
+        lines: the charges of the last WINDOW days, and the earlier ones without an answer.
         answered: whether the ledger keeps the answer of a key.
         now: the present time.
     """

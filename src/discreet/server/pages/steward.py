@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt
 from discreet.server.dataset import DataSet
 from discreet.server.pages.checks import checks
 from discreet.server.pages.site import Visitor, form_of, moved, page, service_of, visits
-from discreet.server.pages.spending import Spending, spending
+from discreet.server.pages.spending import WINDOW, Spending, spending
 from discreet.server.people import DAYS
 from discreet.server.problems import status
 
@@ -57,8 +57,9 @@ def _share(spent: str, epsilon: str) -> int:
 
 def _spending(dataset: DataSet) -> Spending:
     history, version = dataset.history, dataset.session.policy.budget.version
-    lines = history.lines()
-    return spending(dataset.session.budget, version, lines, history.answered, dt.datetime.now(dt.UTC))
+    now = dt.datetime.now(dt.UTC)
+    lines = history.recent(now - dt.timedelta(WINDOW))
+    return spending(dataset.session.budget, version, lines, history.answered, now)
 
 
 @router.get("/steward/policy/{name}")
