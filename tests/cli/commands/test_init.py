@@ -91,6 +91,7 @@ EVERY = pa.table(
         "visit_id": [1, 2], "patient_id": ["a", "b"], "birth_year": [1950, 1960], "is_smoker": [0, 1],
         "share": [0.1, 0.2],
         "active": [True, False], "age": [1, 2], "cost": [1.0, 2.0], "county": ["A", "B"], "tags": [[1], [2]],
+        "words": [["a"], []], "box": [{"a": 1}, {"a": 2}],
         "seen": pa.array([0, 1], pa.date32()), "seen_at": pa.array([0, 1], pa.timestamp("us")), "start_date": ["", ""],
         "user_active": [True, True], "month": pa.array([1, 2], pa.int8()), "latitude": [1.0, 2.0], "a b": [1, 2],
     }
@@ -114,6 +115,10 @@ def test_every_line_works_when_it_is_uncommented(folder: Path, run: Run, columns
     result = run("query", "-p", "every.toml", "SELECT COUNT(*) AS n FROM every", "-e", "0.1")
     assert result.exit_code == 0, result.stderr
     for column, rule in declared.columns.items():
+        if rule.max_items is not None:  # a list: its items are asked about
+            question = f'SELECT COUNT(*) AS n FROM (SELECT UNNEST("{column}") AS item FROM every)'
+            assert run("preview", "-p", "every.toml", question, "-e", "1").exit_code == 0
+            continue
         if rule.bounds is not None and isinstance(rule.bounds[0], Fraction):
             assert (
                 run("preview", "-p", "every.toml", f'SELECT SUM("{column}") FROM every', "-e", "1").exit_code

@@ -28,6 +28,11 @@ _RULES = {
     "": 'type = "text"',
 }
 """The declarations that a column can have, by its type; the empty type is that of CSV."""
+_RULES |= {
+    f"{kind}S": f"{rule}{', ' if rule else ''}max_items = 10"
+    for kind, rule in _RULES.items()
+    if kind not in ("", "OTHER")
+}  # those of a list are of its items
 
 
 def command(
