@@ -72,6 +72,9 @@ PAGES: dict[tuple[str, str], tuple[dict[str, str] | None, tuple[int, ...]]] = {
     ("GET", "/data/{name}/answers/{key}/{form}"): (None, (303, 404, 404, 404, 403, 403)),
     ("GET", "/steward"): (None, (303, 403, 403, 403, 200, 200)),
     ("POST", "/steward/verify/{name}"): ({}, (303, 403, 403, 403, 200, 200)),
+    ("GET", "/begin/{secret}"): (None, (404, 404, 404, 404, 404, 404)),  # there is no policy in the making
+    ("GET", "/steward/new"): (None, (303, 403, 403, 403, 403, 404)),
+    ("POST", "/steward/new"): ({}, (303, 403, 403, 403, 403, 404)),
     ("GET", "/steward/policy/{name}"): (None, (303, 403, 403, 403, 200, 200)),
     ("GET", "/steward/people"): (None, (303, 403, 403, 403, 200, 200)),
     ("POST", "/steward/people/{action}"): ({"name": "an.other"}, (303, 403, 403, 403, 403, 303)),
@@ -86,6 +89,7 @@ FILLED = {
     "{dataset}": "hospital",
     "{key}": "0" * 64,
     "{token}": "unknown",
+    "{secret}": "unknown",
 }
 
 

@@ -20,6 +20,7 @@ from discreet.server.guard import Guard
 from discreet.server.pages import analyst as pages_analyst
 from discreet.server.pages import answers as pages_answers
 from discreet.server.pages import steward as pages_steward
+from discreet.server.pages import wizard as pages_wizard
 from discreet.server.pages.site import failed, page
 from discreet.server.service import Service
 
@@ -49,7 +50,7 @@ def make_api(service: Service) -> FastAPI:
     )  # fmt: skip
     app.state.service = service
     # One flat list, which the test of authorisation can read whole.
-    parts = (analyst, steward, metrics, pages_analyst, pages_answers, pages_steward)
+    parts = (analyst, steward, metrics, pages_analyst, pages_answers, pages_steward, pages_wizard)
     for part in (one.router for one in parts):
         app.router.routes.extend(part.routes)
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.server.conftest import Running, run
+from tests.server.conftest import Running, listening, run
+from tests.server.pages.test_wizard import began
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -46,11 +47,13 @@ def browser() -> Iterator[Any]:
 class Seat:
     """Somebody before a browser, who notes every error that its console says."""
 
-    def __init__(self, browser: Any, running: Running, who: str, **options: Any) -> None:
+    def __init__(self, browser: Any, running: Running, who: str = "", **options: Any) -> None:
         self.page: Page = browser.new_context(base_url=running.url, **options).new_page()
         self.faults: list[str] = []
         self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        if not who:
+            return
         self.page.goto("/sign-in")
         self.page.fill("#token", running.tokens[who])
         self.page.click("main button")
@@ -139,6 +142,24 @@ def test_a_slider_without_a_script_is_a_row_of_prices(browser: Any, running: Run
     page.click("button.strong")
     assert page.locator("tbody tr").count() == 3
     assert running.call("GET", "/api/v1/datasets/hospital/budget", "ben").json["spent"] == "0.05"
+
+
+def test_from_a_file_to_the_first_answer_in_three_clicks(browser: Any, tmp_path: Path) -> None:
+    with listening(began(tmp_path)) as running:
+        seat = Seat(browser, running)
+        page, clicks = seat.page, []
+        page.goto(f"/begin/{running.service.secret}")
+        seat.look("wizard")
+        page.fill("input[name=values2]", "A, B")
+        page.select_option("select[name=rule2]", "keys")
+        for button in ("button.strong", "form.card button", "button.strong"):
+            page.click(button)
+            page.wait_for_load_state()
+            clicks.append(button)
+        page.wait_for_selector("h1:text-is('Answer')")
+        seat.look("wizard-answer")
+        assert len(clicks) == 3
+        assert (tmp_path / "visits.toml").exists()
 
 
 def test_pages_of_stewards(browser: Any, running: Running) -> None:

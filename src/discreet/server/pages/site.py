@@ -97,12 +97,13 @@ def visits(*scopes: str) -> Callable[..., Any]:
     return visitor
 
 
-async def form_of(request: Request, visitor: Visitor | None) -> dict[str, str]:
+async def form_of(request: Request, visitor: Visitor | None, most: int = FIELDS) -> dict[str, str]:
     """The fields of a form that one of our own pages sent.
 
     Args:
         request: with the form.
         visitor: whose seal must stand in it; None for the form that signs in.
+        most: how many fields it may have.
 
     Raises:
         NotAllowed: another page sent it.
@@ -112,7 +113,7 @@ async def form_of(request: Request, visitor: Visitor | None) -> dict[str, str]:
     try:
         text = (await request.body()).decode("utf-8")
         pairs = parse_qsl(
-            text, keep_blank_values=True, max_num_fields=FIELDS, encoding="utf-8", errors="strict"
+            text, keep_blank_values=True, max_num_fields=most, encoding="utf-8", errors="strict"
         )
         fields = dict(pairs) if len(dict(pairs)) == len(pairs) else {}
     except ValueError:
