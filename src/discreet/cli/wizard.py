@@ -63,7 +63,7 @@ def draft_of(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: 
     place = output or Path(f"{name if name[:1].isalpha() else 'data'}.toml")
     found = []
     for column, kind in columns:
-        rule, why = suggest(column, kind) or ("", "")
+        rule, why = ("", "a list") if kind.endswith("S") else suggest(column, kind) or ("", "")
         part, _, values = rule.partition(" = ")
         found.append(Column(column, kind, part, values.strip("[]").replace('"', ""), why))
     return Draft(place.absolute(), url, table, tuple(found), tuple(units(list(columns))))

@@ -30,11 +30,6 @@ _RULES = {
     "": 'type = "text"',
 }
 """The declarations that a column can have, by its type; the empty type is that of CSV."""
-_RULES |= {
-    f"{kind}S": f"{rule}{', ' if rule else ''}max_items = 10"
-    for kind, rule in _RULES.items()
-    if kind not in ("", "OTHER")
-}  # those of a list are of its items
 
 
 def command(
@@ -185,9 +180,13 @@ def _unit_lines(columns: Columns, several: bool) -> tuple[list[tuple[str, str]],
 
 def _rule(name: str, kind: str) -> tuple[str, str]:
     """The line about a column, and the words beside it."""
-    found = suggest(name, kind)
-    rule, why = (_RULES[kind], "") if found is None else found
-    if not kind and found is None:
+    item = kind.removesuffix("S")
+    found = suggest(name, item)
+    rule, why = (_RULES[item], "") if found is None else found
+    if item != kind:
+        rule = ", ".join(part for part in (rule, "max_items = 3") if part)
+        why = "a list: how its items are, and how many of one row UNNEST takes"
+    elif not kind and found is None:
         why = 'or bounds = [0, 100], keys = ["A", "B"], type = "integer"'
     elif not kind and re.fullmatch(r"bounds = \[-?\d+, -?\d+\]", rule):
         rule += ', type = "integer"'  # else bounds make a fraction of it, which cannot be grouped by

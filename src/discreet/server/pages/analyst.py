@@ -29,6 +29,7 @@ from discreet.server.pages.site import (
 )
 from discreet.server.problems import not_there
 from discreet.sql.inspect.preview import Preview
+from discreet.sql.syntax.priced import priced
 
 router = APIRouter(include_in_schema=False)
 Anybody = Annotated[Visitor, Depends(visits("read", "ask", "audit", "manage"))]
@@ -152,6 +153,8 @@ async def _previewed(
 
         def look() -> tuple[Preview, list[Preview]]:
             found = session.preview(**{"epsilon": 1, **given})
+            if found.groups and "epsilon" not in given and priced(given["query"]) is None:
+                raise InvalidParameter("The price is missing.", "Write an epsilon, such as 0.1.")
             return found, at_prices(session, given, found)
 
         seen, choices = await service.look(visitor.caller, look)

@@ -19,8 +19,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from discreet.errors import Busy, DiscreetError, InvalidParameter, NotAllowed
 from discreet.escaping import prose
 from discreet.rational import show
-from discreet.release.answer_file import exact
 from discreet.release.documents import dump
+from discreet.release.exactly import exact
 from discreet.server.access import see_scope
 from discreet.server.people import SIGNED_IN, Caller
 from discreet.server.problems import NotSignedIn, status
