@@ -57,6 +57,7 @@ WHOLE = {
     "ledger/test_disk.py": "disks that are full or gone",
     "server/test_fuzz.py": "requests and statements that nobody would write",
     "server/test_shared.py": "several server processes on one ledger, and one of them killed",
+    "server/pages/test_browser.py": "journeys through the pages in a real browser",
     "ledger/test_large.py": "large answers, through all layers",
     "ledger/test_model.py": "random histories against a model of a few lines",
     "ledger/test_race.py": "processes that charge at once",

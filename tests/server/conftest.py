@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -114,29 +115,35 @@ class Running:
             connection.close()
 
 
-def run(folder: Path, settings: Settings = FAST) -> Iterator[Running]:
-    """Serve until the generator ends."""
-    service = open_service([make_hospital(folder / "hospital")], settings)
-    service.strangers = Rate(10_000, 10_000)
+@contextmanager
+def listening(service: Service) -> Iterator[Running]:
+    """Serve until the end."""
     listener = bound(Listening(port=0))
     server = process(service)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
         time.sleep(0.01)
-    running = Running(service, listener.getsockname()[1])
-    running.person("stella", "steward")
-    running.person("audrey", "steward", scopes=("audit",))
-    running.person("ana", epsilon=20)
-    running.person("ben", epsilon=20)
-    running.person("rita", epsilon=1, scopes=("read",))
-    running.person("nobody")
     try:
-        yield running
+        yield Running(service, listener.getsockname()[1])
     finally:
         server.should_exit = True
         thread.join(30)
         listener.close()
+
+
+def run(folder: Path, settings: Settings = FAST) -> Iterator[Running]:
+    """Serve until the generator ends."""
+    service = open_service([make_hospital(folder / "hospital")], settings)
+    service.strangers = Rate(10_000, 10_000)
+    with listening(service) as running:
+        running.person("stella", "steward")
+        running.person("audrey", "steward", scopes=("audit",))
+        running.person("ana", epsilon=20)
+        running.person("ben", epsilon=20)
+        running.person("rita", epsilon=1, scopes=("read",))
+        running.person("nobody")
+        yield running
 
 
 @pytest.fixture(scope="module")

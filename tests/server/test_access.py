@@ -53,6 +53,7 @@ PREVIEW = {"query": COUNT, "epsilon": "0.01"}
 # Of pages: the fields of the form, and the status for each of ROLES, who are signed in. 303 leads elsewhere.
 PAGES: dict[tuple[str, str], tuple[dict[str, str] | None, tuple[int, ...]]] = {
     ("GET", "/static/style.css"): (None, (200, 200, 200, 200, 200, 200)),
+    ("GET", "/static/pages.js"): (None, (200, 200, 200, 200, 200, 200)),
     ("GET", "/static/icon.svg"): (None, (200, 200, 200, 200, 200, 200)),
     ("GET", "/sign-in"): (None, (200, 200, 200, 200, 200, 200)),
     ("POST", "/sign-in"): ({"token": "x"}, (401, 401, 401, 401, 401, 401)),
@@ -60,18 +61,26 @@ PAGES: dict[tuple[str, str], tuple[dict[str, str] | None, tuple[int, ...]]] = {
     ("GET", "/api"): (None, (303, 200, 200, 200, 200, 200)),
     ("GET", "/data"): (None, (303, 200, 200, 200, 200, 200)),
     ("GET", "/data/{name}"): (None, (303, 404, 200, 200, 200, 200)),
+    ("GET", "/data/{name}/form"): (None, (303, 404, 200, 200, 403, 403)),
     ("POST", "/data/{name}/preview"): (PREVIEW, (303, 404, 200, 200, 403, 403)),
     ("POST", "/data/{name}/mock"): (PREVIEW, (303, 404, 200, 200, 403, 403)),
     ("POST", "/data/{name}/ask"): (PREVIEW, (303, 404, 403, 303, 403, 403)),
     ("GET", "/data/{name}/answers"): (None, (303, 404, 200, 200, 403, 403)),
     ("GET", "/data/{name}/answers/{key}"): (None, (303, 404, 404, 404, 403, 403)),
     ("GET", "/data/{name}/answers/{key}/chart.svg"): (None, (303, 404, 404, 404, 403, 403)),
+    ("GET", "/data/{name}/answers/{key}/card"): (None, (303, 404, 404, 404, 403, 403)),
     ("GET", "/data/{name}/answers/{key}/{form}"): (None, (303, 404, 404, 404, 403, 403)),
     ("GET", "/steward"): (None, (303, 403, 403, 403, 200, 200)),
     ("POST", "/steward/verify/{name}"): ({}, (303, 403, 403, 403, 200, 200)),
+    ("GET", "/begin/{secret}"): (None, (404, 404, 404, 404, 404, 404)),  # there is no policy in the making
+    ("GET", "/steward/new"): (None, (303, 403, 403, 403, 403, 404)),
+    ("POST", "/steward/new"): ({}, (303, 403, 403, 403, 403, 404)),
+    ("GET", "/steward/policy/{name}"): (None, (303, 403, 403, 403, 200, 200)),
     ("GET", "/steward/people"): (None, (303, 403, 403, 403, 200, 200)),
     ("POST", "/steward/people/{action}"): ({"name": "an.other"}, (303, 403, 403, 403, 403, 303)),
     ("GET", "/steward/audit"): (None, (303, 403, 403, 403, 200, 200)),
+    ("GET", "/steward/audit/export"): (None, (303, 403, 403, 403, 200, 200)),
+    ("POST", "/steward/audit/verify"): ({}, (303, 403, 403, 403, 200, 200)),
     ("POST", "/sign-out"): ({}, (303, 303, 303, 303, 303, 303)),
 }
 FILLED = {
@@ -80,6 +89,7 @@ FILLED = {
     "{dataset}": "hospital",
     "{key}": "0" * 64,
     "{token}": "unknown",
+    "{secret}": "unknown",
 }
 
 

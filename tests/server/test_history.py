@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import threading
 from fractions import Fraction
 
 import pyarrow as pa
+import pytest
 
 import discreet as dp
+from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger import Ledger
 from discreet.server.history import History
 from discreet.session.analyst import AnalystSession
@@ -41,6 +45,30 @@ def test_charges_are_read_as_they_come_and_only_once() -> None:
     assert all(history.answered(line.key) for line in lines)
     assert not history.answered("0" * 64)
     assert history.of("cyd") == {}
+
+
+def test_recent_charges_are_the_late_ones_and_those_without_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = dp.protect(AGES, privacy_unit="row", bounds={"age": (0, 120)}, budget=5)
+    history, ana = History(session.ledger), AnalystSession(session, "ana", 2)
+    ana.sql(query(1), epsilon="1/2")
+
+    def broken(*_: object, **__: object) -> None:
+        raise LedgerError("full", "")
+
+    monkeypatch.setattr(Ledger, "settle", broken)
+    with contextlib.suppress(DiscreetError):
+        ana.sql(query(2), epsilon="1/4")
+    monkeypatch.undo()
+    later = dt.datetime.now(dt.UTC)
+    assert {line.epsilon for line in history.recent(later - dt.timedelta(1))} == {
+        Fraction(1, 2),
+        Fraction(1, 4),
+    }
+    assert [line.epsilon for line in history.recent(later)] == [Fraction(1, 4)]
+    ana.sql(query(2), epsilon="1/4")
+    assert history.recent(dt.datetime.now(dt.UTC)) == []
 
 
 def test_nothing_is_left_out_while_others_write() -> None:

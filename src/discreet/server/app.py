@@ -18,7 +18,9 @@ from discreet.server import problems
 from discreet.server.api import analyst, metrics, steward
 from discreet.server.guard import Guard
 from discreet.server.pages import analyst as pages_analyst
+from discreet.server.pages import answers as pages_answers
 from discreet.server.pages import steward as pages_steward
+from discreet.server.pages import wizard as pages_wizard
 from discreet.server.pages.site import failed, page
 from discreet.server.service import Service
 
@@ -48,7 +50,8 @@ def make_api(service: Service) -> FastAPI:
     )  # fmt: skip
     app.state.service = service
     # One flat list, which the test of authorisation can read whole.
-    for part in (analyst.router, steward.router, metrics.router, pages_analyst.router, pages_steward.router):
+    parts = (analyst, steward, metrics, pages_analyst, pages_answers, pages_steward, pages_wizard)
+    for part in (one.router for one in parts):
         app.router.routes.extend(part.routes)
 
     @app.get("/api", include_in_schema=False)

@@ -25,8 +25,8 @@ PATIENCE = 20.0
 PUBLIC = frozenset({"/api/v1/health", "/api/v1/openapi.json"})
 """Addresses under /api/ that need no token."""
 CSP = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; "
-    "base-uri 'none'"
+    "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = (
     (b"content-security-policy", CSP.encode()),

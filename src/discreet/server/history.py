@@ -6,11 +6,12 @@ import datetime as dt
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import takewhile
 
 from discreet.ledger import Entry, Ledger
 from discreet.release.account import who_and_what
 from discreet.session.analyst import account_name
-from discreet.session.budget import DATA_SET, subject_of
+from discreet.session.budget import DATA_SET, subject_of, version_of
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Line:
         epsilon: the loss charged.
         delta: likewise.
         whole: whether the data set paid; else the analyst alone, for an answer that another one had bought.
+        version: of the data, as the policy named it then.
     """
 
     number: int
@@ -36,6 +38,7 @@ class Line:
     epsilon: Fraction
     delta: Fraction
     whole: bool
+    version: str = ""
 
 
 class History:
@@ -50,7 +53,7 @@ class History:
         self._read = 0
         self._lines: list[Line] = []
         self._own: dict[str, dict[str, Line]] = {}
-        self._open: dict[int, dt.datetime] = {}
+        self._open: dict[int, Line] = {}
         self._settled: dict[str, tuple[dt.datetime, dt.datetime]] = {}
 
     def newest(self, count: int) -> list[Line]:
@@ -58,6 +61,14 @@ class History:
         with self._lock:
             self._catch_up()
             return self._lines[: -count - 1 : -1]
+
+    def recent(self, since: dt.datetime) -> list[Line]:
+        """The charges from some time on, and the data set's earlier ones that have no answer, in no order."""
+        with self._lock:
+            self._catch_up()
+            late = list(takewhile(lambda line: line.made >= since, reversed(self._lines)))
+            held = (line for line in self._open.values() if line.whole and line.key not in self._settled)
+            return late + [line for line in held if line.made < since]
 
     def of(self, name: str) -> dict[str, Line]:
         """The first charge of an analyst for each answer, by its key."""
@@ -86,15 +97,19 @@ class History:
 
     def _take(self, entry: Entry) -> None:
         if entry.settles is not None:
-            charged = self._open.pop(entry.settles, entry.time)
-            self._settled.setdefault(entry.question, (charged, entry.time))
+            charged = self._open.pop(entry.settles, None)
+            made = entry.time if charged is None else charged.made
+            self._settled.setdefault(entry.question, (made, entry.time))
         if entry.kind != "charge" or not entry.postings:
             return
-        self._open[entry.number] = entry.time
         who, what = who_and_what(entry.description)
         loss = entry.postings[0].loss
         whole = any(subject_of(line.account) == DATA_SET for line in entry.postings)
-        line = Line(entry.number, entry.time, who, what, entry.question, loss.epsilon, loss.delta, whole)
+        version = version_of(entry.postings[0].account)
+        line = Line(
+            entry.number, entry.time, who, what, entry.question, loss.epsilon, loss.delta, whole, version
+        )
+        self._open[entry.number] = line
         self._lines.append(line)
         for posting in entry.postings:
             self._own.setdefault(subject_of(posting.account), {}).setdefault(entry.question, line)

@@ -22,6 +22,8 @@ DAYS, LONGEST_DAYS = 90, 366
 DAY = 86_400
 SIGNED_IN = 8 * 3600
 """Seconds until somebody signs in again."""
+ADMINISTRATOR = "administrator"
+"""The first steward."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,13 @@ class People:
         return Caller(row["name"], role, frozenset(row["scopes"].split()), row["id"])
 
     # Signed in -------------------------------------------------------------------------------------------
+
+    def administrator(self) -> str:
+        """A token of the first steward, who is added where there is none."""
+        with self.state.writing():
+            if ADMINISTRATOR not in self.names("steward"):
+                self.add("the service", ADMINISTRATOR, "steward")
+            return self.issue("the service", ADMINISTRATOR)
 
     def sign_in(self, caller: Caller) -> str:
         """The secret of a cookie for somebody who showed a token."""

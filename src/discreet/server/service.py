@@ -18,6 +18,7 @@ from discreet.release.exactly import exact
 from discreet.server.dataset import DataSet
 from discreet.server.desk import Caps, Desk, TooLong
 from discreet.server.later import Later
+from discreet.server.pages.draft import Draft
 from discreet.server.people import Caller, People
 from discreet.server.problems import not_there, told
 from discreet.server.rate import Rate
@@ -61,19 +62,23 @@ class Service:
         datasets: by name.
         state: people, tokens, questions and the audit log.
         settings: of the steward.
+        draft: the policy in the making, for a service that begins without data; None for every other one.
+        secret: the way in to make it; holds once.
     """
 
-    datasets: Mapping[str, DataSet]
+    datasets: dict[str, DataSet]
     state: State
     settings: Settings = field(default_factory=Settings)
+    draft: Draft | None = None
+    secret: str = ""
 
     def __post_init__(self) -> None:
         self.people = People(self.state)
         self.questions = Desk(self.settings.caps, "questions")
         self.looks = Desk(FREE, "looks")
         self.office = Desk(FREE, "office")  # of stewards, whom no analyst may keep from revoking a token
-        histories = {name: one.history for name, one in self.datasets.items()}
-        self.asks = Asks(self.state, histories, self.questions.at_work, self.settings.caps.slot)
+        self._histories = {name: one.history for name, one in self.datasets.items()}
+        self.asks = Asks(self.state, self._histories, self.questions.at_work, self.settings.caps.slot)
         self.later = Later(self)
         self.counted = Counted()
         self.rate = Rate(self.settings.rate, self.settings.burst)
@@ -87,6 +92,12 @@ class Service:
         for one in self.datasets.values():
             one.session.close()
         self.state.close()
+
+    def open(self, dataset: DataSet) -> None:
+        """Serve one more data set."""
+        self._histories[dataset.name] = dataset.history
+        self.datasets[dataset.name] = dataset
+        self.note_versions()
 
     def note_versions(self) -> None:
         """Write into the audit log which versions of the data the policies declare, once each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,14 +16,13 @@ from discreet.errors import InvalidParameter, PolicyError, ServerError
 from discreet.ledger.postgres.address import is_address
 from discreet.server.dataset import DataSet, open_dataset
 from discreet.server.desk import Caps
+from discreet.server.pages.draft import Draft
 from discreet.server.records.state import State
 from discreet.server.service import Service, Settings
 
 if TYPE_CHECKING:
     import uvicorn
 
-ADMINISTRATOR = "administrator"
-"""The first steward."""
 SUFFIX, SCHEMA = ".service.db", "discreet_service"
 """Where its state lies, in files and in a database."""
 
@@ -117,10 +117,14 @@ def by_name(datasets: Sequence[DataSet]) -> dict[str, DataSet]:
 def first_token(service: Service) -> str:
     """The token of the administrator of a service without a steward; empty where there is one."""
     with service.state.writing():  # of several processes that start at once, one makes it
-        if service.people.names("steward"):
-            return ""
-        service.people.add("the service", ADMINISTRATOR, "steward")
-        return service.people.issue("the service", ADMINISTRATOR)
+        return "" if service.people.names("steward") else service.people.administrator()
+
+
+def begin_service(draft: Draft, settings: Settings) -> Service:
+    """A service without data, whose first page makes the policy of a file; `service.secret` is the way in."""
+    service = Service({}, State(state_place([draft.place])), settings)
+    service.draft, service.secret = draft, secrets.token_urlsafe(32)
+    return service
 
 
 def listen(service: Service, at: Listening, ready: Callable[[str], None]) -> None:

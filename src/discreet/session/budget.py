@@ -27,6 +27,11 @@ def subject_of(account: str) -> str:
     return account.partition(_VERSION)[0]
 
 
+def version_of(account: str) -> str:
+    """The version of the data of an account; empty where the policy named none."""
+    return account.partition(_VERSION)[2]
+
+
 @dataclass(frozen=True)
 class BudgetState:
     """The budget of a data set: total, spent and left, as exact rationals.

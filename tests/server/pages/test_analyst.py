@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.ledger.terms import Terms
+from discreet.server.pages.precision import PRICES
 from tests.server.conftest import COUNT, Running, run
 from tests.server.visit import Visit
 
@@ -16,6 +17,10 @@ from tests.server.visit import Visit
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     yield from run(tmp_path_factory.mktemp("service"))
+
+
+OWN = b'<script src="/static/pages.js" defer></script>'
+"""The one script."""
 
 
 def spent(running: Running) -> Fraction:
@@ -68,6 +73,25 @@ def test_trying_on_invented_rows_is_free_and_says_so(running: Running) -> None:
     assert spent(running) == before
 
 
+def test_a_form_writes_the_question_and_shows_the_errors_at_several_prices(running: Running) -> None:
+    visit, before = Visit(running, "ana"), spent(running)
+    asked = "/data/hospital/form?what=average&column=age&by1=county&where1=age&test1=is+at+most&value1=64&epsilon="
+    seen = visit.get(asked + "0.2").data.decode()
+    assert "SELECT county, AVG(age) AS average_age\nFROM visits\nWHERE age &lt;= 64\nGROUP BY county" in seen
+    assert "Ask, and pay epsilon 0.2" in seen
+    assert re.findall(r'<button name="epsilon" value="([\d.]+)"', seen) == [
+        str(float(one)) if one < 1 else "1" for one in PRICES
+    ]
+    assert seen.count('aria-current="true"') == 1
+    example = re.search(r'<li><a href="(/data/hospital\?query=[^"]+)">How many patient_id, by county', visit.get(
+        "/data/hospital").data.decode())  # fmt: skip
+    assert example is not None
+    assert "Ask, and pay epsilon 0.1" in visit.get(example[1].replace("&amp;", "&")).data.decode()
+    for wrong in ("what=x", "what=rows&where1=age&value1=old", "what=rows&epsilon=x"):
+        assert b'role="alert"' in visit.get(f"/data/hospital/form?{wrong}").data
+    assert spent(running) == before
+
+
 def test_refusals_keep_the_question_and_charge_nothing(running: Running) -> None:
     visit, before = Visit(running, "ana"), spent(running)
     for form in ("preview", "mock", "ask"):
@@ -100,7 +124,7 @@ def test_text_of_others_is_text(running: Running, text: str) -> None:
         pages.append(visit.get(pages[2].headers["location"]))
     for page in pages:
         assert page.status in (200, 303)
-        assert b"<script" not in page.data
+        assert b"<script" not in page.data.replace(OWN, b"")
         assert b"<img src=x" not in page.data
         assert b"\x1b" not in page.data
         assert "\u202e".encode() not in page.data

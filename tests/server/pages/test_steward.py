@@ -33,11 +33,24 @@ def test_from_a_name_to_a_question_and_its_end(running: Running) -> None:
     assert "gil" in seen
     assert "SELECT county" in seen
     assert "All 2 entries verify" in steward.send("/steward/verify/hospital").data.decode()
+    assert "answered 0.2" in seen
+    assert "the rest lasts for <strong>249 days" in seen  # 49.8 at 0.2 a day
+    kept = steward.get("/steward/audit/export").data.splitlines()
+    verified = steward.send("/steward/audit/verify").data.decode()
+    assert f"All {len(kept) - 1} lines verify" in verified
     token = next(one["id"] for one in running.service.people.tokens() if one["name"] == "gil")
     assert steward.send(f"{people}/revoke", token=token).status == 303
     assert gil.get("/data").status == 303
     assert steward.send(f"{people}/withdraw", name="gil", dataset="hospital").status == 303
     assert b"token revoked" in steward.get("/steward/audit").data
+
+
+def test_the_policy_with_its_checks(running: Running) -> None:
+    seen = Visit(running, "stella").get("/steward/policy/hospital").data.decode()
+    assert "<strong>Look:</strong> The budget is epsilon 50: from about 10 on" in seen
+    assert "<strong>Fine:</strong> visits: every column has bounds or keys." in seen
+    assert "visits.parquet" not in seen
+    assert Visit(running, "stella").get("/steward/policy/missing").status == 404
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.commands.serve import see_installed
 from discreet.cli.options import Usage
 from discreet.cli.place import source_of
 from discreet.cli.suggest import suggest, units
+from discreet.cli.wizard import decide
 from discreet.escaping import toml_text
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ def command(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it there, not to stdout.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    web: Annotated[
+        bool, typer.Option("--web", help="Decide on a page in the browser, which ends in the first answer.")
+    ] = False,
 ) -> None:
     """Write a policy for a file, to be finished by you.
 
@@ -48,12 +53,17 @@ def command(
     Examples:
       discreet init visits.parquet
       discreet init visits.parquet -o policy.toml
+      discreet init visits.parquet --web                       (no set-up: on this machine alone)
     """  # noqa: D301
     if output is not None and output.exists() and not force:
         raise Usage(f"{output} exists; --force overwrites it")
     with source_of("FILE"):
         url, tables = read_schema(source)
     home = output.absolute().parent if output is not None else Path.cwd()
+    if web:
+        see_installed()
+        decide(_beside(url, home), tables, output)
+        return
     text = scaffold(_beside(url, home), tables)
     if output is None:
         typer.echo(text, nl=False)

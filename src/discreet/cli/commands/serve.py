@@ -97,7 +97,7 @@ def command(
       discreet serve policy.toml --pg-port 5433                (for psql, DBeaver, Metabase, Superset, …)
       discreet serve policy.toml --new-token administrator     (when all tokens are lost)
     """  # noqa: D301
-    _see_installed()
+    see_installed()
     from discreet.server.desk import Caps
     from discreet.server.start import Listening, listen, open_service
 
@@ -137,7 +137,8 @@ def _speaking_postgres(
 
 def _tell_tokens(service: Service, demo: bool) -> None:
     """Print the tokens of a new service, which nobody can see again."""
-    from discreet.server.start import ADMINISTRATOR, first_token
+    from discreet.server.people import ADMINISTRATOR
+    from discreet.server.start import first_token
 
     if token := first_token(service):
         typer.echo(f"{ADMINISTRATOR}: {token}", err=True)
@@ -160,7 +161,12 @@ def _invented(stack: ExitStack) -> Path:
     return folder / "policy.toml"
 
 
-def _see_installed() -> None:
+def see_installed() -> None:
+    """See that the libraries of the service are there.
+
+    Raises:
+        InvalidParameter: they are not.
+    """
     try:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401

@@ -43,13 +43,19 @@ class Card(str):
         """The record as JSON."""
         return escaping.json_text(json.dumps(self.document, ensure_ascii=False, indent=2, allow_nan=False))
 
+    def fields(self) -> list[tuple[str, list[str]]]:
+        """The record for readers: each field that says something, in words, with its lines."""
+        return [(name.replace("_", " "), _items(value)) for name, value in self.document.items()
+                if value not in (None, [], {})]  # fmt: skip
+
     def to_yaml(self) -> str:
         """The record as YAML; every text in quotes, so that none of it means anything to a reader of YAML."""
         return "".join(_yaml(self.document, 0))
 
     def to_markdown(self) -> str:
         """The record as a page of Markdown."""
-        return "".join(_markdown(self.document))
+        rows = [f"| {name} | {'<br>'.join(map(_cell, lines))} |\n" for name, lines in self.fields()]
+        return "".join(["# Card\n\n| field | value |\n|---|---|\n", *rows])
 
 
 def _yaml(value: object, deep: int) -> list[str]:
@@ -76,14 +82,6 @@ def _yaml(value: object, deep: int) -> list[str]:
 
 def _scalar(value: object) -> str:
     return escaping.json_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
-
-
-def _markdown(document: Document) -> list[str]:
-    out = ["# Card\n\n| field | value |\n|---|---|\n"]
-    for name, value in document.items():
-        if value not in (None, [], {}):
-            out.append(f"| {name.replace('_', ' ')} | {'<br>'.join(map(_cell, _items(value)))} |\n")
-    return out
 
 
 def _items(value: object) -> list[str]:

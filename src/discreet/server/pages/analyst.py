@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
 from starlette.responses import FileResponse, Response
 
+from discreet.dbapi.words import Words
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.rational import exact
-from discreet.release import shown
-from discreet.release.answer import Release
-from discreet.release.documents import FORMS
 from discreet.server.bodies import Question
+from discreet.server.pages import form
+from discreet.server.pages.answers import Analyst, answer_page, url_of
+from discreet.server.pages.precision import at_prices
 from discreet.server.pages.site import (
     HERE,
     Visitor,
@@ -29,16 +28,13 @@ from discreet.server.pages.site import (
     visits,
 )
 from discreet.server.problems import not_there
-from discreet.server.service import MOST_GROUPS
+from discreet.sql.inspect.preview import Preview
 from discreet.sql.syntax.priced import priced
 
 router = APIRouter(include_in_schema=False)
 Anybody = Annotated[Visitor, Depends(visits("read", "ask", "audit", "manage"))]
 Reader = Annotated[Visitor, Depends(visits("read", "audit"))]
-Analyst = Annotated[Visitor, Depends(visits("read"))]
 Asker = Annotated[Visitor, Depends(visits("ask"))]
-ROWS = 500
-"""Rows of an answer on its page; the downloads have all."""
 EMPTY = {"query": "", "epsilon": "0.1", "confidence": "0.95", "delta": "", "simultaneous": ""}
 
 
@@ -46,6 +42,14 @@ EMPTY = {"query": "", "epsilon": "0.1", "confidence": "0.95", "delta": "", "simu
 async def style() -> Response:
     """The one style sheet."""
     return FileResponse(HERE / "style.css", media_type="text/css", headers={"cache-control": "max-age=300"})
+
+
+@router.get("/static/pages.js")
+async def script() -> Response:
+    """The one script: completion, the slider, the caret at a fault, logs that follow. Pages work without it."""
+    return FileResponse(
+        HERE / "pages.js", media_type="text/javascript", headers={"cache-control": "max-age=300"}
+    )
 
 
 @router.get("/static/icon.svg")
@@ -118,33 +122,82 @@ async def _editor(request: Request, visitor: Visitor, name: str, **more: Any) ->
     service = service_of(request)
     found = service.dataset(visitor.caller, name)
     tables = await service.look(visitor.caller, found.schema)
-    budget = None
+    given: dict[str, Any] = {
+        "fields": EMPTY,
+        "preview": None,
+        "choices": [],
+        "error": None,
+        "built": None,
+        "given": {},
+        **more,
+    }
     if visitor.caller.role == "analyst":
-        budget = await service.look(visitor.caller, lambda: service.session(visitor.caller, name).budget)
-    given = {"fields": EMPTY, "preview": None, "error": None, **more}
-    return page(request, "dataset.html", visitor, dataset=found, tables=tables, budget=budget, **given)
+        session = service.session(visitor.caller, name)
+        given["budget"] = await service.look(visitor.caller, lambda: session.budget)
+        given["words"] = await service.look(visitor.caller, lambda: Words.of(session).known)
+    given = {"budget": None, "words": (), **given, **form.offered(tables, given["built"] or {})}
+    return page(request, "dataset.html", visitor, dataset=found, tables=tables, url=url_of(request), **given)
+
+
+async def _previewed(
+    request: Request, visitor: Visitor, name: str, fields: dict[str, str], **more: Any
+) -> Response:
+    """The editor with a preview of the question in it, or with the reason why there is none."""
+    service = service_of(request)
+    seen, error = None, None
+    choices: list[Preview] = []
+    given: dict[str, Any] = {}
+    try:
+        given = asked(fields)
+        session = service.session(visitor.caller, name)
+
+        def look() -> tuple[Preview, list[Preview]]:
+            found = session.preview(**{"epsilon": 1, **given})
+            if found.groups and "epsilon" not in given and priced(given["query"]) is None:
+                raise InvalidParameter("The price is missing.", "Write an epsilon, such as 0.1.")
+            return found, at_prices(session, given, found)
+
+        seen, choices = await service.look(visitor.caller, look)
+    except DiscreetError as fault:
+        error = fault
+    return await _editor(
+        request, visitor, name, fields=fields, preview=seen, choices=choices, error=error, given=given, **more
+    )
 
 
 @router.get("/data/{name}")
 async def editor(request: Request, name: str, visitor: Reader) -> Response:
-    """The editor, with the schema beside it."""
+    """The editor, with the schema beside it; a link may bring a question, which is previewed."""
+    given = dict(request.query_params)
+    fields = {**EMPTY, **{field: given[field] for field in EMPTY if field in given}}
+    if fields["query"] and visitor.caller.role == "analyst":
+        return await _previewed(request, visitor, name, fields)
     return await _editor(request, visitor, name)
+
+
+@router.get("/data/{name}/form")
+async def simple(request: Request, name: str, visitor: Analyst) -> Response:
+    """A question without SQL: the form writes the SELECT into the editor, and shows its preview."""
+    service = service_of(request)
+    built = {field: value for field, value in request.query_params.items() if field in form.FIELDS}
+    found = service.dataset(visitor.caller, name)
+    tables = await service.look(visitor.caller, found.schema)
+    if not form.askable(tables):
+        raise not_there()
+    try:
+        query = form.written(built, tables) if "what" in built else ""
+    except InvalidParameter as error:
+        return await _editor(request, visitor, name, built=built, error=error)
+    fields = {**EMPTY, "query": query, "epsilon": built.get("epsilon", EMPTY["epsilon"])}
+    if not query:
+        return await _editor(request, visitor, name, built=built)
+    return await _previewed(request, visitor, name, fields, built=built)
 
 
 @router.post("/data/{name}/preview")
 async def preview(request: Request, name: str, visitor: Analyst) -> Response:
     """Price and expected error, and the button that asks for that price; free."""
-    service = service_of(request)
-    fields = {**EMPTY, **await form_of(request, visitor)}
-    try:
-        given = asked(fields)
-        session = service.session(visitor.caller, name)
-        seen = await service.look(visitor.caller, lambda: session.preview(**{"epsilon": 1, **given}))
-        if seen.groups and "epsilon" not in given and priced(given["query"]) is None:
-            raise InvalidParameter("The price is missing.", "Write an epsilon, such as 0.1.")
-    except DiscreetError as error:
-        return await _editor(request, visitor, name, fields=fields, error=error)
-    return await _editor(request, visitor, name, fields=fields, preview=seen)
+    return await _previewed(request, visitor, name, {**EMPTY, **await form_of(request, visitor)})
 
 
 @router.post("/data/{name}/mock")
@@ -157,7 +210,7 @@ async def mock(request: Request, name: str, visitor: Analyst) -> Response:
         release = await service.mock(visitor.caller, name, given, 10_000, lambda answer, _: answer)
     except DiscreetError as error:
         return await _editor(request, visitor, name, fields=fields, error=error)
-    return _answer(request, visitor, name, release, given, key="", invented=True)
+    return answer_page(request, visitor, name, release, given, key="", invented=True)
 
 
 @router.post("/data/{name}/ask")
@@ -174,55 +227,7 @@ async def ask(request: Request, name: str, visitor: Asker) -> Response:
         return await _editor(request, visitor, name, fields=fields, error=error)
     if key:
         return moved(f"/data/{name}/answers/{key}")
-    return _answer(request, visitor, name, release, given, key="")
-
-
-@router.get("/data/{name}/answers")
-async def history(request: Request, name: str, visitor: Analyst) -> Response:
-    """The answers that were paid for."""
-    service = service_of(request)
-    found = service.dataset(visitor.caller, name)
-    releases = await service.look(visitor.caller, lambda: service.releases(visitor.caller, name))
-    budget = await service.look(visitor.caller, lambda: service.session(visitor.caller, name).budget)
-    return page(request, "history.html", visitor, dataset=found, releases=releases, budget=budget)
-
-
-@router.get("/data/{name}/answers/{key}")
-async def answer(request: Request, name: str, key: str, visitor: Analyst) -> Response:
-    """An answer, as chart and table; free."""
-    service = service_of(request)
-    given = service.asks.asked(visitor.caller.name, name, key)
-    release = await service.again(visitor.caller, name, key, lambda answer, _: answer)
-    return _answer(request, visitor, name, release, given, key)
-
-
-@router.get("/data/{name}/answers/{key}/chart.svg")
-async def chart(request: Request, name: str, key: str, visitor: Analyst) -> Response:
-    """The picture of an answer."""
-    from discreet.plots.render import svg
-
-    service = service_of(request)
-    try:
-        text = await service.again(
-            visitor.caller, name, key, lambda answer, _: svg(answer.plot(size="slide"))
-        )
-    except InvalidParameter:
-        raise not_there() from None
-    return Response(text, media_type="image/svg+xml")
-
-
-@router.get("/data/{name}/answers/{key}/{form}")
-async def download(request: Request, name: str, key: str, form: str, visitor: Analyst) -> Response:
-    """An answer as a file."""
-    if form not in FORMS:
-        raise not_there()
-    kind, write = FORMS[form]
-    service = service_of(request)
-    data = await service.again(
-        visitor.caller, name, key, lambda answer, session: write(answer, session.budget)
-    )
-    headers = {"content-disposition": f'attachment; filename="answer.{form}"'}
-    return Response(data, media_type=kind, headers=headers)
+    return answer_page(request, visitor, name, release, given, key="")
 
 
 def asked(fields: dict[str, str]) -> dict[str, Any]:
@@ -243,23 +248,3 @@ def asked(fields: dict[str, str]) -> dict[str, Any]:
     except ValidationError:
         pass
     raise InvalidParameter("There is no question, or it is too long.", "Write one SELECT.")
-
-
-def _answer(
-    request: Request, visitor: Visitor, name: str, release: Release, given: dict[str, Any], key: str,
-    invented: bool = False,
-) -> Response:  # fmt: skip
-    drawn, paid = (
-        False,
-        replace(release, replayed=False),
-    )  # the page has the price, and says that looking is free
-    if key and len(release) <= MOST_GROUPS:
-        with contextlib.suppress(DiscreetError):  # nothing to draw, or nothing to draw it with
-            release.plot()
-            drawn = True
-    return page(
-        request, "answer.html", visitor, name=name, release=release, given=given, key=key, invented=invented,
-        drawn=drawn, header=shown.header(release), rows=shown.rows(release, ROWS), most=ROWS,
-        right=shown.to_the_right(release), footer=shown.footer(paid), card=str(release.card()), forms=FORMS,
-        literal=repr(given["query"]), url=str(request.base_url).rstrip("/"),
-    )  # fmt: skip

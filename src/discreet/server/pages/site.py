@@ -19,6 +19,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from discreet.errors import Busy, DiscreetError, InvalidParameter, NotAllowed
 from discreet.escaping import prose
 from discreet.rational import show
+from discreet.release.documents import dump
+from discreet.release.exactly import exact
 from discreet.server.access import see_scope
 from discreet.server.people import SIGNED_IN, Caller
 from discreet.server.problems import NotSignedIn, status
@@ -95,12 +97,13 @@ def visits(*scopes: str) -> Callable[..., Any]:
     return visitor
 
 
-async def form_of(request: Request, visitor: Visitor | None) -> dict[str, str]:
+async def form_of(request: Request, visitor: Visitor | None, most: int = FIELDS) -> dict[str, str]:
     """The fields of a form that one of our own pages sent.
 
     Args:
         request: with the form.
         visitor: whose seal must stand in it; None for the form that signs in.
+        most: how many fields it may have.
 
     Raises:
         NotAllowed: another page sent it.
@@ -110,7 +113,7 @@ async def form_of(request: Request, visitor: Visitor | None) -> dict[str, str]:
     try:
         text = (await request.body()).decode("utf-8")
         pairs = parse_qsl(
-            text, keep_blank_values=True, max_num_fields=FIELDS, encoding="utf-8", errors="strict"
+            text, keep_blank_values=True, max_num_fields=most, encoding="utf-8", errors="strict"
         )
         fields = dict(pairs) if len(dict(pairs)) == len(pairs) else {}
     except ValueError:
@@ -173,8 +176,15 @@ def templates() -> Environment:
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, finalize=_shown,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    made.filters["number"] = show
+    made.filters |= {"number": show, "exact": exact, "literal": repr, "document": dump, "size": _size}
     return made
+
+
+def _size(size: float) -> str:
+    """An expected error, to three digits, without powers of ten where they are not needed."""
+    if not size < 1e300:
+        return "unknown"
+    return f"± {size:,.0f}" if 100 <= size < 1e12 else f"± {size:.3g}"
 
 
 def _shown(value: Any) -> Any:

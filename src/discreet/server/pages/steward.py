@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+from fractions import Fraction
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt
+from discreet.server.dataset import DataSet
+from discreet.server.pages.checks import checks
 from discreet.server.pages.site import Visitor, form_of, moved, page, service_of, visits
+from discreet.server.pages.spending import WINDOW, Spending, spending
 from discreet.server.people import DAYS
 from discreet.server.problems import status
 
@@ -30,9 +34,9 @@ async def overview(request: Request, visitor: Auditor) -> Response:
         return [
             {
                 "name": one.name,
-                "budget": one.session.budget,
+                "spending": _spending(one),
                 "analysts": [
-                    (name, part)
+                    (name, part, _share(part["spent"], part["epsilon"]))
                     for name, parts in spent.items()
                     for part in parts
                     if part["dataset"] == one.name
@@ -43,6 +47,31 @@ async def overview(request: Request, visitor: Auditor) -> Response:
         ]
 
     return page(request, "steward.html", visitor, datasets=await service.look(visitor.caller, look))
+
+
+def _share(spent: str, epsilon: str) -> int:
+    """The spent part of a budget, of 1000."""
+    whole = Fraction(epsilon)
+    return min(1000, round(1000 * Fraction(spent) / whole)) if whole else 0
+
+
+def _spending(dataset: DataSet) -> Spending:
+    history, version = dataset.history, dataset.session.policy.budget.version
+    now = dt.datetime.now(dt.UTC)
+    lines = history.recent(now - dt.timedelta(WINDOW))
+    return spending(dataset.session.budget, version, lines, history.answered, now)
+
+
+@router.get("/steward/policy/{name}")
+async def policy(request: Request, name: str, visitor: Auditor) -> Response:
+    """The declarations of a policy, and its checks."""
+    service = service_of(request)
+    found = service.dataset(visitor.caller, name)
+    tables = await service.look(visitor.caller, found.schema)
+    granted = [terms[name].epsilon for terms in map(service.people.grants, service.people.names("analyst"))
+               if name in terms]  # fmt: skip
+    told = list(checks(found.session.policy, tables, granted))
+    return page(request, "policy.html", visitor, dataset=found, tables=tables, checks=told)
 
 
 @router.post("/steward/verify/{name}")
@@ -61,7 +90,7 @@ async def verify(request: Request, name: str, visitor: Auditor) -> Response:
         return count, f"{head.number}:{head.hash}"
 
     count, head = await service.look(visitor.caller, work)
-    return page(request, "verified.html", visitor, name=name, count=count, head=head)
+    return page(request, "verified.html", visitor, log=f"ledger of {name}", count=count, head=head)
 
 
 async def _people(request: Request, visitor: Visitor, code: int = 200, **more: Any) -> Response:
@@ -115,6 +144,32 @@ async def audit(request: Request, visitor: Auditor) -> Response:
     rows = [(_day(row.made, True), row.who, row.action, row.about)
             for row in service_of(request).state.audit(500)]  # fmt: skip
     return page(request, "audit.html", visitor, rows=rows)
+
+
+@router.get("/steward/audit/export")
+async def export(request: Request, visitor: Auditor) -> Response:
+    """The whole audit log as a file, which `discreet audit verify --file` verifies."""
+    service = service_of(request)
+    lines = await service.look(visitor.caller, lambda: [f"{line}\n" for line in service.state.export()])
+    headers = {"content-disposition": 'attachment; filename="audit.jsonl"'}
+    return Response("".join(lines), media_type="application/x-ndjson", headers=headers)
+
+
+@router.post("/steward/audit/verify")
+async def verify_audit(request: Request, visitor: Auditor) -> Response:
+    """Compute every hash of the audit log again."""
+    service = service_of(request)
+    await form_of(request, visitor)
+
+    def work() -> tuple[int, str]:
+        try:
+            head = service.state.verify()
+        except LedgerCorrupt:
+            return -1, ""
+        return head.number, f"{head.number}:{head.hash}"
+
+    count, head = await service.look(visitor.caller, work)
+    return page(request, "verified.html", visitor, log="audit log", count=count, head=head)
 
 
 def _days(text: str) -> int:

@@ -1,0 +1,69 @@
+"""`discreet init --web`: the decisions about a file on a page of this machine, which ends in the first answer."""
+
+from __future__ import annotations
+
+import re
+import webbrowser
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from discreet.cli.options import Usage
+from discreet.cli.suggest import suggest, units
+
+if TYPE_CHECKING:
+    from discreet.server.pages.draft import Draft
+
+
+def decide(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: Path | None) -> None:
+    """Open the page, and serve until the process is told to stop.
+
+    Args:
+        url: of the data.
+        tables: the columns of its tables.
+        output: the policy's file; None for one in the working directory, named after the table.
+
+    Raises:
+        Usage: the file exists, or the source has several tables.
+    """
+    from discreet.server.desk import Caps
+    from discreet.server.start import Listening, begin_service, listen
+
+    draft = draft_of(url, tables, output)
+    if draft.place.exists():
+        raise Usage(f"{draft.place.name} exists, and --web replaces no file; name another with --output")
+    at = Listening("127.0.0.1", 0)
+    service = begin_service(draft, at.settings(Caps()))
+
+    def ready(address: str) -> None:
+        address = f"{address}/begin/{service.secret}"
+        typer.echo(f"open {address}", err=True)
+        typer.echo("This address lets in whoever opens it first. Ctrl+C ends the service.", err=True)
+        webbrowser.open(address)
+
+    listen(service, at, ready)
+
+
+def draft_of(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: Path | None) -> Draft:
+    """The draft of a policy for the one table of a source.
+
+    Example:
+        >>> draft = draft_of("csv:v.csv", {"v": [("patient_id", ""), ("age", ""), ("county", "")]}, None)
+        >>> draft.units, [(one.rule, one.values) for one in draft.columns]
+        (('patient_id',), [('', ''), ('bounds', '0, 120'), ('', '')])
+    """
+    from discreet.server.pages.draft import Column, Draft
+
+    if len(tables) != 1:
+        raise Usage("--web takes a source with one table; leave it out for several")
+    ((table, columns),) = tables.items()
+    name = re.sub(r"[^a-z0-9]+", "-", table.lower()).strip("-")
+    place = output or Path(f"{name if name[:1].isalpha() else 'data'}.toml")
+    found = []
+    for column, kind in columns:
+        rule, why = ("", "a list") if kind.endswith("S") else suggest(column, kind) or ("", "")
+        part, _, values = rule.partition(" = ")
+        found.append(Column(column, kind, part, values.strip("[]").replace('"', ""), why))
+    return Draft(place.absolute(), url, table, tuple(found), tuple(units(list(columns))))

@@ -1,0 +1,114 @@
+"""The pages of answers: those that were paid for, each as chart, table, files and card; looking again is free."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from discreet.errors import DiscreetError, InvalidParameter
+from discreet.release import shown
+from discreet.release.answer import Release
+from discreet.release.documents import FORMS
+from discreet.server.pages.site import Visitor, page, service_of, visits
+from discreet.server.problems import not_there
+from discreet.server.service import MOST_GROUPS
+
+router = APIRouter(include_in_schema=False)
+Analyst = Annotated[Visitor, Depends(visits("read"))]
+ROWS = 500
+"""Rows of an answer on its page; the downloads have all."""
+CARDS: Mapping[str, tuple[str, Callable[[Release, Any], bytes]]] = {
+    "card.md": ("text/markdown; charset=utf-8", lambda release, _: release.card().to_markdown().encode()),
+    "card.json": ("application/json", lambda release, _: release.card().to_json().encode()),
+    "card.yaml": ("application/yaml", lambda release, _: release.card().to_yaml().encode()),
+}
+FILES = {**FORMS, **CARDS}
+"""The files that an answer can be had as."""
+
+
+@router.get("/data/{name}/answers")
+async def history(request: Request, name: str, visitor: Analyst) -> Response:
+    """The answers that were paid for."""
+    service = service_of(request)
+    found = service.dataset(visitor.caller, name)
+    releases = await service.look(visitor.caller, lambda: service.releases(visitor.caller, name))
+    budget = await service.look(visitor.caller, lambda: service.session(visitor.caller, name).budget)
+    return page(request, "history.html", visitor, dataset=found, releases=releases, budget=budget)
+
+
+@router.get("/data/{name}/answers/{key}")
+async def answer(request: Request, name: str, key: str, visitor: Analyst) -> Response:
+    """An answer, as chart and table; free."""
+    service = service_of(request)
+    given = service.asks.asked(visitor.caller.name, name, key)
+    release = await service.again(visitor.caller, name, key, lambda answer, _: answer)
+    return answer_page(request, visitor, name, release, given, key)
+
+
+@router.get("/data/{name}/answers/{key}/chart.svg")
+async def chart(request: Request, name: str, key: str, visitor: Analyst) -> Response:
+    """The picture of an answer."""
+    from discreet.plots.render import svg
+
+    service = service_of(request)
+    try:
+        text = await service.again(
+            visitor.caller, name, key, lambda answer, _: svg(answer.plot(size="slide"))
+        )
+    except InvalidParameter:
+        raise not_there() from None
+    return Response(text, media_type="image/svg+xml")
+
+
+@router.get("/data/{name}/answers/{key}/card")
+async def card(request: Request, name: str, key: str, visitor: Analyst) -> Response:
+    """The record of an answer for a public registry."""
+    service = service_of(request)
+    found = await service.again(visitor.caller, name, key, lambda answer, _: answer.card())
+    return page(request, "card.html", visitor, name=name, key=key, fields=found.fields(), forms=CARDS)
+
+
+@router.get("/data/{name}/answers/{key}/{form}")
+async def download(request: Request, name: str, key: str, form: str, visitor: Analyst) -> Response:
+    """An answer, or its card, as a file."""
+    if form not in FILES:
+        raise not_there()
+    kind, write = FILES[form]
+    service = service_of(request)
+    data = await service.again(
+        visitor.caller, name, key, lambda answer, session: write(answer, session.budget)
+    )
+    called = form if form in CARDS else f"answer.{form}"
+    headers = {"content-disposition": f'attachment; filename="{called}"'}
+    return Response(data, media_type=kind, headers=headers)
+
+
+def url_of(request: Request) -> str:
+    """The address of the service, for programs."""
+    return str(request.base_url).rstrip("/")
+
+
+def answer_page(
+    request: Request, visitor: Visitor, name: str, release: Release, given: dict[str, Any], key: str,
+    invented: bool = False,
+) -> Response:  # fmt: skip
+    """The page of an answer."""
+    drawn, paid = (
+        False,
+        replace(release, replayed=False),
+    )  # the page has the price, and says that looking is free
+    if key and len(release) <= MOST_GROUPS:
+        with contextlib.suppress(DiscreetError):  # nothing to draw, or nothing to draw it with
+            release.plot()
+            drawn = True
+    return page(
+        request, "answer.html", visitor, name=name, release=release, given=given, key=key, invented=invented,
+        drawn=drawn, header=shown.header(release), rows=shown.rows(release, ROWS), most=ROWS,
+        right=shown.to_the_right(release), footer=shown.footer(paid), forms=FORMS,
+        url=url_of(request),
+    )  # fmt: skip

@@ -1,0 +1,130 @@
+"""A policy in the making: the columns of a file, and a form's decisions about them as a policy.
+
+Names and types are all that is known of the data; every number is the steward's.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from discreet.errors import InvalidParameter
+from discreet.policy import Policy
+from discreet.rational import decimal
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column and the declaration that its name proposes.
+
+    Attributes:
+        name: in the data.
+        kind: its type; empty in a CSV file.
+        rule: "bounds", "keys", or empty to leave it out.
+        values: the two bounds, or the keys, with commas between.
+        why: the reason of the proposal.
+    """
+
+    name: str
+    kind: str
+    rule: str = ""
+    values: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A policy in the making.
+
+    Attributes:
+        place: the file that it becomes.
+        url: of the data.
+        table: its name in questions.
+        columns: of the table.
+        units: the columns that may tell people apart, the likeliest first.
+    """
+
+    place: Path
+    url: str
+    table: str
+    columns: tuple[Column, ...]
+    units: tuple[str, ...] = ()
+
+
+def proposed(draft: Draft) -> dict[str, str]:
+    """The fields of the form before anybody has decided."""
+    fields = {"unit": draft.units[0] if draft.units else "", "max_rows": "3", "epsilon": "1"}
+    for i, column in enumerate(draft.columns):
+        fields |= {f"rule{i}": column.rule, f"values{i}": column.values}
+    return fields
+
+
+def policy_of(draft: Draft, fields: Mapping[str, str]) -> Policy:
+    """The policy that a form says.
+
+    Raises:
+        InvalidParameter: a field cannot be read.
+        PolicyError: the policy does not hold together.
+
+    Example:
+        >>> draft = Draft(Path("v.toml"), "csv:v.csv", "v", (Column("who", ""), Column("age", "")))
+        >>> fields = {"unit": "who", "max_rows": "2", "epsilon": "1", "rule1": "bounds", "values1": "0, 120"}
+        >>> policy_of(draft, fields).tables["v"].columns["age"].words()
+        'bounds 0 … 120, type integer'
+    """
+    unit = fields.get("unit", "")
+    if unit not in ("row", *(column.name for column in draft.columns)):
+        raise InvalidParameter(
+            "Nobody is protected yet.", "Say who: the column that tells people apart, or each row."
+        )
+    bounds: dict[str, object] = {}
+    keys: dict[str, object] = {}
+    types: dict[str, object] = {}
+    for i, column in enumerate(draft.columns):
+        rule = fields.get(f"rule{i}", "")
+        if not rule or column.name == unit:
+            continue
+        given = [part.strip() for part in fields.get(f"values{i}", "").split(",") if part.strip()]
+        read = [_read(part) for part in given]
+        if rule == "keys" and given:
+            numbers = column.kind in ("", "INTEGER") and all(isinstance(one, Fraction) for one in read)
+            keys[column.name] = [int(part) for part in given] if numbers and _whole(given) else given
+        elif rule == "bounds" and len(given) == 2 and None not in read:
+            bounds[column.name] = tuple(read)
+            if not column.kind and _whole(given):
+                types[column.name] = "integer"
+        else:
+            raise InvalidParameter(
+                f"The declaration of {column.name} cannot be read.",
+                "Write two bounds, such as 0, 120, or the keys with commas between.",
+            )
+    rows = None if unit == "row" else _rows(fields.get("max_rows", ""))
+    epsilon = decimal(fields.get("epsilon", "").strip(), "The budget")
+    return Policy.for_table(
+        draft.table, privacy_unit=unit, budget=epsilon, max_rows=rows, bounds=bounds, keys=keys, types=types,
+        source=draft.url,
+    )  # fmt: skip
+
+
+def _whole(given: list[str]) -> bool:
+    return all(re.fullmatch(r"[+-]?[0-9]{1,18}", part, re.ASCII) for part in given)
+
+
+def _read(text: str) -> object:
+    """A bound: a number, a date or a moment; None for another text."""
+    for read in (decimal, dt.date.fromisoformat, dt.datetime.fromisoformat):
+        try:
+            return read(text)
+        except ValueError:  # InvalidParameter is one
+            continue
+    return None
+
+
+def _rows(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text.strip(), re.ASCII):
+        raise InvalidParameter("The rows of a person are no whole number.", "Write 3.")
+    return int(text)

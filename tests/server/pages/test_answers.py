@@ -1,0 +1,30 @@
+"""Answers that were paid for: chart, files and card, for their analyst alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.server.conftest import COUNT, Running, run
+from tests.server.visit import Visit
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    yield from run(tmp_path_factory.mktemp("service"))
+
+
+def test_an_answer_as_chart_files_and_card(running: Running) -> None:
+    visit = Visit(running, "ana")
+    path = visit.send("/data/hospital/ask", query=COUNT, epsilon="0.5").headers["location"]
+    seen = visit.get(path).data.decode()
+    for said in ("dp.connect(", "curl -H", "SET discreet.epsilon = 0.5;"):
+        assert said in seen
+    for link in re.findall(rf'(?:href|src)="({path}/[^"]+)"', seen + visit.get(f"{path}/card").data.decode()):
+        assert visit.get(link).status == 200, link
+        assert Visit(running, "ben").get(link).status == 404, link
+    assert b"not protected" in visit.get(f"{path}/card").data
+    assert visit.get(f"{path}/card.json").json["epsilon"] == "0.5"
+    assert visit.get(f"{path}/card.md").headers["content-disposition"] == 'attachment; filename="card.md"'

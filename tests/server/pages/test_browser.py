@@ -1,0 +1,189 @@
+"""The pages in a real browser: both journeys, at three widths, in dark and light, with nothing serious found by axe.
+
+`DISCREET_SCREENSHOTS` names a folder for pictures of every page.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.server.conftest import Running, listening, run
+from tests.server.pages.test_wizard import began
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+Axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+).Axe
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
+WIDTHS = (390, 820, 1400)
+QUESTION = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    yield from run(tmp_path_factory.mktemp("service"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Seat:
+    """Somebody before a browser, who notes every error that its console says."""
+
+    def __init__(self, browser: Any, running: Running, who: str = "", **options: Any) -> None:
+        self.page: Page = browser.new_context(base_url=running.url, **options).new_page()
+        self.faults: list[str] = []
+        self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        if not who:
+            return
+        self.page.goto("/sign-in")
+        self.page.fill("#token", running.tokens[who])
+        self.page.click("main button")
+
+    def look(self, name: str) -> None:
+        """See that the page is whole: nothing runs over, and axe finds nothing serious, dark and light."""
+        folder = os.environ.get("DISCREET_SCREENSHOTS")
+        for scheme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=scheme)
+            for width in WIDTHS if folder or scheme == "light" else WIDTHS[:1]:
+                self.page.set_viewport_size({"width": width, "height": 900})
+                root = "document.documentElement"
+                assert self.page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"), (name, width)
+                if folder:
+                    path = Path(folder) / f"{name}-{width}-{scheme}.png"
+                    self.page.screenshot(path=path, full_page=True)
+            found = Axe().run(self.page).response["violations"]
+            serious = [
+                (one["id"], node["html"])
+                for one in found
+                for node in one["nodes"]
+                if one["impact"] in ("serious", "critical")
+            ]
+            assert serious == [], (name, scheme)
+        assert self.faults == [], name
+
+
+def test_from_the_form_to_the_answer(browser: Any, running: Running) -> None:
+    seat = Seat(browser, running, "ana")
+    page = seat.page
+    page.goto("/data/hospital/form")
+    seat.look("form")
+    page.select_option("#what", "average")
+    page.select_option("#by1", "county")
+    page.click("form.card button")
+    assert page.text_content(".price") == "epsilon 0.1"
+    page.focus("#price")
+    page.keyboard.press("End")
+    page.wait_for_selector(".price:text-is('epsilon 1')")
+    assert page.input_value("#precise") == "1"
+    page.click("text=From better privacy")
+    seat.look("form-preview")
+    assert running.call("GET", "/api/v1/datasets/hospital/budget", "ana").json["spent"] == "0"
+    page.click("button.strong")
+    page.wait_for_selector("figure img")
+    seat.look("answer")
+    assert running.call("GET", "/api/v1/datasets/hospital/budget", "ana").json["spent"] == "1"
+    page.click("text=The card of this answer")
+    page.wait_for_selector("dl.record")
+    seat.look("card")
+
+
+def test_the_editor_completes_by_the_keyboard_and_shows_the_place_of_a_fault(
+    browser: Any, running: Running
+) -> None:
+    seat = Seat(browser, running, "ana")
+    page = seat.page
+    page.goto("/data/hospital")
+    page.focus("#query")
+    page.keyboard.type("SELECT cou")
+    page.wait_for_selector("#completions li")
+    seat.look("completion")
+    page.focus("#query")
+    page.keyboard.type("n")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.keyboard.type(" FROM visits")
+    page.keyboard.press("Escape")
+    assert page.input_value("#query") == "SELECT county FROM visits"
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".fault pre")
+    assert page.evaluate("document.activeElement.id") == "query"
+    assert page.evaluate("document.activeElement.selectionStart") == len("SELECT ")
+    seat.look("fault")
+
+
+def test_a_slider_without_a_script_is_a_row_of_prices(browser: Any, running: Running) -> None:
+    seat = Seat(browser, running, "ben", java_script_enabled=False)
+    page = seat.page
+    page.goto("/data/hospital")
+    page.fill("#query", QUESTION)
+    page.click("text=Preview, free")
+    page.click('#prices button[value="0.05"]')
+    assert page.text_content(".price") == "epsilon 0.05"
+    assert not page.is_visible("#slider")
+    page.click("button.strong")
+    assert page.locator("tbody tr").count() == 3
+    assert running.call("GET", "/api/v1/datasets/hospital/budget", "ben").json["spent"] == "0.05"
+
+
+def test_from_a_file_to_the_first_answer_in_three_clicks(browser: Any, tmp_path: Path) -> None:
+    with listening(began(tmp_path)) as running:
+        seat = Seat(browser, running)
+        page, clicks = seat.page, []
+        page.goto(f"/begin/{running.service.secret}")
+        seat.look("wizard")
+        page.fill("input[name=values2]", "A, B")
+        page.select_option("select[name=rule2]", "keys")
+        for button in ("button.strong", "form.card button", "button.strong"):
+            page.click(button)
+            page.wait_for_load_state()
+            clicks.append(button)
+        page.wait_for_selector("h1:text-is('Answer')")
+        seat.look("wizard-answer")
+        assert len(clicks) == 3
+        assert (tmp_path / "visits.toml").exists()
+
+
+def test_pages_of_stewards(browser: Any, running: Running) -> None:
+    seat = Seat(browser, running, "stella")
+    for path in (
+        "/steward",
+        "/steward/policy/hospital",
+        "/steward/people",
+        "/steward/audit",
+        "/data",
+        "/data/hospital",
+        "/api",
+    ):
+        seat.page.goto(path)
+        seat.look(path.strip("/").replace("/", "-"))
+
+
+def test_a_fault_that_is_planted_is_found(browser: Any, running: Running) -> None:
+    seat = Seat(browser, running, "ana")
+    seat.page.goto("/data/hospital")
+    seat.page.evaluate("document.querySelector('label[for=epsilon]').remove()")
+    with pytest.raises(AssertionError, match="label"):
+        seat.look("planted")
+    seat.page.goto("/data/hospital")
+    seat.page.evaluate("document.querySelector('main').append(document.createElement('script'))")
+    seat.page.evaluate("document.querySelector('main script').append('alert(1)')")  # the policy of contents
+    assert seat.faults

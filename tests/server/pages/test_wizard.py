@@ -1,0 +1,69 @@
+"""From a file to the first answer: the way in holds once, a fault keeps the decisions, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from discreet.cli.wizard import draft_of
+from discreet.server.service import Service
+from discreet.server.start import begin_service
+from tests.server.conftest import FAST, Running, listening
+from tests.server.visit import Visit
+
+DECIDED = {"unit": "patient_id", "max_rows": "1", "epsilon": "2", "rule1": "bounds", "values1": "0, 120"}
+
+
+def began(folder: Path) -> Service:
+    rows = pa.table({"patient_id": range(500), "age": [at % 90 for at in range(500)], "county": ["A"] * 500})
+    parquet.write_table(rows, folder / "visits.parquet")
+    columns = [("patient_id", "INTEGER"), ("age", "INTEGER"), ("county", "TEXT")]
+    draft = draft_of("parquet:visits.parquet", {"visits": columns}, folder / "visits.toml")
+    return begin_service(draft, FAST)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    with listening(began(tmp_path)) as found:
+        yield found
+
+
+def test_from_the_file_to_the_first_answer(running: Running, tmp_path: Path) -> None:
+    way, visit = f"/begin/{running.service.secret}", Visit(running)
+    assert visit.get("/begin/x").status == 404
+    visit.cookie = visit.get(way).headers["set-cookie"].partition(";")[0]
+    assert visit.get(way).status == 404  # it held once
+    page = visit.get("/steward/new").data.decode()
+    assert "<option selected>patient_id</option>" in page
+    assert 'value="0, 120"' in page
+    assert re.search(r"<th scope=\"row\">1</th><td class=\"right\">0.05</td><td class=\"right\">± 60<", page)
+    wrong = visit.send("/steward/new", **{**DECIDED, "rule2": "bounds", "values2": "A"})
+    assert wrong.status == 422
+    assert 'value="A"' in wrong.data.decode()
+    assert not (tmp_path / "visits.toml").exists()
+    unfit = visit.send(
+        "/steward/new", **{**DECIDED, "rule2": "bounds", "values2": "0, 1"}
+    )  # county is a text
+    assert unfit.status == 422
+    assert not (tmp_path / "visits.toml").exists()
+    made = visit.send("/steward/new", **DECIDED)
+    assert made.headers["location"] == "/data/visits/form"
+    assert visit.get("/steward/new").status == 404
+    visit.cookie = made.headers["set-cookie"].partition(";")[0]
+    asked = {"query": "SELECT AVG(age) AS age FROM visits", "epsilon": "0.1"}
+    answer = visit.send("/data/visits/ask", **asked).headers["location"]
+    assert b"age" in visit.get(answer).data
+    assert visit.get("/data/visits/answers").data.count(b"see the answer") == 1
+
+
+def test_a_file_that_is_there_is_left_alone(running: Running, tmp_path: Path) -> None:
+    visit = Visit(running)
+    visit.cookie = visit.get(f"/begin/{running.service.secret}").headers["set-cookie"].partition(";")[0]
+    (tmp_path / "visits.toml").write_text("mine")
+    assert visit.send("/steward/new", **DECIDED).status == 422
+    assert (tmp_path / "visits.toml").read_text() == "mine"
