@@ -47,6 +47,7 @@ _ROOMS = frozenset(
         "plots",
         "policy",
         "sensitivity",
+        "streams",
     }
 )
 

@@ -16,7 +16,9 @@ PERIODS = (1, 2, 3, 7, 8, 30, 33)
 
 
 def every(periods: int) -> list[Strategy]:
-    trees = [Tree(periods, h, averaged) for h in range(1, periods.bit_length() + 1) for averaged in (True, False)]
+    trees = [
+        Tree(periods, h, averaged) for h in range(1, periods.bit_length() + 1) for averaged in (True, False)
+    ]
     return [*(kind(periods) for kind in STRATEGIES), *trees]
 
 
@@ -56,7 +58,7 @@ class Biased(PerPeriod):
 
 class Twice(PerPeriod):
     def exact(self, t: int, counts: np.ndarray) -> np.ndarray:
-        return counts[max(0, t - 2) : t].sum(axis=0, keepdims=True)
+        return np.asarray(counts[max(0, t - 2) : t].sum(axis=0, keepdims=True))
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ class EvenSplit(Strategy):
 
     def exact(self, t: int, counts: Integers) -> Integers:
         """The running total."""
-        return counts[:t].sum(axis=0, keepdims=True)
+        return np.asarray(counts[:t].sum(axis=0, keepdims=True), np.int64)
 
     def weights(self, t: int) -> Floats:
         """The node of this total."""
@@ -133,7 +133,7 @@ class Fraction(Strategy):
 
     def exact(self, t: int, counts: Integers) -> Integers:
         """The running total, in steps of its share."""
-        return counts[:t].sum(axis=0, keepdims=True) * self._shares[t - 1]
+        return np.asarray(counts[:t].sum(axis=0, keepdims=True) * self._shares[t - 1], np.int64)
 
     def weights(self, t: int) -> Floats:
         """The node of this total, out of its share."""

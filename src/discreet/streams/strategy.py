@@ -52,7 +52,7 @@ class Strategy(ABC):
     most: ClassVar[int] = MOST_PERIODS
 
     def __init__(self, periods: int) -> None:
-        if isinstance(periods, bool) or not isinstance(periods, int) or not 1 <= periods <= self.most:
+        if type(periods) is not int or not 1 <= periods <= self.most:
             raise InvalidParameter(
                 f"The number of periods is not a whole number from 1 to {self.most:,}.",
                 "Choose longer periods, or an earlier end.",
@@ -92,7 +92,7 @@ class Strategy(ABC):
     @property
     @abstractmethod
     def gains(self) -> Floats:
-        """The sums of the squares of `weights(t)` for t = 1 … T, in closed form: variances of the totals, for noise of 1."""
+        """The sums of squares of `weights(t)` for t = 1 … T in closed form: variances of the totals, for noise of 1."""
 
     def weights_of_period(self, t: int) -> Floats:
         """The weights of the count of period t alone."""

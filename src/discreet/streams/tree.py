@@ -51,7 +51,9 @@ class Tree(Strategy):
         self.averaged = averaged
         self.height = full
         if height is None:
-            self.height = min(range(1, full + 1), key=lambda levels: Tree(periods, levels, averaged).laplace())
+            self.height = min(
+                range(1, full + 1), key=lambda levels: Tree(periods, levels, averaged).laplace()
+            )
         elif 1 <= height <= full:
             self.height = height
         else:
@@ -104,7 +106,7 @@ class Tree(Strategy):
     def gains(self) -> Floats:
         """The sums of u_k over the subtrees up to t."""
         t, top = np.arange(1, self.periods + 1), self.height - 1
-        out = (t >> top) * self._share(top)
+        out = np.asarray((t >> top) * self._share(top), np.float64)
         for k in range(top):
             out += (t >> k & 1) * self._share(k)
         return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,6 +30,17 @@ def command(
     proportion: Annotated[bool, typer.Option("--proportion", help="Plan a proportion.")] = False,
     mean: Annotated[
         str | None, typer.Option("--mean", metavar="LO:HI", help="Plan a mean of values from LO to HI.")
+    ] = None,
+    stream: Annotated[
+        int | None, typer.Option("--stream", metavar="T", min=1, help="Plan running totals over T periods.")
+    ] = None,
+    rows: Annotated[
+        int,
+        typer.Option("--max-rows", metavar="N", min=1, help="Of a stream: how many rows of a unit count."),
+    ] = 1,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Of a stream: draw the errors, SVG or PNG."),
     ] = None,
     sd: Annotated[
         str | None, typer.Option("--sd", metavar="S", help="Demand a standard deviation of at most S.")
@@ -75,6 +87,10 @@ def command(
       discreet plan --mean 0:120 --people 5000 --error 0.5
 
     \b
+    A stream: the errors of its running totals by each method, and the best one.
+      discreet plan --stream 365 --epsilon 1 -o errors.svg
+
+    \b
     Demands on one number: the least epsilon, and whether a ceiling allows it.
       discreet plan --sd 5 --tail 20:0.001 --ceiling 1
     """  # noqa: D301
@@ -82,6 +98,7 @@ def command(
         "--counts": counts is not None,
         "--proportion": proportion,
         "--mean": mean is not None,
+        "--stream": stream is not None,
         "--sd or --tail": sd is not None or tail is not None,
     }
     chosen = [name for name, given in modes.items() if given]
@@ -92,6 +109,7 @@ def command(
         "--counts": lambda: _counts(counts or 0, epsilon, error, _neighbours(neighbours), confidence),
         "--proportion": lambda: _proportion(error, epsilon, people),
         "--mean": lambda: _mean(mean or "", error, epsilon, people, confidence),
+        "--stream": lambda: _stream(stream or 0, epsilon, rows, neighbours, output),
         "--sd or --tail": lambda: _demands(sd, tail, ceiling, sensitivity),
     }
     document, lines = plans[chosen[0]]()
@@ -109,6 +127,7 @@ def _only(mode: str, given: dict[str, object]) -> None:
         "--counts": {"--epsilon", "--error"},
         "--proportion": {"--epsilon", "--error", "--people"},
         "--mean": {"--epsilon", "--error", "--people"},
+        "--stream": {"--epsilon"},
         "--sd or --tail": {"--ceiling"},
     }[mode]
     for option, value in given.items():
@@ -160,6 +179,15 @@ def _counts(
         f"the radii ('within') are exact for these.",
     ]
     return document, lines
+
+
+def _stream(
+    periods: int, epsilon: str | None, rows: int, neighbours: str, output: Path | None
+) -> tuple[dict[str, Any], list[str]]:
+    from discreet.accounting.events import neighbours_of
+    from discreet.cli.stream_plan import stream
+
+    return stream(periods, epsilon, rows, neighbours_of(_neighbours(neighbours)), output)
 
 
 def _proportion(
