@@ -61,10 +61,16 @@ def test_a_line_that_is_being_written_waits() -> None:
 
 @given(st.binary(max_size=80))
 def test_no_line_fails(junk: bytes) -> None:
-    for start in (b"patient,time\n", b'{"patient": 1}\n', b""):
+    for start in (b"patient,time\n", b'{"patient": 1}\n'):
         lines = Lines(io.BytesIO(start + junk))
         for line in lines:
             lines.row(line)
+
+
+@pytest.mark.parametrize("first", [b"\n", b"\0\r\0\n", b"patient\n", b"1,2026-01-01\n"])
+def test_an_input_without_its_header_is_refused(first: bytes) -> None:
+    with pytest.raises(StreamError, match="header"):
+        list(Lines(io.BytesIO(first), needed=("patient", "time")))
 
 
 def test_deep_json_is_no_row() -> None:

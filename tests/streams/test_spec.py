@@ -25,7 +25,8 @@ def test_the_sensitivity_is_that_of_all_rows_of_a_unit(neighbours: str, times: i
 
 
 def test_words_say_whom_it_hides() -> None:
-    assert "all rows of one patient" in spec().promise and "at most 2 rows" in spec().promise
+    assert "all rows of one patient" in spec().promise
+    assert "at most 2 rows" in spec().promise
     assert "not all rows of a person" in spec(policy("row")).promise
 
 
@@ -47,7 +48,7 @@ def test_public_and_unknown_tables_have_no_stream() -> None:
 
 
 def test_each_declaration_is_part_of_the_question() -> None:
-    other = [
+    other: list[dict[str, Any]] = [
         {"periods": 9}, {"group": None}, {"sums": ("cost",)}, {"method": "even"}, {"name": "b"}, {"time": "at"},
         {"epsilon": Fraction(2)},
     ]  # fmt: skip

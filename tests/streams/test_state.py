@@ -40,4 +40,5 @@ def test_a_write_that_fails_leaves_the_state_before(tmp_path: Path, monkeypatch:
     with pytest.raises(OSError, match="No space"):
         state.keep(progress(2))
     found = state.progress()
-    assert found is not None and found.closed == 1
+    assert found is not None
+    assert found.closed == 1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.plots.theme import COLOURS, Picture, Size, axis, finish, lines, size_of, words
+from discreet.plots.theme import COLOURS, Picture, Row, Size, axis, finish, lines, size_of, words
 from discreet.rational import Number
 from discreet.streams import predictions
 
@@ -41,7 +41,7 @@ def stream_errors(
     made = predictions(periods, epsilon, rows, neighbours)[:_SHOWN]
     places = np.unique(np.linspace(1, periods, min(periods, _POINTS)).round().astype(int))
     names = [one.strategy.name for one in made]
-    drawn = [
+    drawn: list[Row] = [
         {"x": int(t), "y": float(one.errors[t - 1]), "at": int(t), "series": one.strategy.name}
         for one in made
         for t in places
@@ -50,7 +50,7 @@ def stream_errors(
     y = axis("y", "standard deviation of the running total", log=True, format="~g")
     chart = lines(drawn, x, y, names, width=1.6)
     # The names stand in the corner that stays empty: late errors are never small.
-    low = min(row["y"] for row in drawn)
+    low = min(float(one.errors.min()) for one in made)
     for index, (name, colour) in enumerate(zip(names, COLOURS, strict=False)):
         up = -int(1.5 * fit.font * (index + 0.5))
         chart += words([(periods, low, name, colour)], x, y, align="right", dx=0, dy=up,
@@ -59,5 +59,5 @@ def stream_errors(
         chart.properties(width=fit.width, height=fit.height),
         f"Running totals over {periods:,} periods under one ε = {epsilon}",
         fit,
-        f"Least first: {made[0].strategy.name}, rms {made[0].rms:,.1f}. At most {rows:,} row{'s' * (rows != 1)} of a unit.",
+        f"Least first: {names[0]}, rms {made[0].rms:,.1f}. At most {rows:,} row{'s' * (rows != 1)} of a unit.",
     )

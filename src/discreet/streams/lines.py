@@ -1,18 +1,17 @@
-"""Lines of an input as rows: CSV with a header, or JSON, a row in each line. No line can fail; some are no rows."""
+"""Lines of an input as rows: CSV with a header, or JSON, a row in each line. No row can fail; some lines are none."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
 from discreet.errors import StreamError
 
 TICK = b"#tick "
 """A line that begins so names a time that has come, where ticks are asked for."""
-_BLOCK = 1 << 20
 
 
 class Lines:
@@ -21,13 +20,15 @@ class Lines:
     Args:
         file: binary, from its first byte.
         follow: whether its end is not the end.
+        needed: the columns that a header must name.
 
     Attributes:
         read: how many bytes were given out as lines, or skipped.
     """
 
-    def __init__(self, file: IO[bytes], follow: bool = False) -> None:
+    def __init__(self, file: IO[bytes], follow: bool = False, needed: Iterable[str] = ()) -> None:
         self._file = file
+        self._needed = tuple(needed)
         self._follow = follow
         self._hash = hashlib.sha256()
         self._part = b""
@@ -56,7 +57,11 @@ class Lines:
             )
 
     def __iter__(self) -> Iterator[bytes]:
-        """The next whole lines that are there; where the end is the end, the rest of it too."""
+        """The next whole lines that are there; where the end is the end, the rest of it too.
+
+        Raises:
+            StreamError: the first line is no header, or lacks a column.
+        """
         while line := self._file.readline():
             line, self._part = self._part + line, b""
             if self._follow and not line.endswith(b"\n"):
@@ -79,12 +84,27 @@ class Lines:
         return dict(zip(self._names, fields, strict=True)) if len(fields) == len(self._names) else None
 
     def _header(self, line: bytes) -> bool:
-        """Read the first line; whether it is a header, which JSON has not."""
+        """Read the first line; whether it is a header, which JSON has not.
+
+        Raises:
+            StreamError: it is no header, or lacks a column.
+        """
         text = line.decode("utf-8-sig", "replace").strip()
         if text.startswith(("{", "#")):
             self._names = []
             return False
-        self._names = next(csv.reader([text]), [])
+        try:
+            names = next(csv.reader([text]), [])
+        except csv.Error:
+            names = []
+        missing = [name for name in self._needed if name not in names]
+        if not names or missing:
+            lacks = f" with the column {missing[0]}" if missing else ""
+            raise StreamError(
+                f"The input does not begin with a header of CSV{lacks}, nor with JSON.",
+                "Put the names of the columns into its first line.",
+            )
+        self._names = names
         return True
 
     def _took(self, line: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The periods of a stream: public, of a public clock, whatever the rows say."""
+"""The periods of a stream: intervals of a public clock, which no row moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stream releases: public declarations, from which its sensitivity, its noise and its price follow."""
+"""The public declarations of a stream, from which its sensitivity, its noise and its price follow."""
 
 from __future__ import annotations
 
@@ -193,6 +193,12 @@ class StreamSpec:
             [[one.name, one.column, str(one.lo), str(one.hi), str(one.grid)] for one in self.measures],
             self.method, self.strategy.l1, str(self.epsilon),
         ])  # fmt: skip
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        sums = (one.column for one in self.measures if one.column)
+        return [name for name in (self.time, self.unit, self.group, *sums) if name]
 
     @property
     def words(self) -> str:

@@ -27,9 +27,8 @@ def lines(text: str) -> list[dict[str, Any]]:
 def test_periods_from_stdin(folder: Path, run: Run) -> None:
     done = run(*GIVEN, "--by", "county", "--json", text=ROWS)
     assert done.exit_code == 0, done.stderr
-    assert "all rows of one patient_id" in done.stderr and "epsilon 1/2 was charged" in done.stderr.replace(
-        "0.5", "1/2"
-    )
+    assert "all rows of one patient_id" in done.stderr
+    assert "epsilon 1/2 was charged" in done.stderr.replace("0.5", "1/2")
     found = lines(done.stdout)
     assert [(one["period"], one["county"]) for one in found[:3]] == [
         ("2026-01-01", county) for county in "ABC"
@@ -41,7 +40,8 @@ def test_periods_from_stdin(folder: Path, run: Run) -> None:
         for i, one in enumerate(found)
     )
     again = run(*GIVEN, "--by", "county", "--json", text=ROWS)
-    assert again.stdout == done.stdout and "charged" not in again.stderr
+    assert again.stdout == done.stdout
+    assert "charged" not in again.stderr
     assert run(*GIVEN, "--by", "county", "--new", text=ROWS).stdout == ""
     assert len(json.loads(run("budget", "--json").stdout)["charges"]) == 1
 
@@ -52,11 +52,13 @@ def test_more_lines_come_later(folder: Path, run: Run) -> None:
     rest = run(*GIVEN, "--count", "--sum", "age", "--new", text=ROWS + "400,2026-01-04,A,3\n")
     assert [line[:10] for line in rest.stdout.splitlines()] == ["2026-01-03"] * 2 + ["2026-01-04"] * 2
     other = run(*GIVEN, "--count", "--sum", "age", text=ROWS.replace("2026-01-01", "2026-01-02"))
-    assert other.exit_code == 1 and "does not begin with the lines" in other.stderr
+    assert other.exit_code == 1
+    assert "does not begin with the lines" in other.stderr
 
 
 def test_ticks_close_periods(folder: Path, run: Run) -> None:
-    text = '{"patient_id": 1, "time": "2026-01-01"}\n#tick 2026-01-02\n{"patient_id": 2, "time": "2026-01-01"}\n#tick x\n'
+    one = '{"patient_id": 1, "time": "2026-01-01"}\n'
+    text = f"{one}#tick 2026-01-02\n{one}#tick x\n"
     done = run(*GIVEN, "--ticks", "--until", "2026-01-02", "--json", text=text)
     assert len(lines(done.stdout)) == 1
     assert run(*GIVEN, "--until", "2026-01-02", "--json", "--name", "b", text=text).exit_code == 0
@@ -72,13 +74,15 @@ def test_ticks_close_periods(folder: Path, run: Run) -> None:
 )  # fmt: skip
 def test_bad_usage_charges_nothing(more: tuple[str, ...], said: str, folder: Path, run: Run) -> None:
     done = run(*GIVEN, *more, text=ROWS)
-    assert done.exit_code == 2 and said in done.stderr
+    assert done.exit_code == 2
+    assert said in done.stderr
     assert json.loads(run("budget", "--json").stdout)["charges"] == []
 
 
 def test_a_refused_budget(folder: Path, run: Run) -> None:
     done = run(*GIVEN, "-e", "2", text=ROWS)
-    assert done.exit_code == 3 and done.stdout == ""
+    assert done.exit_code == 3
+    assert done.stdout == ""
 
 
 def test_a_file_is_followed(folder: Path) -> None:

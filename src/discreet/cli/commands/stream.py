@@ -120,7 +120,7 @@ def command(
         if not new:
             for t in range(1, stream.closed + 1):
                 shown(stream.estimates(t))
-        lines = Lines(file, follow)
+        lines = Lines(file, follow, spec.columns)
         lines.skip(stream.progress.read, stream.progress.digest)
         for t in _clock(stream, lines, follow, ticks, last):
             shown(stream.close(t, lines))
