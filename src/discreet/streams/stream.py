@@ -19,7 +19,7 @@ from discreet.streams.periods import time_of
 from discreet.streams.state import Progress, State
 
 if TYPE_CHECKING:
-    from discreet.ledger import Ledger
+    from discreet.ledger import Ledger, Loss
     from discreet.release.gate import Payer
     from discreet.streams.lines import Lines
     from discreet.streams.spec import Measure, StreamSpec
@@ -58,6 +58,11 @@ class Stream:
     a unit are counted depends on this unit's rows alone; and periods close by a clock that no row moves. So a unit
     moves the nodes of all periods by at most the sensitivity of the noise, and the estimates are functions of the noisy
     nodes. Made by `open_stream`.
+
+    Attributes:
+        spec: its declarations.
+        progress: how far it has come; as secret as the data.
+        charged: the loss that was charged when it was opened; None where it goes on.
     """
 
     def __init__(self, spec: StreamSpec, state: State, noise: Noise, confidence: float) -> None:
@@ -66,6 +71,7 @@ class Stream:
         self._state = state
         self._noise = noise
         self._confidence = confidence
+        self.charged: Loss | None = None
         self._keys = {key: at for at, key in enumerate(spec.keys)}
         start = Progress(
             0, 0, hashlib.sha256().hexdigest(), {m.name: np.zeros(shape, np.int64) for m in spec.measures}

@@ -6,7 +6,7 @@ import datetime as dt
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,9 +16,6 @@ from discreet.cli import options as opt
 from discreet.cli import place
 
 if TYPE_CHECKING:
-    from discreet.ledger import Ledger
-    from discreet.policy import Policy
-    from discreet.release.account import DataAccount
     from discreet.streams import Estimate, Lines, Stream
 
 PAUSE = 0.5
@@ -95,35 +92,31 @@ def command(
     """  # noqa: D301
     from discreet.cli.output import say
     from discreet.cli.streams import see_writable
-    from discreet.policy import Policy
-    from discreet.rational import epsilon_of
-    from discreet.release.bill import Bill, billed
-    from discreet.streams import Lines, Periods, StreamSpec, open_stream
+    from discreet.session.streaming import stream
+    from discreet.streams import Lines
 
-    declared = Policy.from_toml(place.policy_file(policy))
-    spec = StreamSpec.declared(
-        declared, table, time=column, periods=Periods(_time(start, "--start"), every, periods),
-        epsilon=epsilon_of(epsilon), name=name, group=by, count=count or not sums, sums=tuple(sums or ()),
-        method=method,
-    )  # fmt: skip
     last = None if until is None else _time(until, "--until")
-    folder = state or policy.with_name(f"{policy.stem}.stream.{spec.name}")
+    begin = _time(start, "--start")
     see_writable()
     with ExitStack() as stack:
         file = stack.enter_context(open(source, "rb")) if source != "-" else sys.stdin.buffer
-        book, account = stack.enter_context(_account(declared, policy, ledger))
-        paying = Bill()
-        with paying, billed(paying):
-            stream = stack.enter_context(open_stream(spec, folder, book, account, confidence))
-        say(spec.promise if paying.loss is None else f"{spec.promise} {paying.loss} was charged.")
-        shown = _Shown(spec.group, spec.periods.count, as_json)
+        running = stack.enter_context(
+            stream(
+                place.policy_file(policy), table, start=begin, periods=periods, epsilon=epsilon, every=every,
+                time=column, by=by, count=count or not sums, sums=sums or (), method=method, name=name, state=state,
+                ledger=ledger, confidence=confidence,
+            )
+        )  # fmt: skip
+        spec, charged = running.spec, running.charged
+        say(spec.promise if charged is None else f"{spec.promise} {charged} was charged.")
+        shown = _Shown(spec.group, as_json)
         if not new:
-            for t in range(1, stream.closed + 1):
-                shown(stream.estimates(t))
+            for t in range(1, running.closed + 1):
+                shown(running.estimates(t))
         lines = Lines(file, follow, spec.columns)
-        lines.skip(stream.progress.read, stream.progress.digest)
-        for t in _clock(stream, lines, follow, ticks, last):
-            shown(stream.close(t, lines))
+        lines.skip(running.progress.read, running.progress.digest)
+        for t in _clock(running, lines, follow, ticks, last):
+            shown(running.close(t, lines))
 
 
 def _clock(
@@ -154,7 +147,7 @@ def _clock(
 class _Shown:
     """Prints estimates, a line each."""
 
-    def __init__(self, group: str | None, periods: int, as_json: bool) -> None:
+    def __init__(self, group: str | None, as_json: bool) -> None:
         self._group = group
         self._as_json = as_json
 
@@ -181,21 +174,6 @@ class _Shown:
             f"{one.period}{key}  {one.name} {one.value:,.1f} ± {one.error:,.1f}  "
             f"total {one.total:,.1f} ± {one.total_error:,.1f}"
         )
-
-
-@contextmanager
-def _account(declared: Policy, path: Path, ledger: str | None) -> Iterator[tuple[Ledger, DataAccount]]:
-    """The ledger of the data set, and its account."""
-    from discreet.ledger import Account, Loss, open_ledger
-    from discreet.release.account import DataAccount
-    from discreet.release.guarantee import Guarantee
-    from discreet.session.budget import DATA_SET, account_of
-    from discreet.session.sources.ledger_place import beside_policy
-
-    limit = Loss(declared.budget.epsilon, declared.budget.delta)
-    account = Account(account_of(DATA_SET, declared.budget.version), limit, declared.budget.accountant)
-    with open_ledger(ledger or declared.ledger or str(beside_policy(path))) as book:
-        yield book, DataAccount(book, account, Guarantee.declared(declared), exact=False)
 
 
 def _time(text: str, option: str) -> dt.datetime:
