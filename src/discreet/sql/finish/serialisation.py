@@ -41,20 +41,28 @@ class StoredAnswer:
         made: when it was made.
         answer: None where it follows from the integers.
         noisy: the integers.
+        beside: the answers of the other questions that were asked as one with it, in order.
     """
 
     made: dt.datetime
     answer: Release | None
     noisy: list[NoisyIntegers]
+    beside: tuple[Release, ...] = ()
 
 
-def pack(release: Release, noisy: Sequence[NoisyIntegers], follows: bool = False) -> bytes:
+def pack(
+    release: Release,
+    noisy: Sequence[NoisyIntegers],
+    follows: bool = False,
+    beside: Sequence[Release] = (),
+) -> bytes:
     """Put an answer and its noisy integers into one piece.
 
     Args:
         release: the answer.
         noisy: the integers.
         follows: whether the answer follows from them, so that they are enough.
+        beside: the answers of the other questions that were asked as one with it, which follow as it does.
     """
     out = io.BytesIO()
     packer = Packer(out, release.made)
@@ -65,7 +73,8 @@ def pack(release: Release, noisy: Sequence[NoisyIntegers], follows: bool = False
             for start in range(0, max(1, len(one.entries)), BLOCK):
                 packer.block(index, part, one.entries[start : start + BLOCK, places])
     if not follows:
-        packer.answer(release)
+        for number, answer in enumerate((release, *beside)):
+            packer.answer(answer, number)
     packer.close()
     return out.getvalue()
 
@@ -74,6 +83,9 @@ def unpack(data: bytes, plan: QueryPlan) -> StoredAnswer:
     """Read the bytes that `pack` wrote, for the same plan."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         release = answer_of(archive)
+        beside: list[Release] = []
+        while (other := answer_of(archive, len(beside) + 1)) is not None:
+            beside.append(other)
         noisy = []
         for index, one in enumerate(plan.measured):
             if one.discovery is not None:
@@ -83,7 +95,7 @@ def unpack(data: bytes, plan: QueryPlan) -> StoredAnswer:
             for block in blocks_of(archive, index, one):
                 entries[block.first : block.first + len(block.entries)] = block.entries
             noisy.append(NoisyIntegers(one, entries))
-        return StoredAnswer(made_of(archive), release, noisy)
+        return StoredAnswer(made_of(archive), release, noisy, tuple(beside))
 
 
 def blocks_of(archive: zipfile.ZipFile, number: int, release: ScopePlan) -> Iterator[NoisyIntegers]:
