@@ -38,6 +38,7 @@ def test_stream(run: Run, tmp_path: Path) -> None:
     errors = {one["name"]: round(one["rms"] / 2, 2) for one in found["methods"]}
     assert (errors["period"], errors["even"], round(errors["fraction"])) == (5.57, 42.43, 126)
     assert run("plan", "--stream", "30").exit_code == 2
+    assert run("plan", "--counts", "30", "-e", "1", "--max-rows", "2").exit_code == 2
 
 
 def test_proportion(run: Run) -> None:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli import place
+from discreet.cli.option_groups import grouped
 
 if TYPE_CHECKING:
     from discreet.streams import Estimate, Lines, Stream
@@ -22,51 +24,68 @@ PAUSE = 0.5
 """Seconds between two looks at a file that is followed."""
 
 
-def command(
-    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy.", show_default=False)],
+@dataclass(frozen=True)
+class Declared:
+    """The declarations of a stream, which the command and `discreet.stream` share; all of them make its question."""
+
+    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy.", show_default=False)]
     table: Annotated[
         str, typer.Option("--table", metavar="NAME", help="The private table that the lines are of.")
-    ],
-    epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the whole stream.")],
+    ]
+    epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the whole stream.")]
     start: Annotated[
         str, typer.Option("--start", metavar="DATE", help="When the first period begins, in UTC.")
-    ],
-    periods: Annotated[int, typer.Option("--periods", metavar="T", min=1, help="How many periods it has.")],
+    ]
+    periods: Annotated[int, typer.Option("--periods", metavar="T", min=1, help="How many periods it has.")]
     every: Annotated[
         str, typer.Option("--every", metavar="LENGTH", help="minute, hour, day, week or month.")
-    ] = "day",
-    column: Annotated[
-        str, typer.Option("--time", metavar="COLUMN", help="The column with a row's time.")
-    ] = "time",
-    count: Annotated[bool, typer.Option("--count", help="Count rows; so it is without --sum.")] = False,
+    ] = "day"
+    column: Annotated[str, typer.Option("--time", metavar="COLUMN", help="The column with a row's time.")] = (
+        "time"
+    )
+    count: Annotated[bool, typer.Option("--count", help="Count rows; so it is without --sum.")] = False
     sums: Annotated[
         list[str] | None, typer.Option("--sum", metavar="COLUMN", help="Add up a bounded column; repeated.")
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option("--by", metavar="COLUMN", help="Group by its public keys.")
-    ] = None,
+    ] = None
+    by: Annotated[str | None, typer.Option("--by", metavar="COLUMN", help="Group by its public keys.")] = None
     method: Annotated[
         str,
         typer.Option("--method", metavar="NAME", help="period, tree, root, even or fraction; else the best."),
-    ] = "",
+    ] = ""
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Of the stream; else that of the table.")
+    ] = ""
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Where the lines come from, and the clock that closes periods."""
+
     source: Annotated[
         str, typer.Option("--input", metavar="FILE", help="CSV with a header, or JSON lines; - is stdin.")
-    ] = "-",
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Wait for more lines at the end of the file.")
-    ] = False,
+    ] = "-"
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more lines at the end of the file.")] = (
+        False
+    )
     ticks: Annotated[
         bool, typer.Option("--ticks", help="Lines `#tick TIME` close the periods before that time.")
-    ] = False,
+    ] = False
     until: Annotated[
         str | None,
         typer.Option(
             "--until", metavar="TIME", help="At the end of the input, close the periods before; else now."
         ),
-    ] = None,
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Of the stream; else that of the table.")
-    ] = "",
+    ] = None
+
+    def last(self) -> dt.datetime | None:
+        """The time whose periods close at the end of the input; None for the time then."""
+        return None if self.until is None else _time(self.until, "--until")
+
+
+@grouped
+def command(
+    declared: Declared,
+    feed: Feed,
     state: Annotated[
         Path | None,
         typer.Option("--state", metavar="FOLDER", help="As secret as the data; else beside the policy."),
@@ -95,16 +114,16 @@ def command(
     from discreet.session.streaming import stream
     from discreet.streams import Lines
 
-    last = None if until is None else _time(until, "--until")
-    begin = _time(start, "--start")
+    begin, last = _time(declared.start, "--start"), feed.last()
     see_writable()
     with ExitStack() as stack:
-        file = stack.enter_context(open(source, "rb")) if source != "-" else sys.stdin.buffer
+        file = stack.enter_context(open(feed.source, "rb")) if feed.source != "-" else sys.stdin.buffer
         running = stack.enter_context(
             stream(
-                place.policy_file(policy), table, start=begin, periods=periods, epsilon=epsilon, every=every,
-                time=column, by=by, count=count or not sums, sums=sums or (), method=method, name=name, state=state,
-                ledger=ledger, confidence=confidence,
+                place.policy_file(declared.policy), declared.table, start=begin, periods=declared.periods,
+                epsilon=declared.epsilon, every=declared.every, time=declared.column, by=declared.by,
+                count=declared.count or not declared.sums, sums=declared.sums or (), method=declared.method,
+                name=declared.name, state=state, ledger=ledger, confidence=confidence,
             )
         )  # fmt: skip
         spec, charged = running.spec, running.charged
@@ -113,31 +132,29 @@ def command(
         if not new:
             for t in range(1, running.closed + 1):
                 shown(running.estimates(t))
-        lines = Lines(file, follow, spec.columns)
+        lines = Lines(file, feed.follow, spec.columns)
         lines.skip(running.progress.read, running.progress.digest)
-        for t in _clock(running, lines, follow, ticks, last):
+        for t in _clock(running, lines, feed, last):
             shown(running.close(t, lines))
 
 
-def _clock(
-    stream: Stream, lines: Lines, follow: bool, ticks: bool, last: dt.datetime | None
-) -> Iterator[int]:
+def _clock(stream: Stream, lines: Lines, feed: Feed, last: dt.datetime | None) -> Iterator[int]:
     """Count the lines; yield how many periods have ended, each time that the clock was looked at."""
     from discreet.streams import TICK, time_of
 
     ended = stream.spec.periods.ended
     while True:
         for line in lines:
-            if ticks and line.startswith(TICK):
+            if feed.ticks and line.startswith(TICK):
                 when = time_of(line[len(TICK) :].decode("utf-8", "replace"))
                 if when is not None:
                     yield ended(when)
             else:
                 stream.add(lines.row(line))
-        if not follow:
+        if not feed.follow:
             yield ended(last or _now())
             return
-        if not ticks:
+        if not feed.ticks:
             yield ended(_now())
         if stream.closed == stream.spec.periods.count:
             return
