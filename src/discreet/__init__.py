@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.policy import Budget, Policy
     from discreet.release.answer import Release
     from discreet.session import Session, protect
-    from discreet.session.streaming import stream
+    from discreet.session.sources.streaming import stream
     from discreet.sql.inspect.preview import Preview
 
 __version__ = "0.1.0"
@@ -33,7 +33,7 @@ _WHERE = {
     "connect": "discreet.client",
     "load_ipython_extension": "discreet.dbapi.notebook",
     "protect": "discreet.session",
-    "stream": "discreet.session.streaming",
+    "stream": "discreet.session.sources.streaming",
 }
 _ROOMS = frozenset(
     {

@@ -111,7 +111,7 @@ def command(
     """  # noqa: D301
     from discreet.cli.output import say
     from discreet.cli.streams import see_writable
-    from discreet.session.streaming import stream
+    from discreet.session.sources.streaming import stream
     from discreet.streams import Lines
 
     begin, last = _time(declared.start, "--start"), feed.last()
