@@ -174,7 +174,7 @@ class _Shown:
         sys.stdout.flush()
 
     def _json(self, one: Estimate) -> str:
-        from discreet.cli.output import dump
+        from discreet.release.documents import dump
 
         document: dict[str, Any] = {"period": one.period}
         if self._group is not None:
