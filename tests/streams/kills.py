@@ -1,10 +1,11 @@
 """A stream that is killed again and again; run as `python kills.py FOLDER KILLS FAULT`.
 
 Each life is a process that opens the stream, reads the whole input and writes each estimate as a line to a pipe. The
-parent kills it with SIGKILL after a random time, in about half of the young lives from its first moment and else from
-its first line, and starts the next one. A stream that reached its end is followed by a new one. Noise is that of a
-generator with a seed, until a line was shown; after that each draw is another, so that a second draw cannot go unseen.
-Prints as JSON all lines ever shown, how often noise was drawn after the first of a stream, and the charges.
+parent kills it with SIGKILL after a random time, in about half of the young lives from its first moment and else, or
+with a fault, from its first line, and starts the next one. A stream that reached its end is followed by a new one.
+Noise is that of a generator with a seed, until a line was shown; after that each draw is another, so that a second draw
+cannot go unseen. Prints as JSON all lines ever shown, how often noise was drawn after the first of a stream, and the
+charges.
 
 FAULT is `none`; `redraw`, a stream that draws anew in each life; or `twice`, one whose counts and place in the input
 are kept apart.
@@ -141,7 +142,7 @@ def run(folder: Path, kills: int, fault: str) -> dict[str, Any]:
             finally:
                 os._exit(status)
         if killing:
-            if before or chance.random() < 0.5:
+            if before or fault != "none" or chance.random() < 0.5:
                 select.select([shown[0]], [], [], 5)
             time.sleep(chance.uniform(0, 0.06))
             os.kill(pid, signal.SIGKILL)

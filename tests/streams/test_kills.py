@@ -38,7 +38,8 @@ def test_a_killed_stream_shows_the_same_numbers_as_one_that_was_not(tmp_path: Pa
     assert killed["settled"] == killed["streams"]
     # A kill between charge and settlement stays charged; one after the first line costs nothing.
     assert killed["charges"] <= killed["streams"] + killed["deaths"] - killed["late"]
-    assert killed["late"] >= KILLS // 5
+    # At least every second one is late on average: fewer than a tenth has a chance below 1e-9.
+    assert killed["late"] >= KILLS // 10
 
 
 @pytest.mark.parametrize("fault", ["redraw", "twice"])
