@@ -127,6 +127,12 @@ def test_the_picture_of_quantiles_is_up_to_date() -> None:
     assert _printed("docs/figures/accuracy.py") == (DOCS / "figures" / "quantiles.svg").read_text("utf-8")
 
 
+def test_the_picture_of_streams_is_up_to_date(tmp_path: Path) -> None:
+    made = tmp_path / "streams.svg"
+    _printed("-m", "discreet", "plan", "--stream", "365", "--epsilon", "1", "--output", str(made))
+    assert made.read_text("utf-8") == (DOCS / "figures" / "streams.svg").read_text("utf-8")
+
+
 def test_the_reference_is_up_to_date() -> None:
     page = REFERENCE.page((DOCS / "sql.in.md").read_text("utf-8"))
     assert page == (DOCS / "sql.md").read_text("utf-8"), "run `make docs`"

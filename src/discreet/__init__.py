@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.policy import Budget, Policy
     from discreet.release.answer import Release
     from discreet.session import Session, protect
+    from discreet.session.sources.streaming import stream
     from discreet.sql.inspect.preview import Preview
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ _WHERE = {
     "connect": "discreet.client",
     "load_ipython_extension": "discreet.dbapi.notebook",
     "protect": "discreet.session",
+    "stream": "discreet.session.sources.streaming",
 }
 _ROOMS = frozenset(
     {
@@ -47,10 +49,11 @@ _ROOMS = frozenset(
         "plots",
         "policy",
         "sensitivity",
+        "streams",
     }
 )
 
-__all__ = ["Budget", "Policy", "Preview", "Release", "Session", "connect", "protect"]
+__all__ = ["Budget", "Policy", "Preview", "Release", "Session", "connect", "protect", "stream"]
 
 
 def __getattr__(name: str) -> Any:

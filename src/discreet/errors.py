@@ -131,6 +131,10 @@ class SourceError(DiscreetError):
     """The data source cannot be opened, or is of a kind that is not supported."""
 
 
+class StreamError(DiscreetError):
+    """A stream cannot go on: its state or its input is not the one that it had."""
+
+
 class QueryRefused(DiscreetError, ValueError):
     """The query cannot be answered with a privacy guarantee. It cost nothing and read no private data.
 

@@ -23,6 +23,7 @@ from discreet.cli.commands import (
     preview,
     query,
     serve,
+    stream,
     tables,
     tune,
 )
@@ -108,6 +109,7 @@ app.command("explain")(explain.command)
 app.command("plot")(plot.command)
 app.command("tune")(tune.command)
 app.command("serve")(serve.command)
+app.command("stream")(stream.command)
 app.command("card")(card.command)
 app.command("shell")(shell.command)
 app.command("mcp")(mcp.command)

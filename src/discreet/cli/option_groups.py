@@ -15,7 +15,7 @@ ORDER = (
     "dataset", "source", "table", "unit", "max_rows", "max_groups", "split", "bounds", "keys", "types",
     "budget", "ledger",
 )  # fmt: skip
-"""The order in which `--help` lists options, whichever group they are in."""
+"""The order in which `--help` lists options, whichever group they are in; others follow in the order of the command."""
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -49,7 +49,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             options[field.name] = inspect.Parameter(
                 field.name,
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=field.default,
+                default=inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default,
                 annotation=types[field.name],
             )
 
@@ -62,10 +62,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**made, **{name: values[name] for name in own})
 
-    ordered = sorted(options.values(), key=lambda one: ORDER.index(one.name))
+    ordered = sorted(options.values(), key=_place)
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [one.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for one in ordered]
     )
     run.__annotations__ = {one.name: one.annotation for one in ordered}
     del run.__wrapped__  # or its signature would be read instead
     return run
+
+
+def _place(option: inspect.Parameter) -> tuple[bool, int]:
+    """The place of an option in the help; those that must be given come first."""
+    optional = option.default is not inspect.Parameter.empty
+    return optional, ORDER.index(option.name) if optional and option.name in ORDER else len(ORDER)

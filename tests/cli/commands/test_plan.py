@@ -28,6 +28,19 @@ def test_counts(run: Run) -> None:
     assert back["epsilon"] == pytest.approx(0.1, rel=1e-4)
 
 
+def test_stream(run: Run, tmp_path: Path) -> None:
+    picture = tmp_path / "errors.svg"
+    said = run("plan", "--stream", "365", "--epsilon", "1", "-o", str(picture)).stdout
+    assert "Take tree: a binary tree of counts, averaged of 7 levels." in said
+    assert picture.stat().st_size > 1000
+    found = json.loads(run("plan", "--stream", "30", "-e", "1", "--max-rows", "2", "--json").stdout)
+    assert found["best"] == "period"
+    errors = {one["name"]: round(one["rms"] / 2, 2) for one in found["methods"]}
+    assert (errors["period"], errors["even"], round(errors["fraction"])) == (5.57, 42.43, 126)
+    assert run("plan", "--stream", "30").exit_code == 2
+    assert run("plan", "--counts", "30", "-e", "1", "--max-rows", "2").exit_code == 2
+
+
 def test_proportion(run: Run) -> None:
     said = run("plan", "--proportion", "--error", "0.01", "--epsilon", "1").stdout
     assert "n = 141 (at least 142 people)" in said

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import options as opt
+from discreet.cli.option_groups import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +22,46 @@ _SPELLINGS = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Streamed:
+    """The options of a plan for a stream."""
+
+    stream: Annotated[
+        int | None, typer.Option("--stream", metavar="T", min=1, help="Plan running totals over T periods.")
+    ] = None
+    rows: Annotated[
+        int,
+        typer.Option("--max-rows", metavar="N", min=1, help="Of a stream: how many rows of a unit count."),
+    ] = 1
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Of a stream: draw the errors, SVG or PNG."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """The options of a plan for demands on one number."""
+
+    sd: Annotated[
+        str | None, typer.Option("--sd", metavar="S", help="Demand a standard deviation of at most S.")
+    ] = None
+    tail: Annotated[
+        str | None,
+        typer.Option("--tail", metavar="T:P", help="Demand errors above T with probability at most P."),
+    ] = None
+    sensitivity: Annotated[
+        str, typer.Option("--sensitivity", metavar="S", help="Of the number that --sd and --tail speak of.")
+    ] = "1"
+    ceiling: Annotated[
+        str | None, typer.Option("--ceiling", metavar="EPSILON", help="The most that the steward allows.")
+    ] = None
+
+
+@grouped
 def command(
+    streamed: Streamed,
+    demanded: Demanded,
     counts: Annotated[
         int | None,
         typer.Option(
@@ -29,13 +71,6 @@ def command(
     proportion: Annotated[bool, typer.Option("--proportion", help="Plan a proportion.")] = False,
     mean: Annotated[
         str | None, typer.Option("--mean", metavar="LO:HI", help="Plan a mean of values from LO to HI.")
-    ] = None,
-    sd: Annotated[
-        str | None, typer.Option("--sd", metavar="S", help="Demand a standard deviation of at most S.")
-    ] = None,
-    tail: Annotated[
-        str | None,
-        typer.Option("--tail", metavar="T:P", help="Demand errors above T with probability at most P."),
     ] = None,
     epsilon: Annotated[
         str | None, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The loss.")
@@ -50,12 +85,6 @@ def command(
     neighbours: Annotated[
         str, typer.Option("--neighbours", metavar="HOW", help="Of counts: add_remove or replace.")
     ] = "add_remove",
-    sensitivity: Annotated[
-        str, typer.Option("--sensitivity", metavar="S", help="Of the number that --sd and --tail speak of.")
-    ] = "1",
-    ceiling: Annotated[
-        str | None, typer.Option("--ceiling", metavar="EPSILON", help="The most that the steward allows.")
-    ] = None,
     confidence: opt.Confidence = 0.95,
     as_json: opt.Json = False,
 ) -> None:
@@ -75,6 +104,10 @@ def command(
       discreet plan --mean 0:120 --people 5000 --error 0.5
 
     \b
+    A stream: the errors of its running totals by each method, and the best one.
+      discreet plan --stream 365 --epsilon 1 -o errors.svg
+
+    \b
     Demands on one number: the least epsilon, and whether a ceiling allows it.
       discreet plan --sd 5 --tail 20:0.001 --ceiling 1
     """  # noqa: D301
@@ -82,17 +115,25 @@ def command(
         "--counts": counts is not None,
         "--proportion": proportion,
         "--mean": mean is not None,
-        "--sd or --tail": sd is not None or tail is not None,
+        "--stream": streamed.stream is not None,
+        "--sd or --tail": demanded.sd is not None or demanded.tail is not None,
     }
     chosen = [name for name, given in modes.items() if given]
     if len(chosen) != 1:
         raise opt.Usage(f"give one of {', '.join(modes)}")
-    _only(chosen[0], {"--people": people, "--ceiling": ceiling, "--epsilon": epsilon, "--error": error})
+    _only(
+        chosen[0],
+        {"--people": people, "--ceiling": demanded.ceiling, "--epsilon": epsilon, "--error": error,
+         "--output": streamed.output, "--max-rows": None if streamed.rows == 1 else streamed.rows},
+    )  # fmt: skip
     plans: dict[str, Callable[[], tuple[dict[str, Any], list[str]]]] = {
         "--counts": lambda: _counts(counts or 0, epsilon, error, _neighbours(neighbours), confidence),
         "--proportion": lambda: _proportion(error, epsilon, people),
         "--mean": lambda: _mean(mean or "", error, epsilon, people, confidence),
-        "--sd or --tail": lambda: _demands(sd, tail, ceiling, sensitivity),
+        "--stream": lambda: _stream(streamed, epsilon, _neighbours(neighbours)),
+        "--sd or --tail": lambda: _demands(
+            demanded.sd, demanded.tail, demanded.ceiling, demanded.sensitivity
+        ),
     }
     document, lines = plans[chosen[0]]()
     if as_json:
@@ -109,6 +150,7 @@ def _only(mode: str, given: dict[str, object]) -> None:
         "--counts": {"--epsilon", "--error"},
         "--proportion": {"--epsilon", "--error", "--people"},
         "--mean": {"--epsilon", "--error", "--people"},
+        "--stream": {"--epsilon", "--output", "--max-rows"},
         "--sd or --tail": {"--ceiling"},
     }[mode]
     for option, value in given.items():
@@ -160,6 +202,13 @@ def _counts(
         f"the radii ('within') are exact for these.",
     ]
     return document, lines
+
+
+def _stream(streamed: Streamed, epsilon: str | None, neighbours: str) -> tuple[dict[str, Any], list[str]]:
+    from discreet.accounting.events import neighbours_of
+    from discreet.cli.stream_plan import stream
+
+    return stream(streamed.stream or 0, epsilon, streamed.rows, neighbours_of(neighbours), streamed.output)
 
 
 def _proportion(

@@ -1,0 +1,206 @@
+"""`discreet stream`: running totals over time, from lines that keep coming, under one charge."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import options as opt
+from discreet.cli import place
+from discreet.cli.option_groups import grouped
+
+if TYPE_CHECKING:
+    from discreet.streams import Estimate, Lines, Stream
+
+PAUSE = 0.5
+"""Seconds between two looks at a file that is followed."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The declarations of a stream, which the command and `discreet.stream` share; all of them make its question."""
+
+    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy.", show_default=False)]
+    table: Annotated[
+        str, typer.Option("--table", metavar="NAME", help="The private table that the lines are of.")
+    ]
+    epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the whole stream.")]
+    start: Annotated[
+        str, typer.Option("--start", metavar="DATE", help="When the first period begins, in UTC.")
+    ]
+    periods: Annotated[int, typer.Option("--periods", metavar="T", min=1, help="How many periods it has.")]
+    every: Annotated[
+        str, typer.Option("--every", metavar="LENGTH", help="minute, hour, day, week or month.")
+    ] = "day"
+    column: Annotated[str, typer.Option("--time", metavar="COLUMN", help="The column with a row's time.")] = (
+        "time"
+    )
+    count: Annotated[bool, typer.Option("--count", help="Count rows; so it is without --sum.")] = False
+    sums: Annotated[
+        list[str] | None, typer.Option("--sum", metavar="COLUMN", help="Add up a bounded column; repeated.")
+    ] = None
+    by: Annotated[str | None, typer.Option("--by", metavar="COLUMN", help="Group by its public keys.")] = None
+    method: Annotated[
+        str,
+        typer.Option("--method", metavar="NAME", help="period, tree, root, even or fraction; else the best."),
+    ] = ""
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Of the stream; else that of the table.")
+    ] = ""
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Where the lines come from, and the clock that closes periods."""
+
+    source: Annotated[
+        str, typer.Option("--input", metavar="FILE", help="CSV with a header, or JSON lines; - is stdin.")
+    ] = "-"
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more lines at the end of the file.")] = (
+        False
+    )
+    ticks: Annotated[
+        bool, typer.Option("--ticks", help="Lines `#tick TIME` close the periods before that time.")
+    ] = False
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until", metavar="TIME", help="At the end of the input, close the periods before; else now."
+        ),
+    ] = None
+
+    def last(self) -> dt.datetime | None:
+        """The time whose periods close at the end of the input; None for the time then."""
+        return None if self.until is None else _time(self.until, "--until")
+
+
+@grouped
+def command(
+    declared: Declared,
+    feed: Feed,
+    state: Annotated[
+        Path | None,
+        typer.Option("--state", metavar="FOLDER", help="As secret as the data; else beside the policy."),
+    ] = None,
+    new: Annotated[bool, typer.Option("--new", help="Print only periods that close now.")] = False,
+    ledger: opt.LedgerPlace = None,
+    confidence: opt.Confidence = 0.95,
+    as_json: opt.Json = False,
+) -> None:
+    """Count rows by period as they come, and print each period when it has closed.
+
+    The whole stream is charged once, when it begins. A stream that was stopped or killed goes on with the same noise,
+    for nothing, when it is given the same input from its start, with the new lines behind. Periods close by a clock:
+    that of this computer with --follow, lines `#tick TIME` with --ticks, and at the end of the input. A row that comes
+    after its period has closed is dropped.
+
+    \b
+    Examples:
+      discreet stream policy.toml --table visits --every day --start 2026-01-01 --periods 365 -e 1 < visits.csv
+      discreet stream policy.toml --table visits --start 2026-01-01 --periods 52 --every week --by ward --sum cost \\
+        -e 0.5 --input visits.jsonl --follow --json
+      discreet plan --stream 365 --epsilon 1       (the errors of all methods, before)
+    """  # noqa: D301
+    from discreet.cli.output import say
+    from discreet.cli.streams import see_writable
+    from discreet.session.sources.streaming import stream
+    from discreet.streams import Lines
+
+    begin, last = _time(declared.start, "--start"), feed.last()
+    see_writable()
+    with ExitStack() as stack:
+        file = stack.enter_context(open(feed.source, "rb")) if feed.source != "-" else sys.stdin.buffer
+        running = stack.enter_context(
+            stream(
+                place.policy_file(declared.policy), declared.table, start=begin, periods=declared.periods,
+                epsilon=declared.epsilon, every=declared.every, time=declared.column, by=declared.by,
+                count=declared.count or not declared.sums, sums=declared.sums or (), method=declared.method,
+                name=declared.name, state=state, ledger=ledger, confidence=confidence,
+            )
+        )  # fmt: skip
+        spec, charged = running.spec, running.charged
+        say(spec.promise if charged is None else f"{spec.promise} {charged} was charged.")
+        shown = _Shown(spec.group, as_json)
+        if not new:
+            for t in range(1, running.closed + 1):
+                shown(running.estimates(t))
+        lines = Lines(file, feed.follow, spec.columns)
+        lines.skip(running.progress.read, running.progress.digest)
+        for t in _clock(running, lines, feed, last):
+            shown(running.close(t, lines))
+
+
+def _clock(stream: Stream, lines: Lines, feed: Feed, last: dt.datetime | None) -> Iterator[int]:
+    """Count the lines; yield how many periods have ended, each time that the clock was looked at."""
+    from discreet.streams import TICK, time_of
+
+    ended = stream.spec.periods.ended
+    while True:
+        for line in lines:
+            if feed.ticks and line.startswith(TICK):
+                when = time_of(line[len(TICK) :].decode("utf-8", "replace"))
+                if when is not None:
+                    yield ended(when)
+            else:
+                stream.add(lines.row(line))
+        if not feed.follow:
+            yield ended(last or _now())
+            return
+        if not feed.ticks:
+            yield ended(_now())
+        if stream.closed == stream.spec.periods.count:
+            return
+        time.sleep(PAUSE)
+
+
+class _Shown:
+    """Prints estimates, a line each."""
+
+    def __init__(self, group: str | None, as_json: bool) -> None:
+        self._group = group
+        self._as_json = as_json
+
+    def __call__(self, estimates: list[Estimate]) -> None:
+        for one in estimates:
+            typer.echo(self._json(one) if self._as_json else self._text(one))
+        sys.stdout.flush()
+
+    def _json(self, one: Estimate) -> str:
+        from discreet.release.documents import dump
+
+        document: dict[str, Any] = {"period": one.period}
+        if self._group is not None:
+            document[self._group] = one.key
+        document |= {"measure": one.name, "value": one.value, "error": one.error, "total": one.total,
+                     "total_error": one.total_error}  # fmt: skip
+        return " ".join(dump(document).split())
+
+    def _text(self, one: Estimate) -> str:
+        from discreet import escaping
+
+        key = f"  {escaping.name(one.key)}" if self._group is not None else ""
+        return (
+            f"{one.period}{key}  {one.name} {one.value:,.1f} ± {one.error:,.1f}  "
+            f"total {one.total:,.1f} ± {one.total_error:,.1f}"
+        )
+
+
+def _time(text: str, option: str) -> dt.datetime:
+    from discreet.streams import time_of
+
+    found = time_of(text)
+    if found is None:
+        raise opt.Usage(f"{option} {text}: write a time like 2026-01-01 or 2026-01-01T06:00Z")
+    return found
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC).replace(tzinfo=None)

@@ -1,0 +1,23 @@
+"""Streams: running totals over time, released period by period, under one charge for the whole horizon."""
+
+from discreet.streams.choice import STRATEGIES, Prediction, named, predictions
+from discreet.streams.lines import TICK, Lines
+from discreet.streams.periods import Periods, time_of
+from discreet.streams.spec import Measure, StreamSpec
+from discreet.streams.stream import Estimate, Stream, open_stream
+
+__all__ = [
+    "STRATEGIES",
+    "TICK",
+    "Estimate",
+    "Lines",
+    "Measure",
+    "Periods",
+    "Prediction",
+    "Stream",
+    "StreamSpec",
+    "named",
+    "open_stream",
+    "predictions",
+    "time_of",
+]

@@ -1,0 +1,71 @@
+"""The one charge of a stream: the noise of its whole horizon is bought at its start, through the gate.
+
+The plan draws the noise of every node on zeros. Adding the exact value later is the same as adding it before the draw,
+for the noise does not depend on the data: f(D) + Z. The ledger settles with the hash of the noise, so that a stream
+that starts again has the noise that was bought or none.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import InvalidParameter
+from discreet.ledger import Ledger, Loss
+from discreet.release import gate
+from discreet.release.draw import Draw, Use
+from discreet.release.plan import ReleasePlan
+
+if TYPE_CHECKING:
+    from discreet.streams.spec import StreamSpec
+    from discreet.streams.state import State
+
+Noise: TypeAlias = "dict[str, npt.NDArray[np.int64]]"
+
+MOST_NODES: Final = 1 << 24
+"""So many numbers get noise in one stream at most: 128 MB."""
+
+
+def noise_of(spec: StreamSpec, state: State, ledger: Ledger, payer: gate.Payer) -> Noise:
+    """The noise of a stream: bought now, or the noise that was bought before.
+
+    Raises:
+        InvalidParameter: the stream has too many numbers, or there is no such noise. Nothing was charged.
+        StreamError: it was bought, and the state no longer has it. Nothing was charged.
+        Every error of `gate.release` is raised too.
+    """
+    return gate.release(_plan(spec, state), ledger, payer)
+
+
+def _plan(spec: StreamSpec, state: State) -> ReleasePlan[Noise, Noise]:
+    nodes = spec.strategy.nodes(spec.periods.count)
+    size = nodes * len(spec.keys)
+    if size * len(spec.measures) > MOST_NODES:
+        raise InvalidParameter(
+            f"The stream has {size * len(spec.measures):,} noisy numbers, more than {MOST_NODES:,}.",
+            "Take longer periods, an earlier end or fewer keys.",
+        )
+    uses = {one.name: Use(spec.mechanism(one), spec.neighbours, size) for one in spec.measures}  # type: ignore[arg-type]
+
+    def compute(draw: Draw) -> Noise:
+        return {name: draw(name, np.zeros((nodes, len(spec.keys)), np.int64)) for name in uses}
+
+    def answer(noise: Noise) -> tuple[Noise, bytes]:
+        state.forget_progress()
+        return noise, json.dumps({"noise": state.keep_noise(noise, spec.question)}).encode()
+
+    return ReleasePlan(
+        question=spec.question,
+        words=spec.words,
+        loss=Loss(spec.epsilon),
+        uses=uses,
+        compute=compute,
+        answer=answer,
+        caps=(spec.rows,),
+        size=1 << 12,
+        probe=lambda: state.see_free(spec.question),
+        replay=lambda kept: state.noise(json.loads(kept)["noise"]),
+    )

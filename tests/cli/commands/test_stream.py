@@ -1,0 +1,114 @@
+"""`discreet stream` counts lines by period, is charged once, and goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run
+
+GIVEN = ("stream", "policy.toml", "--table", "visits", "--start", "2026-01-01", "--periods", "4", "-e", "1/2")
+ROWS = "patient_id,time,county,age\n" + "".join(
+    f"{n},2026-01-0{1 + n % 3}T10:00,{'ABC'[n % 3]},{n % 100}\n" for n in range(300)
+)
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_periods_from_stdin(folder: Path, run: Run) -> None:
+    done = run(*GIVEN, "--by", "county", "--json", text=ROWS)
+    assert done.exit_code == 0, done.stderr
+    assert "all rows of one patient_id" in done.stderr
+    assert "epsilon 1/2 was charged" in done.stderr.replace("0.5", "1/2")
+    found = lines(done.stdout)
+    assert [(one["period"], one["county"]) for one in found[:3]] == [
+        ("2026-01-01", county) for county in "ABC"
+    ]
+    assert len(found) == 4 * 3
+    # Noise of scale 6: 200 has a chance of e^-33.
+    assert all(
+        abs(one["value"] - 100 * (one["county"] == "ABC"[i // 3 % 4] if i < 9 else 0)) < 200
+        for i, one in enumerate(found)
+    )
+    again = run(*GIVEN, "--by", "county", "--json", text=ROWS)
+    assert again.stdout == done.stdout
+    assert "charged" not in again.stderr
+    assert run(*GIVEN, "--by", "county", "--new", text=ROWS).stdout == ""
+    assert len(json.loads(run("budget", "--json").stdout)["charges"]) == 1
+
+
+def test_more_lines_come_later(folder: Path, run: Run) -> None:
+    begun = run(*GIVEN, "--count", "--sum", "age", "--until", "2026-01-03", text=ROWS)
+    assert [line[:10] for line in begun.stdout.splitlines()] == ["2026-01-01"] * 2 + ["2026-01-02"] * 2
+    rest = run(*GIVEN, "--count", "--sum", "age", "--new", text=ROWS + "400,2026-01-04,A,3\n")
+    assert [line[:10] for line in rest.stdout.splitlines()] == ["2026-01-03"] * 2 + ["2026-01-04"] * 2
+    other = run(*GIVEN, "--count", "--sum", "age", text=ROWS.replace("2026-01-01", "2026-01-02"))
+    assert other.exit_code == 1
+    assert "does not begin with the lines" in other.stderr
+
+
+def test_ticks_close_periods(folder: Path, run: Run) -> None:
+    one = '{"patient_id": 1, "time": "2026-01-01"}\n'
+    text = f"{one}#tick 2026-01-02\n{one}#tick x\n"
+    done = run(*GIVEN, "--ticks", "--until", "2026-01-02", "--json", text=text)
+    assert len(lines(done.stdout)) == 1
+    assert run(*GIVEN, "--until", "2026-01-02", "--json", "--name", "b", text=text).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--start", "soon"), "write a time"), (("--every", "blue"), "No period"), (("--method", "x"), "No method"),
+        (("--by", "age"), "public keys"), (("--sum", "county"), "bounds"), (("--table", "x"), "no private table"),
+        (("-e", "0"), "epsilon"),
+    ],
+)  # fmt: skip
+def test_bad_usage_charges_nothing(more: tuple[str, ...], said: str, folder: Path, run: Run) -> None:
+    done = run(*GIVEN, *more, text=ROWS)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert json.loads(run("budget", "--json").stdout)["charges"] == []
+
+
+def test_a_refused_budget(folder: Path, run: Run) -> None:
+    done = run(*GIVEN, "-e", "2", text=ROWS)
+    assert done.exit_code == 3
+    assert done.stdout == ""
+
+
+def test_a_file_is_followed(folder: Path) -> None:
+    file = folder / "visits.csv"
+    file.write_text(ROWS)
+    command = [
+        sys.executable,
+        "-m",
+        "discreet",
+        *GIVEN,
+        "--input",
+        "visits.csv",
+        "--follow",
+        "--ticks",
+        "--json",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout is not None
+        try:
+            for day in (2, 3, 4):
+                with file.open("a") as end:
+                    end.write(f"#tick 2026-01-0{day}\n")
+                assert json.loads(process.stdout.readline())["period"] == f"2026-01-0{day - 1}"
+        finally:
+            process.send_signal(signal.SIGTERM)
+            deadline = time.monotonic() + 60
+            while process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+            process.kill()

@@ -1,0 +1,180 @@
+"""A stream that is killed again and again; run as `python kills.py FOLDER KILLS FAULT`.
+
+Each life is a process that opens the stream, reads the whole input and writes each estimate as a line to a pipe. The
+parent kills it with SIGKILL after a random time, in about half of the young lives from its first moment and else, or
+with a fault, from its first line, and starts the next one. A stream that reached its end is followed by a new one.
+Noise is that of a generator with a seed, until a line was shown; after that each draw is another, so that a second draw
+cannot go unseen. Prints as JSON all lines ever shown, how often noise was drawn after the first of a stream, and the
+charges.
+
+FAULT is `none`; `redraw`, a stream that draws anew in each life; or `twice`, one whose counts and place in the input
+are kept apart.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+import os
+import random
+import select
+import signal
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.ledger import Account, Loss, open_ledger
+from discreet.mechanisms.numeric import laplace_vector
+from discreet.policy import Policy
+from discreet.release.account import PlainAccount
+from discreet.streams import Lines, Periods, StreamSpec, open_stream
+from discreet.streams import stream as running
+from discreet.streams.state import State
+
+PERIODS = 16
+SEED = 7
+POLICY = Policy.for_table(
+    "visits", privacy_unit="patient", max_rows=2, keys={"ward": ["N", "S"]}, budget=10**6
+)
+SPEC = StreamSpec.declared(
+    POLICY, "visits", time="time", periods=Periods(dt.datetime(2026, 1, 1), "day", PERIODS), epsilon=Fraction(1),
+    group="ward", method="tree",
+)  # fmt: skip
+
+
+def text() -> bytes:
+    """Rows of all days, and a tick after each."""
+    made = random.Random(3)
+    rows = ["patient,time,ward"]
+    for day in range(1, PERIODS + 1):
+        for _ in range(20):
+            late = max(1, day - made.randrange(3))
+            rows.append(f"p{made.randrange(150)},2026-01-{late:02}T09:00,{made.choice('NS')}")
+        rows.append(f"#tick 2026-01-{day + 1:02}")
+    return "\n".join(rows).encode() + b"\n"
+
+
+def plant(fault: str) -> None:
+    """Make the stream careless."""
+    if fault == "redraw":
+        real = vars(running)["noise_of"]
+
+        def again(spec: StreamSpec, state: State, ledger: Any, payer: Any) -> Any:
+            real(spec, state, ledger, payer)
+            nodes = spec.strategy.nodes(PERIODS)
+            return {
+                m.name: vars(laplace_vector)["add_laplace"](np.zeros((nodes, 2), np.int64), 8)
+                for m in spec.measures
+            }
+
+        vars(running)["noise_of"] = again
+    elif fault == "twice":
+        keep = State.keep
+
+        def forget(self: State, progress: Any) -> None:
+            read, digest = progress.read, progress.digest
+            progress.read, progress.digest = 0, Lines(io.BytesIO()).digest
+            progress.closed -= 1  # so that its rows count again
+            keep(self, progress)
+            progress.closed += 1
+            progress.read, progress.digest = read, digest
+
+        State.keep = forget  # type: ignore[method-assign]
+
+
+def life(folder: Path, drawn: int, shown_before: bool, show: int, slow: float) -> None:
+    """One life, to its end or to the kill."""
+    calls = 0
+
+    def noise(exact: Any, scale: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if shown_before:
+            os.write(drawn, b"x")
+        made = np.random.default_rng([SEED, os.getpid(), calls] if shown_before else SEED)
+        return exact + made.integers(-40, 41, exact.shape)
+
+    vars(laplace_vector)["add_laplace"] = noise
+    with open_ledger(folder / "ledger.db") as ledger:
+        payer = PlainAccount(ledger, Account("the data set", Loss(10**6)), "add_remove")
+        with open_stream(SPEC, folder / "state", ledger, payer) as stream:
+            lines = Lines(io.BytesIO(text()))
+            lines.skip(stream.progress.read, stream.progress.digest)
+            out = [one for t in range(1, stream.closed + 1) for one in stream.estimates(t)]
+            tell(show, out)
+            for line in lines:
+                if line.startswith(b"#tick "):
+                    when = dt.datetime.fromisoformat(line[6:].decode().strip())
+                    tell(show, stream.close(SPEC.periods.ended(when), lines))
+                    time.sleep(slow)
+                else:
+                    stream.add(lines.row(line))
+
+
+def tell(show: int, estimates: list[Any]) -> None:
+    for one in estimates:
+        os.write(show, f"{one.period} {one.key} {one.value!r} {one.total!r}\n".encode())
+
+
+def run(folder: Path, kills: int, fault: str) -> dict[str, Any]:
+    plant(fault)
+    chance = random.Random()
+    shown, drawn = os.pipe(), os.pipe()
+    for pipe in (*shown, *drawn):
+        os.set_blocking(pipe, False)
+    lines: list[str] = []
+    found = {"redrawn": 0, "deaths": 0, "late": 0, "streams": 1, "charges": 0, "settled": 0}
+    place, before = folder / "1", False
+    place.mkdir()
+    while True:
+        killing = found["deaths"] < kills
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                life(place, drawn[1], before, shown[1], 0.004 if killing else 0)
+                status = 0
+            finally:
+                os._exit(status)
+        if killing:
+            if before or fault != "none" or chance.random() < 0.5:
+                select.select([shown[0]], [], [], 5)
+            time.sleep(chance.uniform(0, 0.06))
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        new = _read(shown[0]).decode().splitlines()
+        before = before or bool(new)
+        lines += new
+        found["redrawn"] += len(_read(drawn[0]))
+        if os.WIFSIGNALED(status):
+            found["deaths"] += 1
+            found["late"] += before
+            continue
+        with open_ledger(place / "ledger.db") as ledger:
+            kinds = [entry.kind for entry in ledger.entries()]
+        found["charges"] += kinds.count("charge")
+        found["settled"] += kinds.count("settle")
+        if status or not killing:
+            return {"lines": sorted(set(lines)), "status": status, **found}
+        found["streams"] += 1
+        place, before = folder / str(found["streams"]), False
+        place.mkdir()
+
+
+def _read(pipe: int) -> bytes:
+    out = b""
+    try:
+        while part := os.read(pipe, 1 << 16):
+            out += part
+    except BlockingIOError:
+        pass
+    return out
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])))

@@ -1,0 +1,49 @@
+"""A stream that was killed at any point goes on with the same noise and the same counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.test_readme import ROOT
+
+KILLS = int(os.environ.get("DISCREET_STREAM_KILLS", "50"))
+"""500 in a deep run."""
+
+
+def run(folder: Path, kills: int, fault: str = "none") -> dict[str, Any]:
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.streams.kills", str(folder), str(kills), fault],
+        capture_output=True, text=True, timeout=500, cwd=ROOT, check=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+    )  # fmt: skip
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_killed_stream_shows_the_same_numbers_as_one_that_was_not(tmp_path: Path) -> None:
+    whole = run(tmp_path / "whole", 0)
+    assert (whole["charges"], whole["settled"], len(whole["lines"])) == (1, 1, 32)
+    killed = run(tmp_path / "killed", KILLS)
+    assert killed["deaths"] == KILLS
+    assert killed["redrawn"] == 0, "noise was drawn after a number was shown"
+    assert killed["lines"] == whole["lines"]
+    assert killed["settled"] == killed["streams"]
+    # A kill between charge and settlement stays charged; one after the first line costs nothing.
+    assert killed["charges"] <= killed["streams"] + killed["deaths"] - killed["late"]
+    # At least every second one is late on average: fewer than a tenth has a chance below 1e-9.
+    assert killed["late"] >= KILLS // 10
+
+
+@pytest.mark.parametrize("fault", ["redraw", "twice"])
+def test_careless_streams_are_found(fault: str, tmp_path: Path) -> None:
+    whole = run(tmp_path / "whole", 0)["lines"]
+    careless = run(tmp_path / "careless", 12, fault)
+    assert careless["redrawn"] or careless["lines"] != whole
