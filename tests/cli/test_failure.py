@@ -113,7 +113,7 @@ def test_a_process_that_does_not_listen_is_found(
     """The planted fault: SIGTERM ends the process on the spot, and its folder stays."""
     monkeypatch.setattr(
         sys.modules[__name__], "SLOW",
-        "import discreet.cli.signals as s\ns.clean_up_on_signals = lambda: None\n" + SLOW,
+        "import discreet.cli.terminal.signals as s\ns.clean_up_on_signals = lambda: None\n" + SLOW,
     )  # fmt: skip
     with pytest.raises(AssertionError):
         test_a_signal_stops_the_engine_says_what_was_charged_and_cleans_up(folder, run, "SIGTERM")

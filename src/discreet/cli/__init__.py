@@ -11,11 +11,11 @@ from __future__ import annotations
 def main() -> None:
     """Run the command line on the arguments of this process, and exit."""
     from discreet.cli.app import app
-    from discreet.cli.signals import clean_up_on_signals
+    from discreet.cli.terminal.signals import clean_up_on_signals
 
     clean_up_on_signals()
     from discreet.cli.commands.completion import prepare
-    from discreet.cli.streams import guard
+    from discreet.cli.terminal.standard_streams import guard
 
     guard()
     prepare()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.exceptions import TyperException
 
-from discreet.cli.signals import Stopped
+from discreet.cli.terminal.signals import Stopped
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,

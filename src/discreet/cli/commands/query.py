@@ -18,7 +18,7 @@ from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 from discreet.cli.statements import statements
-from discreet.cli.streams import see_writable
+from discreet.cli.terminal.standard_streams import see_writable
 from discreet.errors import EngineError, PostProcessingError, tell
 from discreet.rational import show
 

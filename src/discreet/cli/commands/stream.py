@@ -110,7 +110,7 @@ def command(
       discreet plan --stream 365 --epsilon 1       (the errors of all methods, before)
     """  # noqa: D301
     from discreet.cli.output import say
-    from discreet.cli.streams import see_writable
+    from discreet.cli.terminal.standard_streams import see_writable
     from discreet.session.sources.streaming import stream
     from discreet.streams import Lines
 

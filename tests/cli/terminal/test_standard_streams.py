@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.streams import Guarded, Unwritable
+from discreet.cli.terminal.standard_streams import Guarded, Unwritable
 
 COUNT = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"
 DISCREET = f"{sys.executable} -m discreet"
@@ -99,5 +99,8 @@ def test_a_stream_that_fails_is_not_written_to_again(tmp_path: Path, monkeypatch
 
 
 def test_the_files_of_a_process_never_become_its_streams(folder: Path) -> None:
-    code = "import os\nfrom discreet.cli.streams import guard\nguard()\nraise SystemExit(os.open('policy.toml', 0) > 2)"
+    code = (
+        "import os\nfrom discreet.cli.terminal.standard_streams import guard\nguard()\n"
+        "raise SystemExit(os.open('policy.toml', 0) > 2)"
+    )
     assert shell(f'{sys.executable} -c "{code}" 0<&- >&- 2>&-').returncode == 1

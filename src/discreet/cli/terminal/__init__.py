@@ -1,0 +1,1 @@
+"""The process at its terminal: its standard streams, and the signals that end it."""
