@@ -36,7 +36,7 @@ class Far:
         '148108-07-06 14:00:27.387904'
     """
 
-    at: int
+    count: int
     day: bool
 
     def __str__(self) -> str:
@@ -55,9 +55,9 @@ class Far:
     def _parts(self) -> tuple[str, str, bool]:
         """The date, the time of day, and whether it is before the year 1."""
         end = INFINITE_DAY if self.day else INFINITE_MOMENT
-        if abs(self.at) == end:
-            return "infinity" if self.at > 0 else "-infinity", "", False
-        days, rest = (self.at, 0) if self.day else divmod(self.at, DAY)
+        if abs(self.count) == end:
+            return "infinity" if self.count > 0 else "-infinity", "", False
+        days, rest = (self.count, 0) if self.day else divmod(self.count, DAY)
         year, month, day = _civil(days)
         date, time = f"{year if year > 0 else 1 - year:04}-{month:02}-{day:02}", ""
         if not self.day:
@@ -93,14 +93,15 @@ def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
         return found
     day = _is_day(column.type)
     return [
-        None if at is None else Far(at, day) if _is_far(at, column.type) else _near(at, day) for at in raw
+        None if count is None else Far(count, day) if _is_far(count, column.type) else _near(count, day)
+        for count in raw
     ]
 
 
 def integer(value: object) -> int:
     """Days since 1970 of a date, or microseconds of a time stamp."""
     if isinstance(value, Far):
-        return value.at
+        return value.count
     if isinstance(value, dt.datetime):
         return (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
     assert isinstance(value, dt.date)
@@ -116,11 +117,11 @@ def shown(table: pa.Table) -> pa.Table:
     """The table with text in place of the columns that hold a date beyond Python's range."""
     import pyarrow as pa
 
-    for at, name in enumerate(table.column_names):
-        column = table.column(at)
+    for index, name in enumerate(table.column_names):
+        column = table.column(index)
         if is_far(column):
             texts = [None if value is None else str(value) for value in values(column)]
-            table = table.set_column(at, name, pa.array(texts, pa.string()))
+            table = table.set_column(index, name, pa.array(texts, pa.string()))
     return table
 
 
@@ -155,13 +156,13 @@ def _may_be_far(column: pa.Array | pa.ChunkedArray) -> bool:
     return _is_day(column.type) or column.type == pa.timestamp("us")
 
 
-def _is_far(at: int | None, kind: pa.DataType) -> bool:
-    if at is None:
+def _is_far(count: int | None, kind: pa.DataType) -> bool:
+    if count is None:
         return False
-    return not FIRST_DAY <= (at if _is_day(kind) else at // DAY) <= LAST_DAY
+    return not FIRST_DAY <= (count if _is_day(kind) else count // DAY) <= LAST_DAY
 
 
-def _near(at: int, day: bool) -> dt.date:
+def _near(count: int, day: bool) -> dt.date:
     if day:
-        return dt.date(1970, 1, 1) + dt.timedelta(days=at)
-    return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=at)
+        return dt.date(1970, 1, 1) + dt.timedelta(days=count)
+    return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=count)

@@ -144,10 +144,10 @@ class PureAccountant(Accountant):
         return loss_of(event)
 
     def _add(self, event: Event, count: int) -> None:
-        one = loss_of(event)
+        loss = loss_of(event)
         epsilon, delta = self.total.epsilon, self.total.delta
         # Denominators that keep growing would make a long sum slow: those of the ledger are fine enough.
-        self.total = Loss(_short(epsilon + count * one.epsilon), _short(delta + count * one.delta))
+        self.total = Loss(_short(epsilon + count * loss.epsilon), _short(delta + count * loss.delta))
 
 
 class AdvancedAccountant(PureAccountant):
@@ -184,8 +184,8 @@ class AdvancedAccountant(PureAccountant):
 
     def _add(self, event: Event, count: int) -> None:
         super()._add(event, count)
-        one = loss_of(event)
-        self._losses[one] = self._losses.get(one, 0) + count
+        loss = loss_of(event)
+        self._losses[loss] = self._losses.get(loss, 0) + count
 
 
 class ZCDPAccountant(Accountant):
@@ -219,9 +219,9 @@ class ZCDPAccountant(Accountant):
         return zcdp_of(event)
 
     def _add(self, event: Event, count: int) -> None:
-        one = zcdp_of(event)
+        loss = zcdp_of(event)
         self.total = ZCDP(
-            _short(self.total.rho + count * one.rho), _short(self.total.delta + count * one.delta)
+            _short(self.total.rho + count * loss.rho), _short(self.total.delta + count * loss.delta)
         )
 
 
@@ -281,7 +281,7 @@ class PLDAccountant(Accountant):
 
 
 ACCOUNTANTS: dict[str, Callable[[Neighbours], Accountant]] = {
-    one.name: one for one in (PureAccountant, AdvancedAccountant, ZCDPAccountant, PLDAccountant)
+    kind.name: kind for kind in (PureAccountant, AdvancedAccountant, ZCDPAccountant, PLDAccountant)
 }
 """Every accountant by its name."""
 

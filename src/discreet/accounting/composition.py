@@ -43,7 +43,7 @@ def parallel(losses: Iterable[Loss]) -> Loss:
     found = list(losses)
     if not found:
         raise InvalidParameter("There is no loss to compose.", "Give at least one.")
-    return Loss(max(one.epsilon for one in found), max(one.delta for one in found))
+    return Loss(max(loss.epsilon for loss in found), max(loss.delta for loss in found))
 
 
 def group(loss: Loss, size: int) -> Loss:
@@ -91,8 +91,8 @@ def advanced(losses: Iterable[Loss] | Mapping[Loss, int], slack: Number) -> Loss
     """
     extra = fraction_of_one(slack, "slack", zero=False, one=False)
     counts = losses if isinstance(losses, Mapping) else Counter(losses)
-    plain = sequential(Loss(count * one.epsilon, count * one.delta) for one, count in counts.items())
-    epsilons = [(float(one.epsilon), count) for one, count in counts.items()]
+    plain = sequential(Loss(count * loss.epsilon, count * loss.delta) for loss, count in counts.items())
+    epsilons = [(float(loss.epsilon), count) for loss, count in counts.items()]
     squares = math.fsum(count * e * e for e, count in epsilons)
     mean = math.fsum(count * e * math.tanh(e / 2) for e, count in epsilons)
     log_inverse = -_log(extra)

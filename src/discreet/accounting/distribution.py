@@ -90,7 +90,7 @@ class LossDistribution:
         ]
         while len(composed) > 1:  # in pairs, so that large ones are convolved few times
             pairs = zip(composed[::2], composed[1::2], strict=False)
-            composed = [one.compose(two) for one, two in pairs] + composed[len(composed) & ~1 :]
+            composed = [left.compose(right) for left, right in pairs] + composed[len(composed) & ~1 :]
         inner = composed[0] if composed else _library().identity(value_discretization_interval=float(step))
         return cls(inner, _basic(counts), sum(atoms.values()))
 
@@ -154,7 +154,7 @@ def _basic(counts: Mapping[ev.Event, int]) -> Loss | None:
         found = [(loss_of(event), count) for event, count in counts.items()]
     except UnsupportedEvent:
         return None
-    return sequential(Loss(count * one.epsilon, count * one.delta) for one, count in found)
+    return sequential(Loss(count * loss.epsilon, count * loss.delta) for loss, count in found)
 
 
 def _library() -> Any:

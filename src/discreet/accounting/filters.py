@@ -179,7 +179,7 @@ class Odometer:
             )
         if total.rho == 0:
             return Loss(0, level)
-        rung, at = _FIRST_RUNG, 0
+        rung, number = _FIRST_RUNG, 0
         while rung < total.rho:
-            rung, at = rung * _RATIO, at + 1
-        return Loss(ZCDP(rung).loss(level / ((at + 1) * (at + 2))).epsilon, level)
+            rung, number = rung * _RATIO, number + 1
+        return Loss(ZCDP(rung).loss(level / ((number + 1) * (number + 2))).epsilon, level)

@@ -41,13 +41,13 @@ def keep_probability(epsilon: Number, threshold: Number) -> Fraction:
     own, top = epsilon_of(epsilon), epsilon_of(threshold, "threshold")
     if own >= top:
         return Fraction(1)
-    one = 1 << _DIGITS
+    unit = 1 << _DIGITS
     # (e^a - 1)/(e^t - 1) = e^-(t - a) (1 - e^-a)/(1 - e^-t), each end of the enclosures on the safe side
     share, _ = enclose_exp(top - own, _DIGITS)
     _, own_high = enclose_exp(own, _DIGITS)
     top_low, _ = enclose_exp(top, _DIGITS)
-    value = Fraction(share * max(0, one - own_high), one * (one - top_low))
-    return Fraction(math.floor(value * one), one)
+    value = Fraction(share * max(0, unit - own_high), unit * (unit - top_low))
+    return Fraction(math.floor(value * unit), unit)
 
 
 def minimum(epsilons: Iterable[Number]) -> Loss:
@@ -60,7 +60,7 @@ def minimum(epsilons: Iterable[Number]) -> Loss:
         >>> str(minimum([0.5, 1, 0.1]))
         'epsilon 0.1'
     """
-    found = [epsilon_of(one) for one in epsilons]
+    found = [epsilon_of(epsilon) for epsilon in epsilons]
     if not found:
         raise InvalidParameter("There is nobody.", "Give at least one epsilon.")
     return Loss(min(found))
@@ -149,11 +149,11 @@ def count_error(groups: Iterable[PersonalGroup], threshold: Number | None = None
         [14.14, 5.22, 11.8]
     """
     found = list(groups)
-    top = minimum(one.epsilon for one in found).epsilon if threshold is None else epsilon_of(threshold)
-    kept = [float(keep_probability(one.epsilon, top)) for one in found]
-    people = sum(one.people for one in found)
-    scale = people / sum(p * one.people for p, one in zip(kept, found, strict=True))
-    counted = [one.people * one.share for one in found]
+    top = minimum(group.epsilon for group in found).epsilon if threshold is None else epsilon_of(threshold)
+    kept = [float(keep_probability(group.epsilon, top)) for group in found]
+    people = sum(group.people for group in found)
+    scale = people / sum(p * group.people for p, group in zip(kept, found, strict=True))
+    counted = [group.people * group.share for group in found]
     expected = scale * sum(p * n for p, n in zip(kept, counted, strict=True))
     variance = 2 / float(top) ** 2 + sum(p * (1 - p) * n for p, n in zip(kept, counted, strict=True))
     return CountError(expected - sum(counted), scale * math.sqrt(variance))

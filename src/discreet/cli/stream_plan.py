@@ -42,18 +42,18 @@ def stream(
         "neighbours": neighbours,
         "best": made[0].strategy.name,
         "methods": [
-            {"name": one.strategy.name, "rms": one.rms, "first": float(one.errors[0]),
-             "last": float(one.errors[-1]), "worst": float(one.errors.max())}
-            for one in made
+            {"name": mechanism.strategy.name, "rms": mechanism.rms, "first": float(mechanism.errors[0]),
+             "last": float(mechanism.errors[-1]), "worst": float(mechanism.errors.max())}
+            for mechanism in made
         ],
     }  # fmt: skip
     many = f"{rows:,} row{'s' * (rows != 1)} of a unit"
     lines = [f"running totals of {periods:,} periods · epsilon {epsilon} in all · at most {many}",
              f"{'method':<10}{'rms':>14}{'first':>14}{'last':>14}{'worst':>14}"]  # fmt: skip
-    for one in made:
-        errors = one.errors
-        cells = (one.rms, errors[0], errors[-1], errors.max())
-        lines.append(f"{one.strategy.name:<10}" + "".join(f"{_short(cell):>14}" for cell in cells))
+    for mechanism in made:
+        errors = mechanism.errors
+        cells = (mechanism.rms, errors[0], errors[-1], errors.max())
+        lines.append(f"{mechanism.strategy.name:<10}" + "".join(f"{_short(cell):>14}" for cell in cells))
     best = made[0].strategy
     levels = f" of {best.height} levels" if isinstance(best, Tree) else ""
     lines.append(f"Take {best.name}: {best.words}{levels}.")

@@ -50,7 +50,7 @@ def connect(
     address = Address.read(url, given, timeout)
     found = document(call(address, "GET", f"{_ROOT}/datasets"))
     try:
-        names = [str(one["name"]) for one in found["datasets"]]
+        names = [str(listed["name"]) for listed in found["datasets"]]
     except (KeyError, TypeError):
         raise unreadable() from None
     if dataset is None and len(names) == 1:

@@ -150,9 +150,9 @@ def _to_node(said: Mapping[str, Any], deep: int) -> Node:
     if not deep:
         raise ValueError("nested too deeply")
     facts = [
-        Fact(str(one["name"]), str(one["text"]), one["data"], bool(one["many"])) for one in said["facts"]
+        Fact(str(fact["name"]), str(fact["text"]), fact["data"], bool(fact["many"])) for fact in said["facts"]
     ]
-    children = [_to_node(one, deep - 1) for one in said["from"]]
+    children = [_to_node(source, deep - 1) for source in said["from"]]
     return Node(str(said["kind"]), str(said["title"]), tuple(facts), tuple(children))
 
 
@@ -163,7 +163,9 @@ def of_budget(budget: AnalystBudget) -> dict[str, Any]:
 
 def of_releases(charged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The charged questions of an analyst, with exact losses."""
-    return [{**one, "epsilon": exact(one["epsilon"]), "delta": exact(one["delta"])} for one in charged]
+    return [
+        {**charge, "epsilon": exact(charge["epsilon"]), "delta": exact(charge["delta"])} for charge in charged
+    ]
 
 
 def to_budget(said: Mapping[str, Any]) -> AnalystBudget:
@@ -171,8 +173,8 @@ def to_budget(said: Mapping[str, Any]) -> AnalystBudget:
     from discreet.session.analyst import AnalystBudget
     from discreet.session.budget import BudgetState
 
-    def parts(one: Mapping[str, Any]) -> tuple[Fraction, ...]:
-        read = [one["epsilon"], one["spent"], one.get("delta", 0), one.get("delta_spent", 0)]
+    def parts(account: Mapping[str, Any]) -> tuple[Fraction, ...]:
+        read = [account["epsilon"], account["spent"], account.get("delta", 0), account.get("delta_spent", 0)]
         return tuple(Fraction(str(value)) for value in read)
 
     return AnalystBudget(*parts(said), data_set=BudgetState(*parts(said["data_set"])))

@@ -116,7 +116,7 @@ def _places(found: Sequence[Token], style: Style) -> Iterator[tuple[int, int, in
     """The placeholders: the number of the value, from 1 on, and the range of the text."""
     if style == "qmark":
         marks = (token for token in found if token.token_type is TokenType.PLACEHOLDER)
-        yield from ((at, token.start, token.end + 1) for at, token in enumerate(marks, 1))
+        yield from ((number, token.start, token.end + 1) for number, token in enumerate(marks, 1))
         return
     for sign, digits in pairwise(found):
         if sign.token_type is TokenType.PARAMETER and sign.end + 1 == digits.start and digits.text.isdigit():

@@ -189,7 +189,7 @@ def read(text: str) -> Statement:
     if word in ("SET", "RESET") or (word == "SHOW" and len(found) > 1 and found[1].text.lower() == PREFIX):
         return _setting(text, word.lower(), found[1:])
     if word in _TRANSACTIONS:
-        back = word == "ROLLBACK" and any(one.text.upper() == "TO" for one in found)
+        back = word == "ROLLBACK" and any(token.text.upper() == "TO" for token in found)
         return Transaction("savepoint" if back else _TRANSACTIONS[word])
     return Ask(text)
 
@@ -207,19 +207,23 @@ def split(text: str) -> list[str]:
         if token.token_type is TokenType.SEMICOLON:
             out.append(text[start : token.start].strip())
             start = token.end + 1
-    return [one for one in [*out, text[start:].strip()] if tokens(one) or (one and not found)]
+    return [
+        statement
+        for statement in [*out, text[start:].strip()]
+        if tokens(statement) or (statement and not found)
+    ]
 
 
 def _setting(text: str, word: str, found: list[Token]) -> Setting:
     """Read SET … = …, SET … TO …, SET SESSION …, RESET … and SHOW …."""
     if found and found[0].text.upper() in ("SESSION", "LOCAL") and len(found) > 1:
         found = found[1:]
-    at, name = 0, ""
-    while at < len(found) and found[at].text not in ("=", ":=") and found[at].text.upper() != "TO":
-        apart = name and not name.endswith(".") and found[at].text != "."
-        name += (" " if apart else "") + found[at].text.lower()
-        at += 1
-    rest = found[at + 1 :]
+    place, name = 0, ""
+    while place < len(found) and found[place].text not in ("=", ":=") and found[place].text.upper() != "TO":
+        apart = name and not name.endswith(".") and found[place].text != "."
+        name += (" " if apart else "") + found[place].text.lower()
+        place += 1
+    rest = found[place + 1 :]
     if word != "set":
         return Setting(word, "" if name == "all" else name)
     own = name.startswith(f"{PREFIX}.")

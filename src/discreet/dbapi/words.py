@@ -36,9 +36,9 @@ class Words:
 
         found: dict[str, str] = {}
         listed = session.sql("SELECT table_name, column_name, declared FROM information_schema.columns")
-        for one in rows(listed):
-            found.setdefault(quoted(one["table_name"]), "table")
-            found.setdefault(quoted(one["column_name"]), one["declared"])
+        for row in rows(listed):
+            found.setdefault(quoted(row["table_name"]), "table")
+            found.setdefault(quoted(row["column_name"]), row["declared"])
         found |= {f"{name}(": "aggregate" for name in aggregates.names()}
         found |= {f"{name.upper()}(": "function" for name in names.names() if f"{name.upper()}(" not in found}
         found |= dict.fromkeys(CLAUSES, "")

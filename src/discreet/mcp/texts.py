@@ -53,23 +53,23 @@ class Texts:
             return value if value in self._keys or value in question else WITHHELD
         if isinstance(value, Mapping):
             return {
-                self.heading(str(name), at, question): self.value(one, question)
-                for at, (name, one) in enumerate(value.items())
+                self.heading(str(name), index, question): self.value(each, question)
+                for index, (name, each) in enumerate(value.items())
             }
         if isinstance(value, list | tuple):
-            return [self.value(one, question) for one in value]
+            return [self.value(item, question) for item in value]
         if isinstance(value, dt.date | dt.time | dt.timedelta | Decimal):
             return str(value)
         if isinstance(value, float) and not math.isfinite(value):
             return None
         return value if value is None or isinstance(value, bool | int | float) else WITHHELD
 
-    def heading(self, name: str, at: int, question: str) -> str:
+    def heading(self, name: str, index: int, question: str) -> str:
         """The name of a column of an answer; PIVOT makes some of values."""
         whole = name.removesuffix("_low").removesuffix("_high").lower()
         if whole in self._plain or whole in question.lower() or name in self._keys:
             return name
-        return f"column {at + 1}"
+        return f"column {index + 1}"
 
     def prose(self, words: str, question: str) -> str:
         """Words of ours, with the names of columns in them that may not be shown withheld."""

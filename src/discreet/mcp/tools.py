@@ -97,7 +97,7 @@ class Tools:
                 {
                     **{name: table[name] for name in ("kind", "privacy_unit", "max_rows")},
                     "table": table["table_name"],
-                    "columns": [one["column_name"] for one in table["columns"] if texts.shown(one["column_name"])],
+                    "columns": list(filter(texts.shown, (column["column_name"] for column in table["columns"]))),
                 }
                 for table in tables
             ],
@@ -109,7 +109,7 @@ class Tools:
     ) -> Document:
         """Describe the columns of a table: types, bounds, public keys, and the questions that each can answer."""
         tables, texts = await self._schema()
-        found = next((one for one in tables if one["table_name"].lower() == table.lower()), None)
+        found = next((listed for listed in tables if listed["table_name"].lower() == table.lower()), None)
         if found is None:
             raise ToolError("There is no table of this name. Look at list_tables.")
         names = ("data_type", "lower_bound", "upper_bound", "declared", "answers")
@@ -117,12 +117,12 @@ class Tools:
             "table": found["table_name"],
             "columns": [
                 {
-                    "column": one["column_name"],
-                    **{name: one[name] for name in names if one[name] is not None},
-                    **({"keys": one["values"]} if one["values"] is not None else {}),
+                    "column": column["column_name"],
+                    **{name: column[name] for name in names if column[name] is not None},
+                    **({"keys": column["values"]} if column["values"] is not None else {}),
                 }
-                for one in found["columns"]
-                if texts.shown(one["column_name"])
+                for column in found["columns"]
+                if texts.shown(column["column_name"])
             ],
         }
 
@@ -143,7 +143,7 @@ class Tools:
         lines = await self._source.history()
         return {
             "charged": [
-                {name: one[name] for name in ("asked", "made", "epsilon", "answered")} for one in lines[:MOST_PAST]
+                {name: line[name] for name in ("asked", "made", "epsilon", "answered")} for line in lines[:MOST_PAST]
             ],
             "budget": await self._source.budget(),
         }  # fmt: skip
@@ -182,7 +182,8 @@ class Tools:
     async def _previewed(self, query: str, epsilon: str, texts: Texts) -> Document:
         seen = await self._source.preview({"query": query, "epsilon": epsilon})
         errors = {
-            texts.heading(name, at, query): size for at, (name, size) in enumerate(seen["errors"].items())
+            texts.heading(name, index, query): size
+            for index, (name, size) in enumerate(seen["errors"].items())
         }
         said = {
             "assumed": texts.prose(seen["assumed"], query),
@@ -223,7 +224,7 @@ def _rows(release: Release, query: str, texts: Texts) -> Document:
     table = far.shown(release.to_arrow())
     rows = table.slice(0, MOST_ROWS).to_pylist()
     out: Document = {
-        "columns": [texts.heading(name, at, query) for at, name in enumerate(table.column_names)],
+        "columns": [texts.heading(name, index, query) for index, name in enumerate(table.column_names)],
         "rows": [[texts.value(row[name], query) for name in table.column_names] for row in rows],
     }
     if len(table) > MOST_ROWS:

@@ -79,7 +79,7 @@ class Result:
 
 def of_table(table: pa.Table, tag: str = "SELECT") -> Result:
     """A table of Arrow as a result."""
-    columns = [Column(one.name, kind_of(one.type)) for one in table.schema]
+    columns = [Column(column.name, kind_of(column.type)) for column in table.schema]
     rows = list(zip(*(far.values(column) for column in table.columns), strict=True))
     return Result(f"{tag} {len(rows)}" if tag == "SELECT" else tag, columns, rows)
 
@@ -243,7 +243,7 @@ class Answers:
             schema = await self._service.look(self._caller, found.schema)
             self._numbers = {table["table_name"]: oid for oid, table in enumerate(schema, catalogue.FIRST)}
             columns = [column for table in schema for column in table["columns"]]
-            self._kinds = {one["column_name"].lower(): named(one["data_type"]) for one in columns}
+            self._kinds = {row["column_name"].lower(): named(row["data_type"]) for row in columns}
             self._tables = catalogue.tables(schema, self._dataset, self._caller.name)
         return self._tables
 
@@ -294,10 +294,10 @@ def _compared(text: str) -> Iterator[tuple[str, int]]:
     except (SqlglotError, RecursionError):
         return
     for node in tree.find_all(exp.Predicate):
-        columns = [one.name.lower() for one in node.iter_expressions() if isinstance(one, exp.Column)]
-        for one in node.iter_expressions():
-            if columns and isinstance(one, exp.Parameter | exp.Placeholder) and one.name.isdigit():
-                yield columns[0], int(one.name)
+        columns = [inner.name.lower() for inner in node.iter_expressions() if isinstance(inner, exp.Column)]
+        for inner in node.iter_expressions():
+            if columns and isinstance(inner, exp.Parameter | exp.Placeholder) and inner.name.isdigit():
+                yield columns[0], int(inner.name)
 
 
 def without_conditions(text: str) -> str:

@@ -35,7 +35,7 @@ def columns() -> dict[str, dict[str, str]]:
     out = {}
     for line in lines:
         name, *rest = line.split()
-        out[name] = dict(one.rsplit("=", 1) for one in rest)
+        out[name] = dict(pair.rsplit("=", 1) for pair in rest)
     return out
 
 
@@ -93,7 +93,7 @@ def _types() -> dict[str, list[Row]]:
             {"oid": kind.oid, "typname": kind.name, "typnamespace": CATALOG, "typowner": OWNER, "typlen": kind.size,
              "typtype": "b", "typcategory": kind.category, "typispreferred": kind is TEXT, "typisdefined": True,
              "typdelim": ",", "typarray": kind.array, "typtypmod": -1, "typstorage": "p", "typalign": "i",
-             "typelem": next((one.oid for one in KINDS if one.array == kind.oid), 0),
+             "typelem": next((other.oid for other in KINDS if other.array == kind.oid), 0),
              "typinput": "array_in" if kind.category == "A" else f"{kind.name}in"}
             for kind in (*KINDS, *OTHERS)
         ]

@@ -131,7 +131,9 @@ def _see_functions(tree: exp.Expr) -> None:
 
 
 def _arguments(function: exp.Func) -> Sequence[exp.Expr]:
-    return function.expressions or [one for one in function.args.values() if isinstance(one, exp.Expr)]
+    return function.expressions or [
+        argument for argument in function.args.values() if isinstance(argument, exp.Expr)
+    ]
 
 
 def _called_of(table: exp.Table) -> str:
@@ -149,19 +151,19 @@ def _name_columns(tree: exp.Query) -> None:
         select = select.this
     if not isinstance(select, exp.Select):
         return
-    for one in list(select.expressions):
-        inner = one
+    for item in list(select.expressions):
+        inner = item
         while isinstance(inner, exp.Cast | exp.Paren):
             inner = inner.this
-        if isinstance(one, exp.Alias | exp.Star) or (isinstance(one, exp.Column) and one is inner):
+        if isinstance(item, exp.Alias | exp.Star) or (isinstance(item, exp.Column) and item is inner):
             continue
         inner = inner.expression if isinstance(inner, exp.Dot) else inner
         if isinstance(inner, exp.Func):
             name = _called(inner)
         else:
-            kind = one.to.sql("postgres").lower() if isinstance(one, exp.Cast) else "?column?"
+            kind = item.to.sql("postgres").lower() if isinstance(item, exp.Cast) else "?column?"
             name = inner.name.lower() if isinstance(inner, exp.Column) else kind
-        one.replace(exp.alias_(one.copy(), _CALLED.get(name, name), quoted=True))
+        item.replace(exp.alias_(item.copy(), _CALLED.get(name, name), quoted=True))
 
 
 _CALLED = {"current_version": "version"}
@@ -185,8 +187,8 @@ def _changed(node: exp.Expr, asked: Asked) -> exp.Expr:
             return exp.Table(this=exp.to_identifier(table_name(name)), alias=alias)
     if isinstance(node, exp.Table):
         if _called_of(node) == "pg_get_keywords":
-            one = exp.select(exp.alias_(exp.Literal.string("discreet"), "word"))
-            return exp.Subquery(this=one, alias=node.args.get("alias"))
+            row = exp.select(exp.alias_(exp.Literal.string("discreet"), "word"))
+            return exp.Subquery(this=row, alias=node.args.get("alias"))
         node.set("db", None)  # of a function, such as pg_catalog.generate_series(1, 3)
         return node
     if isinstance(node, exp.Column) and node.args.get("db") is not None:
@@ -213,7 +215,7 @@ def _cast(node: exp.Cast, asked: Asked) -> exp.Expr:
     value = node.this
     if kind.endswith("[]") and isinstance(value, exp.Literal) and value.is_string:
         items = value.name.strip("{}").split(",") if value.name.strip("{}") else []
-        return exp.cast(exp.Array(expressions=[exp.Literal.string(one) for one in items]), node.to)
+        return exp.cast(exp.Array(expressions=[exp.Literal.string(item) for item in items]), node.to)
     if kind in ("regclass", "regtype"):
         numbers = _TYPES if kind == "regtype" else {"pg_class": CLASSES, **asked.tables}
         if isinstance(value, exp.Literal) and value.is_string:

@@ -63,7 +63,7 @@ class Listener:
 
     def _made_room(self) -> bool:
         """End the oldest connection that has not signed in, if there is one."""
-        strangers = (task for task, one in self._open.items() if one.key not in self.running)
+        strangers = (task for task, connection in self._open.items() if connection.key not in self.running)
         oldest = next(strangers, None)
         if oldest is not None:
             oldest.cancel()
@@ -76,7 +76,7 @@ class Listener:
         Raises:
             Refused: they have too many.
         """
-        if sum(one.caller == name for one in self.running.values()) >= MOST_OF_ONE:
+        if sum(connection.caller == name for connection in self.running.values()) >= MOST_OF_ONE:
             raise Refused("53300", f"You have {MOST_OF_ONE} connections.", "Close some of them.")
 
     async def end(self) -> None:

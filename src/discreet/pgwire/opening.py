@@ -140,7 +140,7 @@ class Opening:
             raise Refused(
                 "42501", "This token does not allow questions.", "Ask the steward for one that does."
             )
-        names = [one.name for one in self._service.visible(caller)]
+        names = [dataset.name for dataset in self._service.visible(caller)]
         name = asked.get("database") or caller.name
         if name in names:
             return name

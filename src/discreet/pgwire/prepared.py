@@ -51,7 +51,7 @@ def described(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
     if not columns:
         return wire.message(b"n")
     forms = [at(formats, place, 0, spread=True) for place in range(len(columns))]
-    return wire.described([(one.name, one.kind.oid, one.kind.size) for one in columns], forms)
+    return wire.described([(column.name, column.kind.oid, column.kind.size) for column in columns], forms)
 
 
 def at(values: Sequence[int], place: int, default: int, spread: bool = False) -> int:

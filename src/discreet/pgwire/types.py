@@ -104,7 +104,7 @@ def _words(value: Any) -> str:
     if isinstance(value, dt.datetime):
         return value.replace(tzinfo=None).isoformat(" ")
     if isinstance(value, list):
-        return "{" + ",".join("NULL" if one is None else _item(one) for one in value) + "}"
+        return "{" + ",".join("NULL" if item is None else _item(item) for item in value) + "}"
     return str(value)
 
 

@@ -48,7 +48,7 @@ def every_set(keys: Keys) -> list[Keys]:
         >>> every_set((0, 2))
         [(), (0,), (2,), (0, 2)]
     """
-    return [one for size in range(len(keys) + 1) for one in itertools.combinations(keys, size)]
+    return [subset for size in range(len(keys) + 1) for subset in itertools.combinations(keys, size)]
 
 
 def cells(sizes: Sequence[int], keys: Keys) -> int:
@@ -58,7 +58,7 @@ def cells(sizes: Sequence[int], keys: Keys) -> int:
 
 def parts_of(sizes: Sequence[int], tables: Sequence[Keys]) -> list[Keys]:
     """The sets of keys whose parts are not zero in some tables: a key of one value has none."""
-    found = {one for table in tables for one in every_set(table)}
+    found = {subset for table in tables for subset in every_set(table)}
     return sorted((t for t in found if all(sizes[key] > 1 for key in t)), key=lambda t: (len(t), t))
 
 
@@ -183,15 +183,15 @@ def _summed(parts: Mapping[Keys, Floats], wanted: Keys, sizes: Sequence[int]) ->
     out = np.zeros((*batch, *(sizes[key] for key in wanted)))
     # From the last key to the first, so that each step adds two tables of the same keys.
     tables = dict(parts)
-    for at in range(len(wanted) - 1, -1, -1):
-        key, later = wanted[at], wanted[at + 1 :]
+    for place in range(len(wanted) - 1, -1, -1):
+        key, later = wanted[place], wanted[place + 1 :]
         merged: dict[Keys, Floats] = {}
         for part, values in tables.items():
             if key in part:
-                rest = tuple(one for one in part if one != key)
+                rest = tuple(other for other in part if other != key)
                 merged[rest] = merged[rest] + values if rest in merged else values
             else:
-                axis = len(batch) + sum(one < key for one in part if one not in later)
+                axis = len(batch) + sum(other < key for other in part if other not in later)
                 spread = np.expand_dims(values, axis) / sizes[key]
                 merged[part] = merged[part] + spread if part in merged else spread
         tables = merged

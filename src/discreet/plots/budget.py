@@ -28,13 +28,13 @@ def one_plus_epsilon(marks: Sequence[float] = (0.1, 0.5, 1), size: str | Size = 
         330
     """
     fit = size_of(size)
-    at = np.linspace(0, 1.6, 161)
+    epsilons = np.linspace(0, 1.6, 161)
     names = ["exp(ε)", "1 + ε"]
     x, y = axis("x", "ε", domain=(0, 1.6)), axis("y", "factor", domain=(0.8, 5.2))
     rows = [
         {"x": px, "y": py, "at": px, "series": name}
-        for name, curve in zip(names, (np.exp(at), 1 + at), strict=True)
-        for px, py in zip(at, curve, strict=True)
+        for name, curve in zip(names, (np.exp(epsilons), 1 + epsilons), strict=True)
+        for px, py in zip(epsilons, curve, strict=True)
     ]
     places = [(mark, math.exp(mark), f"{100 * gap(mark):.2g} % more") for mark in marks]
     ends = [(1.6, math.exp(1.6), names[0], COLOURS[0]), (1.6, 2.6, names[1], COLOURS[1])]
@@ -139,8 +139,8 @@ def concentrated(count: npt.NDArray[np.int64], epsilon: Fraction, delta: Number)
         >>> concentrated(np.array([1, 100]), Fraction(1, 10), 1e-6).round(3).tolist()
         [0.1, 5.222]
     """
-    one = ZCDP.of(Loss(epsilon))
-    found = [float(ZCDP(int(k) * one.rho).loss(delta).epsilon) for k in count]
+    loss = ZCDP.of(Loss(epsilon))
+    found = [float(ZCDP(int(k) * loss.rho).loss(delta).epsilon) for k in count]
     return np.asarray(np.minimum(found, count * float(epsilon)), np.float64)
 
 

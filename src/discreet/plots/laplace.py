@@ -60,12 +60,12 @@ def densities(scales: Sequence[Number] = (1, 2, 4, 7), size: str | Size = "slide
     fit = size_of(size)
     noises = [distribution(scale) for scale in scales][: len(COLOURS)]
     end = 2.5 * max(float(noise.scale) for noise in noises)
-    at = np.unique(np.concatenate([np.linspace(-end, end, 401), [0.0]]))
+    places = np.unique(np.concatenate([np.linspace(-end, end, 401), [0.0]]))
     names = [f"b = {float(noise.scale):g}" for noise in noises]
     rows = [
         {"x": px, "y": py, "at": px, "series": name}
         for name, noise in zip(names, noises, strict=True)
-        for px, py in zip(at, density(noise, at), strict=True)
+        for px, py in zip(places, density(noise, places), strict=True)
     ]
     peaks = [(0.0, float(density(noise, np.zeros(1))[0])) for noise in noises]
     x = axis("x", "noise", domain=(-end, end))
@@ -110,11 +110,11 @@ def functions(scale: Number = 1, draws: int = 2000, size: str | Size = "slide") 
     part = Size(fit.width, int(1.3 * fit.height), fit.font).part(across, 2)
     noise = distribution(scale)
     b = float(noise.scale)
-    at = np.linspace(-5 * b, 5 * b, 401)
+    places = np.linspace(-5 * b, 5 * b, 401)
     ps = np.linspace(0.003, 0.997, 399)
     x = axis("x", "noise", domain=(-5 * b, 5 * b), tickCount=5)
     p = axis("x", "p", domain=(0, 1), tickCount=3)
-    curve = (at, density(noise, at))
+    curve = (places, density(noise, places))
     uniform = np.random.default_rng().uniform(0.0, 1.0, draws).clip(1e-12, 1 - 1e-12)
     level = (np.array([0.0, 1.0]), np.ones(2))
     exactly, through = noise.draws(draws), noise.quantile(uniform)
@@ -129,7 +129,7 @@ def functions(scale: Number = 1, draws: int = 2000, size: str | Size = "slide") 
         _curve("density", curve, x, y, part),
         _curve(
             "distribution function",
-            (at, noise.cdf(at)),
+            (places, noise.cdf(places)),
             x,
             axis("y", "P(noise ≤ x)", zero=True, tickCount=4),
             part,
@@ -203,16 +203,16 @@ def neighbours(
     b = abs(answers[1] - answers[0]) / loss
     noise = distribution(b)
     low, high = min(answers) - 3 * b, max(answers) + 3 * b
-    at = np.unique(np.concatenate([np.linspace(low, high, 401), answers, [output]]))
+    places = np.unique(np.concatenate([np.linspace(low, high, 401), answers, [output]]))
     names = [f"answer {answer:g}" for answer in answers]
-    first, second = (density(noise, at - answer) for answer in answers)
+    first, second = (density(noise, places - answer) for answer in answers)
     x, y = axis("x", "output", domain=(low, high)), axis("y", "density", zero=True)
     rows = [
         {"x": px, "y": py, "at": px, "series": name}
         for name, curve in zip(names, (first, second), strict=True)
-        for px, py in zip(at, curve, strict=True)
+        for px, py in zip(places, curve, strict=True)
     ]
-    spot = int(np.argmin(np.abs(at - output)))
+    spot = int(np.argmin(np.abs(places - output)))
     seen = [float(first[spot]), float(second[spot])]
     ratio = max(seen) / min(seen)
     text = f"at {output:g}: ratio {seen[1] / seen[0]:.3f}"
@@ -228,7 +228,7 @@ def neighbours(
                      dx=6 * sign if crossed else 0, size=fit.font, bold=True)  # fmt: skip
 
     chart = (
-        _allowed(at, first, loss, x, y)
+        _allowed(places, first, loss, x, y)
         + lines(rows, x, y, names)
         + rule(output, x, y)
         + dots([(output, each) for each in seen], x, y)
@@ -246,12 +246,12 @@ def neighbours(
     )
 
 
-def _allowed(at: Any, curve: Any, loss: float, x: Mapping[str, Any], y: Mapping[str, Any]) -> Picture:
+def _allowed(places: Any, curve: Any, loss: float, x: Mapping[str, Any], y: Mapping[str, Any]) -> Picture:
     """The band that epsilon allows around a density, cut off at the top."""
     alt, top = altair(), 1.18 * float(curve.max())
     ends = (
         {"x": px, "low": py * math.exp(-loss), "y": min(py * math.exp(loss), top)}
-        for px, py in zip(at, curve, strict=True)
+        for px, py in zip(places, curve, strict=True)
     )
     area = alt.Chart(data(ends)).mark_area(color=BAND, opacity=0.75, clip=True)
     return area.encode(x=alt.X(**x), y=alt.Y(**y), y2="low:Q")
@@ -279,9 +279,11 @@ def memorylessness(
     x = axis("x", "x", domain=(0, end), zero=True)
     y = axis("y", "P(noise > x)", domain=(0, 1.08), zero=True)
     for name, wait, colour in zip(names, waits, COLOURS, strict=False):
-        at = np.linspace(wait, end, 200)
-        survival = np.exp(-(at - wait) / b)
-        rows += [{"x": px, "y": py, "at": px, "series": name} for px, py in zip(at, survival, strict=True)]
+        places = np.linspace(wait, end, 200)
+        survival = np.exp(-(places - wait) / b)
+        rows += [
+            {"x": px, "y": py, "at": px, "series": name} for px, py in zip(places, survival, strict=True)
+        ]
         labels.append((wait + 0.12 * b, 1.04, name, colour))
     steps = [(wait + b, math.exp(-1)) for wait in waits]
     chart = (

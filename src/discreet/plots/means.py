@@ -182,9 +182,9 @@ def _ratio_radius(mean: float, n: int, loss: float, alpha: float) -> float:
     return high
 
 
-def _tail(one: float, other: float, t: float) -> float:
+def _tail(first: float, second: float, t: float) -> float:
     """P(X + Y > t) for independent Laplace X and Y of two scales and t >= 0."""
-    a, b = max(one, other), min(one, other)
+    a, b = max(first, second), min(first, second)
     if t < 0:
         return 1.0
     if b < 1e-9 * a:
@@ -230,10 +230,10 @@ def _captions(run: Sequence[Releases]) -> list[str]:
     """The facts that the picture rests on, read from the releases that are drawn."""
     covered = np.mean([case.coverage for case in run])
     rounds = sum(len(case.errors) for case in run)
-    (low, high), one = run[0].bounds, run[0]
-    band = f"Band: {one.band}" + ("" if one.private else f", b = {high - low:g}/(n ε)")
+    (low, high), estimator = run[0].bounds, run[0]
+    band = f"Band: {estimator.band}" + ("" if estimator.private else f", b = {high - low:g}/(n ε)")
     return [
-        f"Values {low:g} to {high:g}, {'private' if one.private else 'public'} n. {band}.",
+        f"Values {low:g} to {high:g}, {'private' if estimator.private else 'public'} n. {band}.",
         f"{100 * covered:.1f} % of {rounds:,} releases lie within it.",
     ]
 

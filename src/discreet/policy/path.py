@@ -89,10 +89,10 @@ def _fault(name: str, table: TablePolicy, tables: Tables) -> Problem | None:
         said = ".".join(there or (parent, str(end.privacy_unit)))
         return own, cause, f'Write privacy_unit = "{said}", or another step.'
     seen = {name}
-    at: str | None = parent
-    while at is not None and tables[at].through:
-        if at in seen:
+    current: str | None = parent
+    while current is not None and tables[current].through:
+        if current in seen:
             return place, "The steps lead round in a circle.", f"Let one of them lead to {unit[0]}."
-        seen.add(at)
-        at = parent_of(tables[at], tables)
+        seen.add(current)
+        current = parent_of(tables[current], tables)
     return None

@@ -169,27 +169,27 @@ class _Shown:
         self._as_json = as_json
 
     def __call__(self, estimates: list[Estimate]) -> None:
-        for one in estimates:
-            typer.echo(self._json(one) if self._as_json else self._text(one))
+        for estimate in estimates:
+            typer.echo(self._json(estimate) if self._as_json else self._text(estimate))
         sys.stdout.flush()
 
-    def _json(self, one: Estimate) -> str:
+    def _json(self, estimate: Estimate) -> str:
         from discreet.release.documents import dump
 
-        document: dict[str, Any] = {"period": one.period}
+        document: dict[str, Any] = {"period": estimate.period}
         if self._group is not None:
-            document[self._group] = one.key
-        document |= {"measure": one.name, "value": one.value, "error": one.error, "total": one.total,
-                     "total_error": one.total_error}  # fmt: skip
+            document[self._group] = estimate.key
+        document |= {"measure": estimate.name, "value": estimate.value, "error": estimate.error,
+                     "total": estimate.total, "total_error": estimate.total_error}  # fmt: skip
         return " ".join(dump(document).split())
 
-    def _text(self, one: Estimate) -> str:
+    def _text(self, estimate: Estimate) -> str:
         from discreet import escaping
 
-        key = f"  {escaping.name(one.key)}" if self._group is not None else ""
+        key = f"  {escaping.name(estimate.key)}" if self._group is not None else ""
         return (
-            f"{one.period}{key}  {one.name} {one.value:,.1f} ± {one.error:,.1f}  "
-            f"total {one.total:,.1f} ± {one.total_error:,.1f}"
+            f"{estimate.period}{key}  {estimate.name} {estimate.value:,.1f} ± {estimate.error:,.1f}  "
+            f"total {estimate.total:,.1f} ± {estimate.total_error:,.1f}"
         )
 
 

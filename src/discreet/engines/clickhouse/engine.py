@@ -104,22 +104,22 @@ class ClickHouseEngine:
 
         *names, _ = self._run(f"SELECT * FROM ({sql}) AS g LIMIT 0", tables).column_names
         shown = ", ".join(f"[g.{quote(name)}]" for name in names)
-        one, two = (
+        first, second = (
             f"reinterpretAsInt64(sipHash64Keyed((toUInt64({secrets.randbits(64)}), toUInt64({secrets.randbits(64)})), "
             f"{shown}))"
             for _ in range(2)
         )
-        counts = self._run(f"SELECT {one} AS a, {two} AS b, g.n AS n FROM ({sql}) AS g", tables)
+        counts = self._run(f"SELECT {first} AS a, {second} AS b, g.n AS n FROM ({sql}) AS g", tables)
         chosen = np.asarray(choose(arrow.numbers(counts.column("n"))), np.int64)
         wanted = counts.take(pa.array(chosen)).select(["a", "b"]).to_pylist()
         pairs = pa.table({name: pa.array([row[name] for row in wanted], pa.int64()) for name in ("a", "b")})
-        among = f"({one}, {two}) IN (SELECT a, b FROM __wanted)"
-        asked = f"SELECT {one} AS a_, {two} AS b_, g.* FROM ({sql}) AS g WHERE {among}"
+        among = f"({first}, {second}) IN (SELECT a, b FROM __wanted)"
+        asked = f"SELECT {first} AS a_, {second} AS b_, g.* FROM ({sql}) AS g WHERE {among}"
         found = self._run(asked, {**tables, "__wanted": pairs})
-        at = {
+        place_of = {
             (row["a_"], row["b_"]): place for place, row in enumerate(found.select(["a_", "b_"]).to_pylist())
         }
-        places = [at.get((row["a"], row["b"])) for row in wanted]
+        places = [place_of.get((row["a"], row["b"])) for row in wanted]
         if None in places:
             raise failed()
         return found.select(names).take(pa.array(places, pa.int64()))
@@ -195,7 +195,7 @@ class ClickHouseEngine:
         views = []
         for name, table in self._tables.items():
             called = set(re.findall(re.escape(quote(name)), sql, re.IGNORECASE))
-            views += [f"{one} AS ({table.view})" for one in sorted(called)]
+            views += [f"{view} AS ({table.view})" for view in sorted(called)]
         views += [f"{quote(name)} AS ({listed(table)})" for name, table in tables.items()]
         before = f"WITH {', '.join(views)} " if views else ""
         # In brackets nothing but a SELECT is one.

@@ -18,7 +18,8 @@ def listed(table: pa.Table) -> str:
     columns = [_column(table.column(index)) for index in range(table.num_columns)]
     if not table.num_rows:
         shown = ", ".join(
-            f"{one} AS {quote(name)}" for name, (one, _) in zip(table.column_names, columns, strict=True)
+            f"{column} AS {quote(name)}"
+            for name, (column, _) in zip(table.column_names, columns, strict=True)
         )
         return f"SELECT {shown} FROM (SELECT arrayJoin([NULL]) AS v) WHERE FALSE"
     arrays = ", ".join(array for _, array in columns)

@@ -89,23 +89,23 @@ def find(ask: Callable[[str], pa.Table], name: str | None, wanted: str | None) -
     ).to_pylist()
     names = {row["table"] for row in rows}
     if table:
-        alike = sorted(one for one in names if one.lower() == table.lower())
+        alike = sorted(known for known in names if known.lower() == table.lower())
         if table not in names and len(alike) > 1:
             raise SourceError(f"{table} may mean {' or '.join(alike)}.",
                               "Write the one that is meant in the exact letters of the database.")  # fmt: skip
         names = {table} if table in names else set(alike)
     else:
-        names = {one for one in names if not one.startswith(".inner")}
+        names = {known for known in names if not known.startswith(".inner")}
     if not names:
         raise SourceError("ClickHouse has no such table that this user may read.",
                           "Check the name, and the database, which may stand before it.")  # fmt: skip
     see_no_twin_tables(names)
     found = {}
-    for one in sorted(names):
-        columns = {row["name"]: row["type"] for row in rows if row["table"] == one}
-        space = next(row["database"] for row in rows if row["table"] == one)
-        key = name if table and name and (wanted or "." not in name) else one
-        found[key] = _table(space, one, columns)
+    for stored in sorted(names):
+        columns = {row["name"]: row["type"] for row in rows if row["table"] == stored}
+        space = next(row["database"] for row in rows if row["table"] == stored)
+        key = name if table and name and (wanted or "." not in name) else stored
+        found[key] = _table(space, stored, columns)
     return found
 
 
@@ -138,6 +138,6 @@ def identity_of(name: str, kind: str, names: Iterable[str]) -> tuple[Identity | 
             inner = found[1]
         return Identity(own, inner), f"{quote(name)} AS {quote(own)}"
     if listed in ("Float32", "Float64"):
-        one = f"CASE WHEN {quote(name)} = {quote(name)} THEN CAST({quote(name)} AS Float64) + 0 END"
-        return Identity(own, "FLOAT"), f"{one} AS {quote(own)}"
+        number = f"CASE WHEN {quote(name)} = {quote(name)} THEN CAST({quote(name)} AS Float64) + 0 END"
+        return Identity(own, "FLOAT"), f"{number} AS {quote(own)}"
     return None, ""

@@ -224,9 +224,9 @@ def _small(expression: Expression) -> bool:
     for _ in range(MOST_NODES):
         if not found:
             return True
-        one = found.pop()
-        if isinstance(one, Call):
-            found += one.args
+        inner = found.pop()
+        if isinstance(inner, Call):
+            found += inner.args
     return not found
 
 

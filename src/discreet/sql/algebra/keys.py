@@ -160,8 +160,8 @@ def _rounded(expression: Call) -> tuple[Value, ...] | None:
     grain = grain_of(expression)
     if grain is None or not expression.span.within(int(FIRST[Type.TIMESTAMP]), int(LAST[Type.TIMESTAMP])):
         return None
-    at, step = grain
-    moment = expression.args[at]
+    argument, step = grain
+    moment = expression.args[argument]
     if moment.span.lo is None or moment.span.hi is None or moment.span.width >= step * MAX_EVALUATED:
         return None
     # Every month, hour, … within the bounds holds one of these: none is shorter than a step.

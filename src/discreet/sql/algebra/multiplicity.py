@@ -115,8 +115,8 @@ def _named(relation: Relation) -> set[str]:
 
 def _over_all(some: list[int | None], multiplied: bool) -> int | None:
     out = 1 if multiplied else 0
-    for one in some:
-        if one is None:
+    for factor in some:
+        if factor is None:
             return None
-        out = out * one if multiplied else out + one
+        out = out * factor if multiplied else out + factor
     return out

@@ -138,12 +138,12 @@ def _by_value(column: Column, name: str, values: list[Value]) -> Column | None:
 def _by_place(column: Column, name: str, places: list[Fraction]) -> Column | None:
     span = column.span
     if span.domain is not None:
-        at = {value: number(value) for value in span.domain}
-        if None in at.values():
+        place_of = {value: number(value) for value in span.domain}
+        if None in place_of.values():
             return None
         if name == "in":
-            return _tested(column, lambda value: at[value] in places)
-        return _tested(column, lambda value: TESTS[name](at[value], places[0]))
+            return _tested(column, lambda value: place_of[value] in places)
+        return _tested(column, lambda value: TESTS[name](place_of[value], places[0]))
     if name in ("in", "eq"):
         kept = sorted({place for place in places if _inside(place, span)})
         if column.type is Type.INTEGER:

@@ -117,7 +117,7 @@ def _alone(index: int, groups: set[Group]) -> Block:
 
 def _places(listed: Values | None, found: list[Values]) -> dict[Value | None, int]:
     """The place of each value of a key: listed ones keep their order, others are sorted, and NULL comes last."""
-    values = [value for one in found for value in one]
+    values = [value for group in found for value in group]
     if listed is not None:
         ordered = [*listed, *values]
     elif len(found) == 1:

@@ -295,24 +295,24 @@ class Trial:
         from discreet.engines.sandbox import Sandbox
 
         if any(source.startswith("key ") for source in sources):
-            (at,) = (int(source[4:]) for source in sources)
-            return {(value,) for value in self._values[at] or ()}
+            (index,) = (int(source[4:]) for source in sources)
+            return {(value,) for value in self._values[index] or ()}
         tables: dict[str, pa.Table] = {}
-        for at, source in enumerate(sorted(sources)):
+        for index, source in enumerate(sorted(sources)):
             rows = self._rows(source)
             if source in self._joined:
-                tables[f"source_{at}"] = _renamed(self._joined[source])
+                tables[f"source_{index}"] = _renamed(self._joined[source])
                 continue
             column = self._columns[source]
             values = [*rows, None] if column.span.nullable else list(rows)
-            tables[f"source_{at}"] = pa.table({source: pa.array(values, type=arrow_type(column.type))})
+            tables[f"source_{index}"] = pa.table({source: pa.array(values, type=arrow_type(column.type))})
         where = [spell(condition, DUCKDB) for condition in conditions]
-        for at, (lonely, on) in enumerate(self._lonely):
+        for index, (lonely, on) in enumerate(self._lonely):
             read = frozenset() if on is None else self._read(on, lonely.prefix)
             if read is not None and read <= sources:
-                tables[f"lonely_{at}"] = _renamed(lonely)
+                tables[f"lonely_{index}"] = _renamed(lonely)
                 where.append(
-                    f"NOT EXISTS (SELECT 1 FROM lonely_{at}"
+                    f"NOT EXISTS (SELECT 1 FROM lonely_{index}"
                     + ("" if on is None else f" WHERE {spell(on, DUCKDB)}")
                     + ")"
                 )

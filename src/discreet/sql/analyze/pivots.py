@@ -356,11 +356,11 @@ def _of_key(scope: Scope, on: exp.Expr) -> Sequence[Value | None] | None:
 def _only(aggregate: exp.Expr, test: exp.Expr) -> exp.Expr:
     """An expression of aggregates, each of the rows that meet a condition."""
     out = exp.paren(aggregate.copy(), copy=False)
-    for one in list(out.find_all(exp.AggFunc)):
-        if isinstance(one.parent, exp.WithinGroup):
+    for call in list(out.find_all(exp.AggFunc)):
+        if isinstance(call.parent, exp.WithinGroup):
             continue
-        whole = one
-        one.replace(exp.Filter(this=whole.copy(), expression=exp.Where(this=test.copy())))
+        whole = call
+        call.replace(exp.Filter(this=whole.copy(), expression=exp.Where(this=test.copy())))
     inner: exp.Expr = out.this
     return inner
 

@@ -50,9 +50,9 @@ def tables() -> dict[str, pa.Table]:
 
     def pair(values: list[Any], kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
         size = len(values)
-        one = [values[row % size] for row in range(ROWS)]
-        other = [values[(row // size + row * 5) % size] for row in range(ROWS)]
-        return pa.array(one, kind, from_pandas=False), pa.array(other, kind, from_pandas=False)
+        first = [values[row % size] for row in range(ROWS)]
+        second = [values[(row // size + row * 5) % size] for row in range(ROWS)]
+        return pa.array(first, kind, from_pandas=False), pa.array(second, kind, from_pandas=False)
 
     columns: dict[str, pa.Array] = {
         "k": pa.array(range(ROWS), pa.int64()),

@@ -95,8 +95,8 @@ def number(value: Value) -> Fraction | None:
 
 def point(value: Value) -> Span:
     """The span of a literal."""
-    at = number(value)
-    return Span(at, at, nullable=False, domain=(value,))
+    place = number(value)
+    return Span(place, place, nullable=False, domain=(value,))
 
 
 def of_values(values: Iterable[Value], nullable: bool = True) -> Span:
@@ -229,7 +229,7 @@ def clamp(a: Span, lo: Fraction | None, hi: Fraction | None) -> Span:
 def through(f: Callable[[float], float], a: Span) -> Span:
     """The span of an increasing real function, widened by a few units in the last place."""
 
-    def at(x: Fraction, direction: float) -> Fraction | None:
+    def moved(x: Fraction, direction: float) -> Fraction | None:
         try:
             y = f(float(x))
         except (OverflowError, ValueError):
@@ -241,8 +241,8 @@ def through(f: Callable[[float], float], a: Span) -> Span:
         return Fraction(y)
 
     return Span(
-        None if a.lo is None else at(a.lo, -math.inf),
-        None if a.hi is None else at(a.hi, math.inf),
+        None if a.lo is None else moved(a.lo, -math.inf),
+        None if a.hi is None else moved(a.hi, math.inf),
         a.nullable,
     )
 
@@ -250,7 +250,7 @@ def through(f: Callable[[float], float], a: Span) -> Span:
 def widened(a: Span, places: int = 4) -> Span:
     """A span of doubles with room for a few units in the last place, for functions that round more than once."""
 
-    def at(x: Fraction, direction: float) -> Fraction:
+    def moved(x: Fraction, direction: float) -> Fraction:
         try:
             y = float(x)
         except OverflowError:
@@ -260,8 +260,8 @@ def widened(a: Span, places: int = 4) -> Span:
         return Fraction(y) if math.isfinite(y) else x
 
     return Span(
-        None if a.lo is None else at(a.lo, -math.inf),
-        None if a.hi is None else at(a.hi, math.inf),
+        None if a.lo is None else moved(a.lo, -math.inf),
+        None if a.hi is None else moved(a.hi, math.inf),
         a.nullable,
         a.domain,
     )

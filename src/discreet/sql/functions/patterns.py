@@ -32,12 +32,12 @@ def portable(pattern: str) -> str:
     """
     if len(pattern) > MOST:
         raise ValueError(f"it is longer than {MOST} characters")
-    out, at = [], 0
+    out, place = [], 0
     repeatable = False  # whether the part read last may have * + ? or {} behind it
-    while at < len(pattern):
-        c = pattern[at]
+    while place < len(pattern):
+        c = pattern[place]
         if c in "*+?{":
-            said = _REPEAT.match(pattern, at)
+            said = _REPEAT.match(pattern, place)
             if (
                 said is None
                 or not repeatable
@@ -47,23 +47,23 @@ def portable(pattern: str) -> str:
                     f"{c} must stand behind the part that it repeats, up to {MOST_TIMES} times, or be written \\{c}"
                 )
             out.append(said[0])
-            at, repeatable = said.end(), False
+            place, repeatable = said.end(), False
             continue
         repeatable = c not in "^$(|"
         if c == "\\":
-            out.append(_escape(pattern[at + 1 : at + 2], inside=False))
-            at += 2
+            out.append(_escape(pattern[place + 1 : place + 2], inside=False))
+            place += 2
         elif c == "[":
-            text, at = _bracket(pattern, at + 1)
+            text, place = _bracket(pattern, place + 1)
             out.append(text)
-        elif c == "(" and pattern[at + 1 : at + 2] == "?" and pattern[at + 2 : at + 3] != ":":
-            raise ValueError(f"(?{pattern[at + 2 : at + 3]} is not supported")
-        elif pattern.startswith("(?:", at):
+        elif c == "(" and pattern[place + 1 : place + 2] == "?" and pattern[place + 2 : place + 3] != ":":
+            raise ValueError(f"(?{pattern[place + 2 : place + 3]} is not supported")
+        elif pattern.startswith("(?:", place):
             out.append("(?:")
-            at += 3
+            place += 3
         else:
             out.append("[^\n]" if c == "." else c)
-            at += 1
+            place += 1
     return "".join(out)
 
 

@@ -68,9 +68,9 @@ def ranks(release: PlannedRelease, index: int, one: Ranks) -> QuantilesWithEnds:
 
 def near_leaves_of(release: PlannedRelease, number: int) -> NearLeaves | None:
     """Where the leaves of a part are counted each by itself; None for several groups or few leaves."""
-    for index, one in enumerate(release.measures):
-        if one.part == number and isinstance(one, Ranks) and not release.keys:
-            return near_leaves(one, ranks(release, index, one))
+    for index, measure in enumerate(release.measures):
+        if measure.part == number and isinstance(measure, Ranks) and not release.keys:
+            return near_leaves(measure, ranks(release, index, measure))
     return None
 
 

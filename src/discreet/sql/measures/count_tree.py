@@ -39,11 +39,11 @@ def node_count(shape: Shape) -> int:
 
 def levels_of(shape: Shape) -> list[slice]:
     """Where the nodes of each level stand among all nodes, from the top."""
-    out, at = [], 0
+    out, start = [], 0
     for level in range(len(shape)):
         size = math.prod(shape[: level + 1])
-        out.append(slice(at, at + size))
-        at += size
+        out.append(slice(start, start + size))
+        start += size
     return out
 
 

@@ -353,8 +353,8 @@ class Entries(Protocol):
 
 def columns(measures: Sequence[Entries]) -> list[slice]:
     """Where each measure's entries stand in the row of integers of a group."""
-    out, at = [], 0
+    out, start = [], 0
     for measure in measures:
-        out.append(slice(at, at + measure.entries))
-        at += measure.entries
+        out.append(slice(start, start + measure.entries))
+        start += measure.entries
     return out

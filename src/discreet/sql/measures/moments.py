@@ -126,8 +126,8 @@ class JointMoments:
         b = _bernstein(f"{name}x", r, self.degrees[0], dialect)
         c = _bernstein(f"{name}y", bound, self.degrees[1], dialect)
         sums = [
-            total(divided(f"{one} * {other}", str(bound), dialect), dialect)
-            for i, one in enumerate(b)
+            total(divided(f"{entry} * {other}", str(bound), dialect), dialect)
+            for i, entry in enumerate(b)
             for j, other in enumerate(c)
             if (i, j) != (0, 0)
         ]

@@ -55,7 +55,7 @@ class NearLeaves:
             for q, reach in self.windows
         )
         wide = typed(f"CAST(CASE WHEN {near} THEN 1 ELSE {self.width} END AS BIGINT)", dialect)
-        one = typed("CAST(1 AS BIGINT)", dialect)
+        single = typed("CAST(1 AS BIGINT)", dialect)
         whole = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
         once = dialect.computed_once
         return (
@@ -64,7 +64,8 @@ class NearLeaves:
             "__ranked AS (SELECT part, m0, SUM(m0) OVER (ORDER BY part) AS upto, "
             f"SUM(m0) OVER (ORDER BY part {whole}) AS total FROM __cells), "
             f"__split AS {once}(SELECT part, m0, {wide} AS wide FROM __ranked) "
-            f"SELECT t0, {count}, {one} AS wide FROM __carried WHERE part IN (SELECT part FROM __split WHERE wide = 1) "
+            f"SELECT t0, {count}, {single} AS wide FROM __carried "
+            f"WHERE part IN (SELECT part FROM __split WHERE wide = 1) "
             f"GROUP BY t0 UNION ALL SELECT part * {self.width} AS t0, m0, wide FROM __split WHERE wide > 1"
         )
 

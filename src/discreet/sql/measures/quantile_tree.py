@@ -258,8 +258,8 @@ class QuantileTree:
         runs = max(1, REPEATED // len(picked))
         noise, reach = ct.noise_below(self.shape, REPEATED)
         needed = [
-            self._needed(q, below, noise[at * runs : (at + 1) * runs], scale, width, scale * reach)
-            for at, below in enumerate(ct.below(steps))
+            self._needed(q, below, noise[index * runs : (index + 1) * runs], scale, width, scale * reach)
+            for index, below in enumerate(ct.below(steps))
         ]
         return float(np.clip(np.quantile(needed, confidence, method="higher"), 0.2, 1.0))
 
@@ -316,11 +316,11 @@ class QuantileTree:
             value = self.grid.lo + float(self.grid.step) * (place - 0.5) + (float(self.grid.step) - 1) / 2
         else:
             ends = []
-            for at in (lower, upper - 1):
-                here, there = ranks[row, at], ranks[row, at + 1]
+            for left in (lower, upper - 1):
+                here, there = ranks[row, left], ranks[row, left + 1]
                 with np.errstate(divide="ignore", invalid="ignore"):
                     share = np.where(there > here, -here / (there - here), 0.5)
-                ends.append(at + np.clip(share, 0, 1))
+                ends.append(left + np.clip(share, 0, 1))
             value = self.grid.lo + float(self.grid.step) * (ends[0] + ends[1]) / 2
         return np.where(total > 0, np.clip(value, self.grid.lo, self.grid.hi), np.nan)
 

@@ -176,8 +176,8 @@ class Ranks:
             places = (float(q), float(q) - margin, float(q) + margin)[: self.each]
             lowest = (0, -1, 0)
             out += [
-                min(max(math.floor(place * self.grid.levels), low), last + (at == 2))
-                for at, (place, low) in enumerate(zip(places, lowest, strict=False))
+                min(max(math.floor(place * self.grid.levels), low), last + (index == 2))
+                for index, (place, low) in enumerate(zip(places, lowest, strict=False))
             ]
         return np.array(out, np.int64)
 
@@ -235,16 +235,16 @@ class Ranks:
 
     def _ends(self, quantity: str, noisy: Floats) -> tuple[Floats, Floats, Floats]:
         """The value and both ends; the range ends where a bound was drawn."""
-        at, step = self._place(quantity), float(self.grid.step)
+        place, step = self._place(quantity), float(self.grid.step)
         value = self.estimate(quantity, noisy)
         if not self.ends:
             return value, np.full(len(value), float(self.grid.lo)), np.full(len(value), float(self.grid.hi))
-        low = self.grid.lo + step * noisy[:, at + 1]
-        high = self.grid.lo + step * noisy[:, at + 2] + (step - 1 if self.whole else step)
-        low = np.where(noisy[:, at + 1] < 0, self.grid.lo, low)
-        high = np.where(noisy[:, at + 2] >= self.grid.levels, self.grid.hi, high)
+        low = self.grid.lo + step * noisy[:, place + 1]
+        high = self.grid.lo + step * noisy[:, place + 2] + (step - 1 if self.whole else step)
+        low = np.where(noisy[:, place + 1] < 0, self.grid.lo, low)
+        high = np.where(noisy[:, place + 2] >= self.grid.levels, self.grid.hi, high)
         # Drawn ends lie beside the number; invented leaves may not.
-        leaf = self.grid.lo + step * noisy[:, at]
+        leaf = self.grid.lo + step * noisy[:, place]
         low = np.clip(np.minimum(low, leaf), self.grid.lo, self.grid.hi)
         high = np.clip(
             np.maximum(high, leaf + (step - 1 if self.whole else step)), self.grid.lo, self.grid.hi

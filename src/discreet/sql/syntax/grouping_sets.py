@@ -51,8 +51,8 @@ def expand(node: exp.Select, text: str) -> exp.Query:
     every = list(dict.fromkeys(key for keys_of_set in sets for key in keys_of_set))
     names = [output_name(item) for item in node.expressions]
     selects = [_one(node, keys, every, names) for keys in sets]
-    for one in selects:
-        one.meta[_SETS] = f"{_place(group)} {text}"
+    for select in selects:
+        select.meta[_SETS] = f"{_place(group)} {text}"
     union: exp.Query = selects[0]
     for other in selects[1:]:
         union = exp.Union(this=union, expression=other, distinct=False)
@@ -75,8 +75,8 @@ def _place(group: exp.Expr) -> int:
 def _resolve(node: exp.Select, several: list[exp.Expr]) -> None:
     """Put the expression of an alias in its place; a name that the expression itself reads is a column."""
     aliases = {item.alias.lower(): item.this for item in node.expressions if isinstance(item, exp.Alias)}
-    for one in several:
-        for column in list(one.find_all(exp.Column)):
+    for select in several:
+        for column in list(select.find_all(exp.Column)):
             meant = None if column.table else aliases.get(column.name.lower())
             if meant is None or any(
                 c.name.lower() == column.name.lower() for c in meant.find_all(exp.Column)

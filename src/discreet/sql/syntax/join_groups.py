@@ -35,9 +35,11 @@ def one_after_the_other(node: exp.Select) -> None:
             joins += [join] if join not in joins else []
             continue
         inner.set("joins", None)
-        at = joins.index(join) if join in joins else len(joins)
+        place = joins.index(join) if join in joins else len(joins)
         conditions += [joined.args["on"] for joined in (join, *own) if joined.args.get("on") is not None]
-        joins[at : at + 1] = [exp.Join(this=source) for source in (inner, *(joined.this for joined in own))]
+        joins[place : place + 1] = [
+            exp.Join(this=source) for source in (inner, *(joined.this for joined in own))
+        ]
     if joins != (node.args.get("joins") or []):
         node.set("joins", joins)
     for condition in conditions:

@@ -74,15 +74,15 @@ def with_order(text: str) -> exp.Select | None:
         tokens = DuckDB().tokenize(text)
         if not tokens or tokens[0].text.upper() not in FIRST:
             return None
-        depth, at = 0, None
+        depth, end = 0, None
         for token in tokens:
             depth += (token.text == "(") - (token.text == ")")
-            if depth == 0 and token.text.upper() in BEHIND and at is None:
-                at = token.start
-        if at is None:
+            if depth == 0 and token.text.upper() in BEHIND and end is None:
+                end = token.start
+        if end is None:
             return None
-        (pivot,) = statements(text[:at])
-        tail = sqlglot.parse_one("SELECT 1".ljust(at) + text[at:], read="duckdb")
+        (pivot,) = statements(text[:end])
+        tail = sqlglot.parse_one("SELECT 1".ljust(end) + text[end:], read="duckdb")
     except (ParseError, TokenError):
         return None
     if not isinstance(pivot, exp.Pivot) or not isinstance(tail, exp.Select):

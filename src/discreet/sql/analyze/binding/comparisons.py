@@ -41,20 +41,20 @@ def _meant(literal: Literal, kind: Type) -> Literal:
     return literal.then(_read_as, kind) if (as_number or as_truth) and not literal.missing else literal
 
 
-def _read_as(one: Literal, kind: Type) -> Literal:
-    value = one.value
+def _read_as(literal: Literal, kind: Type) -> Literal:
+    value = literal.value
     if kind in _NUMBERS and isinstance(value, str) and _PLAIN.fullmatch(value.strip(" ")):
         number = Decimal(value.strip(" "))
         if kind is Type.INTEGER and number != number.to_integral_value():
-            return one  # the engine would round it
+            return literal  # the engine would round it
         return (
             Literal(int(number), Type.INTEGER) if kind is Type.INTEGER else Literal(float(number), Type.FLOAT)
         )
     if kind is Type.BOOLEAN and isinstance(value, str) and value.lower() in _TRUTHS:
         return Literal(_TRUTHS[value.lower()], Type.BOOLEAN)
-    if kind is Type.BOOLEAN and one.type is Type.INTEGER and value in (0, 1):
+    if kind is Type.BOOLEAN and literal.type is Type.INTEGER and value in (0, 1):
         return Literal(bool(value), Type.BOOLEAN)
-    return one
+    return literal
 
 
 def of_two_types(name: str, bound: list[Expression], nodes: list[exp.Expr]) -> tuple[str, str]:
