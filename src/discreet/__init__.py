@@ -41,6 +41,7 @@ _ROOMS = frozenset(
         "dbapi",
         "engines",
         "errors",
+        "learning",
         "ledger",
         "local",
         "mechanisms",

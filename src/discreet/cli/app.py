@@ -28,6 +28,7 @@ from discreet.cli.commands import (
     tune,
 )
 from discreet.cli.commands.structures import map as map_
+from discreet.cli.commands.structures import pate
 from discreet.cli.commands.tools import card, mcp, shell
 from discreet.errors import DiscreetError
 
@@ -112,6 +113,7 @@ app.command("tune")(tune.command)
 app.command("serve")(serve.command)
 app.command("stream")(stream.command)
 app.command("map")(map_.command)
+app.command("pate")(pate.command)
 app.command("card")(card.command)
 app.command("shell")(shell.command)
 app.command("mcp")(mcp.command)
