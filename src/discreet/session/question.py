@@ -23,7 +23,7 @@ class Question:
     Attributes:
         text: as the analyst wrote it.
         epsilon: the privacy loss of all of it.
-        delta: the delta that may be spent to find groups; 0 for nothing.
+        delta: the delta that may be spent to find groups or on Gaussian noise; 0 for nothing.
         confidence: of the intervals.
         simultaneous: whether all intervals together have it.
         limits: how much of one unit counts.
@@ -89,10 +89,10 @@ class Question:
         """The same question for another epsilon."""
         return replace(self, epsilon=epsilon)
 
-    def loss(self, finds: bool) -> Loss:
+    def loss(self, spends: bool) -> Loss:
         """The loss that it costs.
 
         Args:
-            finds: whether it has groups that must be found, for which alone a delta is spent.
+            spends: whether its plan has groups that must be found, or Gaussian noise: then the delta is spent.
         """
-        return Loss(self.epsilon, self.delta if finds else 0)
+        return Loss(self.epsilon, self.delta if spends else 0)
