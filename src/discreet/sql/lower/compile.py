@@ -21,7 +21,7 @@ from discreet.sql.expressions.canonical import canonical_key
 from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
 from discreet.sql.expressions.expression import Column, Expression, leaves, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
-from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
+from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_groups, kept_sql
 from discreet.sql.lower.group_numbers import Axes, filters, numbered_axes, numbering, with_numbers
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
@@ -109,6 +109,10 @@ def _compile_part(
         types = _portable(part, measures, names, numbered) if portable else None
         spans = _spans(release, measures, numbered)
         alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind
+        if part.per_group is not None and not _once_in_a_group(part):
+            within = [name for name in map(key_name, range(len(part.keys))) if name in names]
+            rows = kept_in_groups(rows, keep, names, within, part.per_group, salt, dialect, types)
+            keep = f"{quote(UNIT, dialect)} IS NOT NULL"
         rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, alike, kind)
         ranges = []  # rows were dropped by the same conditions
     keys = [name for name in map(key_name, range(len(part.keys))) if name in names]
@@ -193,9 +197,14 @@ def _alike(part: MeasuredRows) -> bool:
     """Whether rows of a unit can be alike in all that they carry, and some of them be dropped."""
     if part.rows.fixed and part.cap >= part.rows.max_rows:
         return False
+    return not _once_in_a_group(part)
+
+
+def _once_in_a_group(part: MeasuredRows) -> bool:
+    """Whether a unit has one row in each of its groups, as its rows were grouped by all that the keys read."""
     relation = part.rows.relation
     carried = {key.name for key in part.keys if isinstance(key, Column)}
-    return not (isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried)
+    return isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried
 
 
 def _portable(

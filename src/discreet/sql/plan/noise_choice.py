@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter
-from discreet.noise.gaussian import LARGEST
+from discreet.mechanisms.numeric.gaussian_vector import LARGEST
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import SCALE_BITS, Measure

@@ -55,7 +55,7 @@ class MeasuredRows:
         rows: the private rows.
         keys: the expressions over them that tell the groups apart.
         cap: how many rows of one unit are counted; 1 when each row is one unit.
-        per_group: how many of those may be in one group.
+        per_group: how many of those may be in one group; None for all of them.
     """
 
     rows: Rows

@@ -39,11 +39,14 @@ class Limits:
 
     Attributes:
         max_rows: rows of a unit that are kept.
-        max_groups: groups of a unit in which it is counted by COUNT(DISTINCT unit).
+        max_groups: groups of a unit in which it is counted by COUNT(DISTINCT unit); with a limit of rows in one group,
+            times that as many rows are kept, if that is less.
+        max_rows_per_group: rows of a unit that are kept in one group.
     """
 
     max_rows: int | None = None
     max_groups: int | None = None
+    max_rows_per_group: int | None = None
 
 
 Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
@@ -258,7 +261,10 @@ def _part(release: UnplannedRelease, choice: MeasureChoice, limits: Limits) -> M
     if limits.max_rows is not None and rows.per_unit and not rows.fixed:
         cap = limits.max_rows
     if not (choice.counts == "units" or (finding and rows.per_unit)):
-        return MeasuredRows(rows, keys, cap)
+        within = _per_group(rows, limits) if keys and rows.per_unit else None
+        if within is not None and limits.max_groups is not None:
+            cap = min(cap, within * limits.max_groups)
+        return MeasuredRows(rows, keys, cap, within if within is not None and within < cap else None)
     # Each unit once in each of its groups; it has no more groups than rows.
     some = choice.argument
     where = None if some is None else call("not", _is_null(some))
@@ -275,6 +281,14 @@ def _part(release: UnplannedRelease, choice: MeasureChoice, limits: Limits) -> M
         groups = min(groups, planned_cells(release.keys))  # nobody is in more groups than there are
     counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
     return MeasuredRows(counted, tuple(columns.values()), groups, 1)
+
+
+def _per_group(rows: Rows, limits: Limits) -> int | None:
+    """How many rows of a unit are kept in one group; None where nobody says."""
+    if limits.max_rows_per_group is not None:
+        return limits.max_rows_per_group
+    declared = [scan.table.per_group for scan in rel.scans(rows.relation)]
+    return None if None in declared else max(one for one in declared if one is not None)
 
 
 def _is_null(expression: Expression) -> Expression:
