@@ -35,8 +35,8 @@ from discreet.sql.lower.compile import compile_discovery
 from discreet.sql.lower.discovery import found_values
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.lower.sequence import given_to
-from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures import quantile_tree as quantiles
+from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 from discreet.sql.plan.planner import Limits, plan
@@ -607,7 +607,9 @@ def compare(planned: QueryPlan, one: Sequence[Any], other: Sequence[Any], name: 
                 allowed = release.square(measure)
                 parts[first] = parts.get(first, Fraction(0)) + Fraction(squared, allowed)
                 if parts[first] > 1:
-                    problems.append(f"{name}: {measure.name} moved by the root of {squared}, allowed {allowed}")
+                    problems.append(
+                        f"{name}: {measure.name} moved by the root of {squared}, allowed {allowed}"
+                    )
         for first, loss in lost.items():
             share = max(release.shares[at] for at in release.beside(first))
             if loss > share:

@@ -99,7 +99,7 @@ def _one_too_many_in_a_group(rows: str, keep: str, names: Any, groups: Any, most
     return _in_groups(rows, keep, names, groups, most + 1, *rest)
 
 
-def _each_row_in_its_own_group(release: PlannedRelease, measure: Any) -> int:
+def _each_row_in_its_own_group(release: PlannedRelease, measure: Any) -> Any:
     """The L2 sensitivity of a unit whose rows lie in different groups, though nothing makes them."""
     return release.sensitivity(measure) * measure.row_sensitivity
 

@@ -5,8 +5,8 @@ chosen adaptively. Most composition theorems do not: they fix the epsilons befor
 conditions set beforehand, and each path of questions ends in one of them:
 
 - (a) the sum of epsilons is at most the limit (basic composition as a filter: Rogers, Roth, Ullman and Vadhan 2016);
-- (b) the sum of all rho, epsilon^2/2 of a question unless its own is known, is at most a rho fixed beforehand, which converts to the limit (the Renyi filter of Feldman
-  and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023);
+- (b) the sum of all rho, epsilon^2/2 of a question unless its own is known, is at most a rho fixed beforehand, which
+  converts to the limit (the Renyi filter of Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023);
 - (c) all epsilons are equal and so many that `Homogeneous` stays in the limit. The first fixes the rest; a path that
   leaves it is under (a) or (b) from the start.
 

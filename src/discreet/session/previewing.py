@@ -50,5 +50,8 @@ def preview(
         left = queries.account.left
         loss = Loss(plan.epsilon, plan.delta)
         # The losses of Gaussian noise do not say what it costs; else the event says no more than they.
-        cost = max(Fraction(0), left() - left(event_of(uses_of(plan.whole.measured), loss) if plan.gaussian else loss))
+        cost = max(
+            Fraction(0),
+            left() - left(event_of(uses_of(plan.whole.measured), loss) if plan.gaussian else loss),
+        )
     return preview_of(plan, public, level, group_rows, cost, budget.left)

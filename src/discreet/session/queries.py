@@ -189,6 +189,11 @@ class Queries:
 
         if not epsilon or not plan.releases:
             return plan
+        if any(part.drops_in_groups for release in plan.releases for part in release.parts):
+            raise InvalidParameter(
+                "diagnose cannot measure how much max_rows_per_group cuts off.",
+                "Leave diagnose out, or ask with max_rows_per_group as large as max_rows.",
+            )
         found = cut_off(plan.releases, epsilon)
         if not found:
             raise InvalidParameter(

@@ -52,6 +52,7 @@ class Question:
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
@@ -66,6 +67,7 @@ class Question:
             delta: as for `Session.sql`.
             max_rows: as for `Session.sql`.
             max_groups: as for `Session.sql`.
+            max_rows_per_group: as for `Session.sql`.
             split: as for `Session.sql`.
             simultaneous: as for `Session.sql`.
             intervals: as for `Session.sql`.
@@ -75,7 +77,7 @@ class Question:
             InvalidParameter: one of them is of the wrong type or out of range.
         """
         level = level_of(confidence, simultaneous)
-        limits = limits_of(max_rows, max_groups)
+        limits = limits_of(max_rows, max_groups, max_rows_per_group)
         shown = truth_of(intervals, "intervals")
         known = cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
         return replace(known, diagnose=share_of(diagnose))

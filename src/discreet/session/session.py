@@ -47,6 +47,7 @@ class Session(SuggestingSession):
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
@@ -67,10 +68,13 @@ class Session(SuggestingSession):
                 a question that reads nothing private.
             confidence: of the intervals, strictly between 0 and 1.
             delta: allows groups whose keys are not public: those with enough units are found, the others stay hidden.
-                Only a question with such groups spends it, and the budget must grant a delta.
+                Where all keys are public and the policy's accountant is `zcdp` or `pld`, it buys Gaussian noise if that
+                errs less. Else nothing of it is spent; the budget must grant it.
             max_rows: how many rows of a unit count in this question; by default as the policy says.
             max_groups: in how many groups COUNT(DISTINCT unit) counts a unit, and in how many a unit helps to have
-                groups found; by default max_rows.
+                groups found; by default max_rows. With max_rows_per_group, so many times that as rows count.
+            max_rows_per_group: how many rows of a unit count in one group; by default as the policy says, or all of
+                max_rows. A unit spread over many groups is hidden by less Gaussian noise.
             split: how many times its usual share of epsilon a column gets, such as `{"n": 3}`; the others get less. By
                 default the shares make the summed relative variance of all columns least.
             simultaneous: whether all intervals of the answer together have the confidence, instead of each by itself:
@@ -98,7 +102,8 @@ class Session(SuggestingSession):
 
         Privacy: epsilon-differentially private for the privacy unit of the policy, by the Laplace mechanism
         (Dwork, McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query; with
-        groups that must be found (epsilon, delta), by `mechanisms.ThresholdedCounts`.
+        groups that must be found (epsilon, delta), by `mechanisms.ThresholdedCounts`, and likewise with Gaussian
+        noise, by `mechanisms.GaussianVector` and the conversion of zCDP (Canonne, Kamath and Steinke 2020).
 
         Example:
             >>> import pyarrow as pa
@@ -108,7 +113,9 @@ class Session(SuggestingSession):
             ['n']
         """
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
-                                 max_rows=max_rows, max_groups=max_groups, split=split, simultaneous=simultaneous,
+                                 max_rows=max_rows, max_groups=max_groups,
+                                 max_rows_per_group=max_rows_per_group,
+                                 split=split, simultaneous=simultaneous,
                                  intervals=intervals, diagnose=diagnose)  # fmt: skip
         plan = self._queries.planned(question)
         see_cost(epsilon, plan)
@@ -127,6 +134,7 @@ class Session(SuggestingSession):
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
@@ -151,7 +159,7 @@ class Session(SuggestingSession):
             epsilon: as for `sql`.
             into: a path that ends in .parquet or .csv.
             confidence: of the intervals, strictly between 0 and 1.
-            delta, max_rows, max_groups, split, intervals: as for `sql`.
+            delta, max_rows, max_groups, max_rows_per_group, split, intervals: as for `sql`.
             simultaneous: as for `sql`; for more than 65,536 groups each row of the answer must be one group.
             diagnose: as for `sql`, for answers of up to 65,536 groups.
             replace: whether a file of this name may be replaced; never one of the data or of the ledger, by whichever
@@ -196,7 +204,8 @@ class Session(SuggestingSession):
         target = Target(into, replace, formulas)
         self.see_free(into)
         question = Question.read(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
-                                 max_groups=max_groups, split=split, simultaneous=simultaneous,
+                                 max_groups=max_groups, max_rows_per_group=max_rows_per_group,
+                                 split=split, simultaneous=simultaneous,
                                  intervals=intervals, diagnose=diagnose)  # fmt: skip
         with shown_progress(progress) as say:
             return written(self._queries, question, target, say)
@@ -268,6 +277,7 @@ class Session(SuggestingSession):
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
@@ -280,7 +290,7 @@ class Session(SuggestingSession):
             epsilon: the privacy loss to look at; leave it out to have the least one found.
             within: the largest error allowed by column, such as `{"n": 50}`.
             confidence: of the intervals.
-            delta, max_rows, max_groups, split, simultaneous, intervals: as for `sql`.
+            delta, max_rows, max_groups, max_rows_per_group, split, simultaneous, intervals: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it.
 
         Raises:
@@ -294,7 +304,9 @@ class Session(SuggestingSession):
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
         whole(group_rows, "group_rows")
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
-                                 max_rows=max_rows, max_groups=max_groups, split=split,
+                                 max_rows=max_rows, max_groups=max_groups,
+                                 max_rows_per_group=max_rows_per_group,
+                                 split=split,
                                  simultaneous=simultaneous, intervals=intervals)  # fmt: skip
         return preview(self._queries, question, within, group_rows, self.budget)
 
@@ -308,6 +320,7 @@ class Session(SuggestingSession):
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         intervals: bool = True,
         sql: bool = False,
@@ -317,7 +330,7 @@ class Session(SuggestingSession):
         Args:
             query: as for `sql`.
             epsilon: the privacy loss to look at, which decides the grids and the noise.
-            delta, max_rows, max_groups, split, intervals: as for `sql`.
+            delta, max_rows, max_groups, max_rows_per_group, split, intervals: as for `sql`.
             sql: whether to show the SQL of the engine, too. How many slices it asks a large table in is not shown.
 
         Returns:
@@ -355,7 +368,9 @@ class Session(SuggestingSession):
         """
         from discreet.sql.inspect.explain import explain
 
-        question = Question.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups, split=split,
+        question = Question.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups,
+                                 max_rows_per_group=max_rows_per_group,
+                                 split=split,
                                  intervals=intervals)  # fmt: skip
         plan = self._queries.planned(question)
         self._queries.rehearse(plan)

@@ -1,9 +1,9 @@
 """Intervals of ratios of counts and sums, by inverting a test: right however near to zero the divisor is.
 
 For noisy N and D of true n and d, the ratio is r = n/d exactly when n - r d = 0. N - r D errs by a weighted sum of
-Laplace or Gaussian variables of known scales, so the set of all r with |N - r D| <= w(r), w(r) being the half-width of that sum,
-holds the true ratio with exactly the stated confidence (Fieller 1954). Where D could be noise alone the set reaches
-infinity, and there is no interval.
+Laplace or Gaussian variables of known scales, so the set of all r with |N - r D| <= w(r), w(r) being the half-width of
+that sum, holds the true ratio with exactly the stated confidence (Fieller 1954). Where D could be noise alone the set
+reaches infinity, and there is no interval.
 
 With r = tan(t) both sides are divided by the length of (1, r): |cos(t) N - sin(t) D| <= W(t). W depends on the angle
 alone and is tabulated; N and D are divided by their own noise first, so that the angles that matter lie apart.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
-from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
+from discreet.sql.algebra.relation import UNIT, public_tables, raw_column, scans
 from discreet.sql.dialects import named
 from discreet.sql.expressions.canonical import canonical_key
 from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
@@ -109,7 +109,8 @@ def _compile_part(
         types = _portable(part, measures, names, numbered) if portable else None
         spans = _spans(release, measures, numbered)
         alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind
-        if part.per_group is not None and not _once_in_a_group(part):
+        if part.drops_in_groups:
+            assert part.per_group is not None
             within = [name for name in map(key_name, range(len(part.keys))) if name in names]
             rows = kept_in_groups(rows, keep, names, within, part.per_group, salt, dialect, types)
             keep = f"{quote(UNIT, dialect)} IS NOT NULL"
@@ -197,14 +198,7 @@ def _alike(part: MeasuredRows) -> bool:
     """Whether rows of a unit can be alike in all that they carry, and some of them be dropped."""
     if part.rows.fixed and part.cap >= part.rows.max_rows:
         return False
-    return not _once_in_a_group(part)
-
-
-def _once_in_a_group(part: MeasuredRows) -> bool:
-    """Whether a unit has one row in each of its groups, as its rows were grouped by all that the keys read."""
-    relation = part.rows.relation
-    carried = {key.name for key in part.keys if isinstance(key, Column)}
-    return isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried
+    return not part.once_in_a_group
 
 
 def _portable(

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.numeric.gaussian_vector import LARGEST
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import SCALE_BITS, Measure
@@ -88,7 +87,7 @@ def with_gaussian(
         for index, (release, one) in enumerate(zip(releases, chosen, strict=True))
     ]
     parameters = [r.gaussian(at) for r in out for at in range(len(r.measures))]
-    drawable = all(1 <= one <= LARGEST for one in parameters if one is not None)
+    drawable = all(1 <= one <= 1 << (VARIANCE_BITS + 2) for one in parameters if one is not None)
     return (out, delta) if drawable else (list(releases), Fraction(0))
 
 
@@ -136,7 +135,8 @@ def _best(sets: Sequence[_Set], delta: Fraction) -> dict[tuple[int, int], Fracti
         if error < least:
             least, best, rho = error, count, bought
     found = {
-        one.place: Fraction(f"{math.sqrt(one.weight) * one.gaussian:.3g}") or Fraction(1) for one in sets[:best]
+        one.place: Fraction(f"{math.sqrt(one.weight) * one.gaussian:.3g}") or Fraction(1)
+        for one in sets[:best]
     }
     whole = sum(found.values(), Fraction(0))
     return {place: rho * part / whole for place, part in found.items()}

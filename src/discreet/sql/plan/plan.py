@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from discreet.planning.marginals import Keys
 from discreet.sql.algebra import keys as ks
-from discreet.sql.algebra.relation import Rows
-from discreet.sql.expressions.expression import Expression
+from discreet.sql.algebra.relation import PerUnit, Rows
+from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -62,6 +62,18 @@ class MeasuredRows:
     keys: tuple[Expression, ...]
     cap: int
     per_group: int | None = None
+
+    @property
+    def once_in_a_group(self) -> bool:
+        """Whether a unit has one row in each of its groups, as its rows were grouped by all that the keys read."""
+        relation = self.rows.relation
+        carried = {key.name for key in self.keys if isinstance(key, Column)}
+        return isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried
+
+    @property
+    def drops_in_groups(self) -> bool:
+        """Whether rows of a unit are dropped that are too many for their group."""
+        return self.per_group is not None and not self.once_in_a_group
 
     @property
     def square(self) -> int:

@@ -264,6 +264,8 @@ def _part(release: UnplannedRelease, choice: MeasureChoice, limits: Limits) -> M
         within = _per_group(rows, limits) if keys and rows.per_unit else None
         if within is not None and limits.max_groups is not None:
             cap = min(cap, within * limits.max_groups)
+        if within is not None and not release.unknown:
+            cap = min(cap, within * planned_cells(release.keys))
         return MeasuredRows(rows, keys, cap, within if within is not None and within < cap else None)
     # Each unit once in each of its groups; it has no more groups than rows.
     some = choice.argument
