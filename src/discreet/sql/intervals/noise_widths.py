@@ -9,6 +9,7 @@ between them, and the two half-widths are added: an interval of at least the con
 
 from __future__ import annotations
 
+from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,11 @@ def single(release: PlannedRelease, measure: int, confidence: float) -> int:
 def deviation(release: PlannedRelease, measure: int) -> float:
     """The standard deviation of the noise on each integer of a measure."""
     parameter = release.gaussian(measure)
-    return float(2**0.5 * release.scale(measure) if parameter is None else parameter**0.5)
+    return 2**0.5 * float(release.scale(measure)) if parameter is None else _deviation_of(parameter)
+
+
+def _deviation_of(parameter: Fraction) -> float:
+    return float(parameter) ** 0.5
 
 
 def half_widths(
