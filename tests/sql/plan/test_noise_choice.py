@@ -23,6 +23,7 @@ from discreet.release.gate import event_of
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan import noise_choice
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
+from discreet.sql.plan.planner import Limits
 
 DELTA = Fraction(1, 10**9)
 WARDS = 400
@@ -49,7 +50,7 @@ def planned(session: dp.Session, sql: str, epsilon: Any = 1, **more: Any) -> Que
 
 
 def limits(**given: int) -> dict[str, Any]:
-    return {"limits": inside.Limits(**given)}
+    return {"limits": Limits(**given)}
 
 
 def error(plan: QueryPlan, index: int = 0) -> float:
@@ -150,7 +151,7 @@ def test_a_mixed_question_is_charged_exactly_what_it_was_told() -> None:
     assert sorted(kinds) == [False, True]
     preview = session.preview(sql, epsilon=1, delta=DELTA)
     answer = session.sql(sql, epsilon=1, delta=DELTA)
-    assert (answer.epsilon, answer.delta) == (1, DELTA)
+    assert Loss(answer.epsilon, answer.delta) == Loss(1, DELTA)
     (charge,) = (one for one in inside.ledger_of(session).entries() if one.kind == "charge")
     assert charge.postings[0].loss == Loss(1, DELTA)
     event = read(charge.event)

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.mechanisms.numeric.laplace import float_half_width
-from discreet.sql.intervals.noise_widths import half_widths, single
+from discreet.sql.intervals.noise_widths import deviation, half_widths, single
 from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.measures.all_rows import AllRows, noise_of
@@ -186,11 +186,11 @@ def redraw(release: PlannedRelease, measure: int, entries: Floats, draws: int) -
     shape = draws, *entries.shape
     if release.estimated is not None:
         return release.estimated.drawn(measure, shape) + entries
-    generator, parameter = np.random.default_rng(), release.gaussian(measure)
+    generator = np.random.default_rng()
     noise = (
         generator.laplace(0.0, float(release.scale(measure)), shape)
-        if parameter is None
-        else generator.normal(0.0, float(parameter) ** 0.5, shape)
+        if release.gaussian(measure) is None
+        else generator.normal(0.0, deviation(release, measure), shape)
     )
     measured = release.measures[measure]
     if isinstance(measured, AllRows):

@@ -9,6 +9,7 @@ between them, and the two half-widths are added: an interval of at least the con
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -37,11 +38,11 @@ def single(release: PlannedRelease, measure: int, confidence: float) -> int:
 def deviation(release: PlannedRelease, measure: int) -> float:
     """The standard deviation of the noise on each integer of a measure."""
     parameter = release.gaussian(measure)
-    return 2**0.5 * float(release.scale(measure)) if parameter is None else _deviation_of(parameter)
+    return math.sqrt(2) * float(release.scale(measure)) if parameter is None else _deviation_of(parameter)
 
 
 def _deviation_of(parameter: Fraction) -> float:
-    return float(parameter) ** 0.5
+    return math.sqrt(parameter)
 
 
 def half_widths(

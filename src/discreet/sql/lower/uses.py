@@ -1,8 +1,8 @@
 """Which mechanisms the releases of a question use: the same draw the noise and price the question.
 
-A measure is one vector over all groups, with Laplace noise of the scale of its share of epsilon or Gaussian noise of its
-rho; where leaves are chosen by rank, it is a choice in each group. Where groups must be found, their counts of units
-are a use of their own; a measure that is answered by those counts is not drawn again.
+A measure is one vector over all groups, with Laplace noise of the scale of its share of epsilon or with Gaussian noise
+of its rho; where leaves are chosen by rank, it is a choice in each group. Where groups must be found, their counts of
+units are a use of their own; a measure that is answered by those counts is not drawn again.
 """
 
 from __future__ import annotations
