@@ -35,7 +35,8 @@ def lines() -> Iterator[Line]:
     rho = float(ZCDP.bought(Loss(EPSILON, DELTA)).rho)
     for groups, questions in itertools.product(GROUPS, QUESTIONS):
         texts = [
-            f"SELECT w, COUNT(DISTINCT id) AS n FROM v WHERE x < {at} GROUP BY w" for at in range(1, questions + 1)
+            f"SELECT w, COUNT(DISTINCT id) AS n FROM v WHERE x < {at} GROUP BY w"
+            for at in range(1, questions + 1)
         ]
         asked = Question("", EPSILON, DELTA, limits=Limits(max_groups=groups))
         plan, _ = session._queries.plan_together(texts, asked)
@@ -47,4 +48,13 @@ def lines() -> Iterator[Line]:
         chosen = "Gaussian" if parameter else "Laplace"
         label = f"{groups} groups, {questions:,} questions: Laplace {laplace:.4g}, Gaussian {gaussian:.4g}: {chosen}"
         ratio = ours / min(laplace, gaussian)
-        yield Line(label, ours, "Laplace", laplace, ratio, f"{ratio:.3f}, at most {WITHIN}", ratio <= WITHIN, "people")
+        yield Line(
+            label,
+            ours,
+            "Laplace",
+            laplace,
+            ratio,
+            f"{ratio:.3f}, at most {WITHIN}",
+            ratio <= WITHIN,
+            "people",
+        )

@@ -83,8 +83,8 @@ class ZCDP:
     def bought(cls, loss: Loss) -> ZCDP:
         """The largest rho, but for a part in 10^9, that a loss of some epsilon and delta allows: `loss` turned round.
 
-        Each order a allows rho = (epsilon - (what a adds at rho = 0))/a; the best a is searched for. It is a decimal
-        of 12 digits, so far below the limit that the floats of another machine find it within the loss, too.
+        Each order a allows rho = (epsilon - c)/a, c being the epsilon of the formula at rho = 0; the best a is searched
+        for. It is a decimal of 12 digits, so far below the limit that the floats of another machine agree.
 
         Raises:
             InvalidParameter: epsilon or delta is zero, or delta is not below 1, or so little buys nothing.

@@ -114,7 +114,7 @@ class DataAccount:
         return Loss(times * spent.epsilon, spent.delta) + more
 
     def left(self, extra: Loss | Event | None = None) -> Fraction:
-        """The epsilon left, with what is not charged yet; negative where it is more than there is."""
+        """The epsilon left, with a loss or event that is not charged yet; negative where it is more than there is."""
         return self._account.limit.epsilon - self.spent(extra).epsilon
 
     def _is_mine(self, last: Entry | None) -> bool:

@@ -49,7 +49,7 @@ def preview(
     if plan.releases:
         left = queries.account.left
         loss = Loss(plan.epsilon, plan.delta)
-        # The losses of Gaussian noise do not say what it costs; else the event says no more than they.
+        # Of Gaussian noise only the event tells the price.
         cost = max(
             Fraction(0),
             left() - left(event_of(uses_of(plan.whole.measured), loss) if plan.gaussian else loss),

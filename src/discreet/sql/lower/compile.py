@@ -8,6 +8,7 @@ result    the number of the public group, and its sums; a group that is not publ
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -109,14 +110,10 @@ def _compile_part(
         types = _portable(part, measures, names, numbered) if portable else None
         spans = _spans(release, measures, numbered)
         alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind
-        if part.drops_in_groups:
-            assert part.per_group is not None
-            within = [name for name in map(key_name, range(len(part.keys))) if name in names]
-            rows = kept_in_groups(rows, keep, names, within, part.per_group, salt, dialect, types)
-            keep = f"{quote(UNIT, dialect)} IS NOT NULL"
+        rows = _kept_in_groups(part, rows, keep, names, salt, dialect, types)
         rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, alike, kind)
         ranges = []  # rows were dropped by the same conditions
-    keys = [name for name in map(key_name, range(len(part.keys))) if name in names]
+    keys = _groups(part, names)
     sums = [
         item for index, measure in enumerate(measures) for item in measure.group_items(f"t{index}", dialect)
     ]
@@ -192,6 +189,26 @@ def _rows(part: MeasuredRows, used: list[Expression], items: list[tuple[str, str
     if steps.dialect.once is not None and listed:
         return steps.dialect.once(source, items, unit)
     return f"SELECT {', '.join([*listed, *unit]) or '1 AS one'} FROM ({source}) AS r"
+
+
+def _groups(part: MeasuredRows, names: Sequence[str]) -> list[str]:
+    """Those of the columns of a row that tell the groups apart."""
+    return [name for name in map(key_name, range(len(part.keys))) if name in names]
+
+
+def _kept_in_groups(
+    part: MeasuredRows,
+    rows: str,
+    keep: str,
+    names: Sequence[str],
+    salt: int,
+    dialect: Dialect,
+    types: Mapping[str, Type] | None,
+) -> str:
+    """The rows that are kept in each group; all of them where nobody bounds those."""
+    if part.per_group is None or not part.drops_in_groups:
+        return rows
+    return kept_in_groups(rows, keep, names, _groups(part, names), part.per_group, salt, dialect, types)
 
 
 def _alike(part: MeasuredRows) -> bool:
