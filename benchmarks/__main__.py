@@ -27,6 +27,7 @@ MODULES = (
     "selection",
     "quantiles",
     "workloads",
+    "gaussian",
     "accounting",
     "load",
     "service",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import Tally, price
 from discreet.errors import InvalidParameter, LedgerCorrupt, LedgerError, tell
-from discreet.ledger.admission import admit_charge, last_charge, priced
+from discreet.ledger.admission import admit_charge, last_charge, priced, rho_of
 from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import (
     Account,
@@ -136,13 +136,13 @@ class Ledger:
         if self._rejected is not None:
             raise LedgerCorrupt(self._rejected.cause, self._rejected.fix)
         exact, event = priced(loss)
-        cost = exact.rounded_up()
+        cost, rho = exact.rounded_up(), rho_of(loss)
 
         def work(rows: Rows) -> Entry:
             if admit is not None:
                 for account in accounts:
                     admit(last_charge(rows, account.name))
-            postings = [admit_charge(rows, account, cost) for account in accounts]
+            postings = [admit_charge(rows, account, cost, rho) for account in accounts]
             book = rows.book()
             entry = make_entry(
                 book.head,
@@ -281,19 +281,19 @@ class Ledger:
     def _turns(self) -> str:
         return os.path.realpath(self.where) if self.durable else f"memory {id(self._store)}"
 
-    def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
+    def spent(self, account: str | Account, extra: Loss | Event | None = None) -> Loss:
         """Return the loss spent from an account; zero before the first charge.
 
         Args:
             account: an account, for the price of the past by its rule and its limit; or its name, for the price by the
                 rule and the limit of its latest charge.
-            extra: a loss that is not charged yet, to see the loss spent with it.
+            extra: a loss or an event that is not charged yet, to see the loss spent with it.
         """
         name = account if isinstance(account, str) else account.name
         line = self._store.read(lambda rows: rows.tally(name))
         tally = line.tally if line else Tally()
         if extra is not None:
-            tally = tally.plus(extra.rounded_up())
+            tally = tally.plus(priced(extra)[0].rounded_up(), rho_of(extra))
         if not isinstance(account, str):
             return price(account.rule, tally, account.limit.rounded_down().delta)
         return price(line.rule, tally, line.limit.delta) if line else tally.loss

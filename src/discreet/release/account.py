@@ -104,17 +104,17 @@ class DataAccount:
         """Charge for an answer that the ledger kept, where the account owes it."""
         return self.charge(question, event, kept, words)
 
-    def spent(self, extra: Loss | None = None) -> Loss:
-        """The loss spent, as it counts under this guarantee, with a loss that is not charged yet."""
+    def spent(self, extra: Loss | Event | None = None) -> Loss:
+        """The loss spent, as it counts under this guarantee, with a loss or an event that is not charged yet."""
         times = self._times(self._ledger.latest(self._account.name))
         if times == 1:
             return self._ledger.spent(self._account, extra)
         spent = self._ledger.spent(self._account)
-        more = Loss(0) if extra is None else extra.rounded_up()
+        more = Loss(0) if extra is None else priced(extra)[0].rounded_up()
         return Loss(times * spent.epsilon, spent.delta) + more
 
-    def left(self, extra: Loss | None = None) -> Fraction:
-        """The epsilon left, with a loss that is not charged yet; negative where it is more than there is."""
+    def left(self, extra: Loss | Event | None = None) -> Fraction:
+        """The epsilon left, with a loss or event that is not charged yet; negative where it is more than there is."""
         return self._account.limit.epsilon - self.spent(extra).epsilon
 
     def _is_mine(self, last: Entry | None) -> bool:
@@ -213,7 +213,7 @@ class AnalystAccount(DataAccount):
             self._had |= self._paid()
         return question not in self._had
 
-    def left(self, extra: Loss | None = None) -> Fraction:
+    def left(self, extra: Loss | Event | None = None) -> Fraction:
         """The epsilon left in both accounts; see `DataAccount.left`."""
         return min(super().left(extra), self.own.left(extra))
 

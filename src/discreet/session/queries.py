@@ -120,7 +120,7 @@ class Queries:
             question.epsilon,
             lambda: self._diagnosed(
                 make_plan(question.text, self.catalog, asked, question.limits, question.delta, question.split,
-                          self._known, question.intervals),
+                          self._known, question.intervals, self._gaussian),
                 question.epsilon - asked,
             ),
             lambda plan: plan.whole,
@@ -137,10 +137,21 @@ class Queries:
         return self._see_drawn(
             question.epsilon,
             lambda: plan_together(
-                queries, self.catalog, question.epsilon, question.limits, question.delta, question.intervals
+                queries,
+                self.catalog,
+                question.epsilon,
+                question.limits,
+                question.delta,
+                question.intervals,
+                self._gaussian,
             ),
             lambda plans: plans[0],
         )
+
+    @property
+    def _gaussian(self) -> bool:
+        """Whether a question's delta may buy Gaussian noise: by a sum of epsilons it would pay for the delta alone."""
+        return self.policy.budget.accountant != "pure"
 
     def _see_drawn(self, epsilon: Fraction, make: Callable[[], N], of: Callable[[N], QueryPlan]) -> N:
         """Make a plan, and see that its noise can be drawn and that the engine can do all that it asks."""
@@ -160,7 +171,9 @@ class Queries:
         if missing:
             raise QueryRefused(*refused_there(missing))
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
-        scales = [r.scale(at) for r in plan.measured for at in range(len(r.measures))]
+        scales = [
+            r.scale(at) for r in plan.measured for at in range(len(r.measures)) if r.gaussian(at) is None
+        ]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
@@ -176,6 +189,11 @@ class Queries:
 
         if not epsilon or not plan.releases:
             return plan
+        if any(part.drops_in_groups for release in plan.releases for part in release.parts):
+            raise InvalidParameter(
+                "diagnose cannot measure how much max_rows_per_group cuts off.",
+                "Leave diagnose out, or ask with max_rows_per_group as large as max_rows.",
+            )
         found = cut_off(plan.releases, epsilon)
         if not found:
             raise InvalidParameter(
@@ -229,12 +247,11 @@ class Queries:
             file: takes the record that the ledger kept, if it is large.
         """
         whole = plan.whole
-        finds = any(release.discovery is not None for release in whole.releases)
         parts = [part for release in whole.measured for part in release.parts]
         return ReleasePlan(
             question=self.identity(plan),
             words=plan.text,
-            loss=question.loss(finds),
+            loss=question.loss(plan.delta > 0),
             uses=uses_of(whole.measured),
             compute=compute,
             answer=made,
