@@ -114,6 +114,7 @@ def output_name(item: exp.Expr) -> str:
 
 def _check(statement: exp.Query, text: str) -> str:
     rewrites.read_arrows(statement)
+    rewrites.keep_places(statement)
     nodes: list[exp.Expr] = list(statement.walk())
     if any(node.depth > MAX_DEPTH for node in nodes):
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
