@@ -62,11 +62,12 @@ def rows_of(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def is_float(shown: Shown, name: str) -> bool:
-    """Whether a column holds a computed number rather than a key: no group is named by a float."""
+def is_key(shown: Shown, name: str) -> bool:
+    """Whether a column may name a group, which no float does, nor a value that holds several."""
     import pyarrow as pa
 
-    return bool(pa.types.is_floating(shown.values.schema.field(name).type))
+    kind = shown.values.schema.field(name).type
+    return not (pa.types.is_floating(kind) or pa.types.is_nested(kind))
 
 
 def _number(value: Any) -> float | None:

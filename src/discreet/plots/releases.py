@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from discreet.arrow import is_nested
 from discreet.errors import InvalidParameter
 from discreet.escaping import picture
 from discreet.plots.release_rows import (
@@ -16,7 +17,7 @@ from discreet.plots.release_rows import (
     Shown,
     has_interval,
     is_explained,
-    is_float,
+    is_key,
     kind_of,
     label_of,
     ordered,
@@ -27,6 +28,7 @@ from discreet.plots.release_rows import (
     text_of,
 )
 from discreet.plots.theme import BAND, COLOURS, INK, RULE, Picture, Size, altair, axis, data, finish, size_of
+from discreet.plots.unfolded import unfolded
 
 if TYPE_CHECKING:
     pass
@@ -47,7 +49,8 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     band. Two keys of many groups: a grid, darker for more. A group without an answer (NULL, or a cell that is not
     there) is marked with a cross; a pale bar or a hollow point has an interval that holds 0, so that the noise alone
     could have made it. On a grid these cells have a ring, or are grey where cells are small, and the noise of all
-    cells together is reckoned with: of a thousand cells without anybody, fifty would stand out at 95 % each.
+    cells together is reckoned with: of a thousand cells without anybody, fifty would stand out at 95 % each. Of the
+    numbers of a list, a map or a struct each is a row, named by its place; the first such measure is drawn alone.
 
     Args:
         shown: a `discreet.Release`, or anything of that shape.
@@ -66,7 +69,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     """
     fit = size_of(size)
     means: Mapping[str, str] = getattr(shown, "meanings", {})
-    keys = [name for name in shown.columns if name not in shown.low and not is_float(shown, name)]
+    keys = [name for name in shown.columns if name not in shown.low and is_key(shown, name)]
     measures = [name for name in shown.columns if name in shown.low]
     if measure is not None and measure not in measures:
         raise InvalidParameter(
@@ -77,8 +80,16 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
             "There is nothing to draw: no row, or no number with an interval.", "Ask for a count."
         )
     wanted = [measure] if measure is not None else measures[:MOST_PANELS]
+    several = next((name for name in wanted if is_nested(shown.values, name)), None)
+    if several is not None:
+        shown, wanted = unfolded(shown, keys, several), [several]
+        keys = [name for name in shown.columns if name != several]
+        if not len(shown.values):
+            raise InvalidParameter("There is nothing to draw: no number.", "Ask for a count.")
     rows = rows_of(shown, keys, wanted)
     kind = kind_of(rows, keys)
+    if several is not None and kind == "grid":
+        kind = "bars"  # a grid has no intervals, and few numbers stand in a list
     delta = float(getattr(shown, "delta", 0))
     # With a delta the groups were found, and those with too few people for that were not.
     noise = f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
