@@ -29,6 +29,7 @@ MODULES = (
     "planning",
     "cells",
     "coverage",
+    "uniformity",
     "selection",
     "quantiles",
     "workloads",
