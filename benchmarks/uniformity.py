@@ -2,9 +2,9 @@
 
 5,000 units (3,000 of Spark) with the same rows each keep some of them, keyed by a salt that is new in each run. A line
 is an engine and a way of choosing. Its number is the greatest distance of how often a set of rows is kept from its law,
-in standard errors, over all sets of the patterns of `tests/sql/lower/test_contribution_bounding.py`, three of which have
-equal rows; of a thousand sets some are off by more than three. The target is Pearson's chi-square of each pattern, whose
-chance must not be below 1e-9.
+in standard errors, over all sets of the patterns of `tests/sql/lower/test_contribution_bounding.py`, three of which
+have equal rows; of a thousand sets some are off by more than three. The target is Pearson's chi-square of each pattern,
+whose chance must not be below 1e-9.
 """
 
 from __future__ import annotations

@@ -31,15 +31,26 @@ from discreet.sql.syntax.rewrites import UNSUPPORTED
 SHOWN = 24
 """How many names of a reason are printed."""
 ARGUMENTS = {
-    "BOOLEAN": ("b",), "BIGINT": ("n", "2"), "DOUBLE": ("x", "0.5"), "VARCHAR": ("s", "'a'", "'day'"), "DATE": ("d",),
-    "TIMESTAMP": ("t",), "VARCHAR[]": ("l",), "ANY": ("x", "s", "d"), "T": ("s", "x"), "T[]": ("l",), "ANY[]": ("l",),
+    "BOOLEAN": ("b",), "BIGINT": ("n", "1"), "DOUBLE": ("x", "0.5"), "VARCHAR": ("s", "'a'", "'day'"), "DATE": ("d",),
+    "TIMESTAMP": ("t",), "VARCHAR[]": ("l",), "ANY": ("x", "s", "d"),
+    "T": ("s", "x"), "T[]": ("l", "['a']", "[1, 2]"), "ANY[]": ("l",),
     "INTERVAL": ("INTERVAL 1 DAY",),
 }  # fmt: skip
 """What stands for an argument of a type: a column, or a literal."""
+INTEGERS = [
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "HUGEINT",
+    "UBIGINT",
+    "UINTEGER",
+    "UTINYINT",
+    "USMALLINT",
+    "UHUGEINT",
+]
 LIKE = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "HUGEINT", "UBIGINT", "UINTEGER", "UTINYINT", "USMALLINT", "UHUGEINT"),
-                    "BIGINT"),
-    **dict.fromkeys(("FLOAT", "DECIMAL"), "DOUBLE"), "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
+    **dict.fromkeys(INTEGERS, "BIGINT"), **dict.fromkeys(("FLOAT", "DECIMAL"), "DOUBLE"),
+    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
 }  # fmt: skip
 MOST_TRIES = 60
 OF_TYPE = "it takes values of a type that private rows do not have here"
