@@ -104,12 +104,14 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
         if isinstance(inner, exp.In) and inner.args.get("query"):
             table = _rows(inner.args["query"], around, env)
             _see_dates(inner, table, around)
-            values = [v for v in table.column(0).unique().to_pylist() if v is not None]
-            if len(values) > MOST_VALUES or not values:
-                raise around.refuse(inner, f"This sub-query has {len(values):,} values; from 1 to {MOST_VALUES:,} "
-                                    "are allowed.", "Join with the public table instead.")  # fmt: skip
+            values = table.column(0).unique().to_pylist()
+            if len(values) > MOST_VALUES:
+                raise around.refuse(inner, f"This sub-query has {len(values):,} values; {MOST_VALUES:,} are allowed.",
+                                    "Join with the public table instead.")  # fmt: skip
             inner.set("query", None)
-            inner.set("expressions", [exp.convert(v) for v in values])
+            if not values:  # in none of no values is anything, not even NULL
+                inner.set("this", exp.Literal.number(1))
+            inner.set("expressions", [exp.convert(v) for v in values or [0]])
         elif isinstance(inner, exp.Subquery):
             if isinstance(inner.parent, exp.In | exp.Exists):
                 continue
