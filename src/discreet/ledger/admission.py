@@ -75,3 +75,13 @@ def last_charge(rows: Rows, account: str) -> Entry | None:
                 return entry
         last, count = first, min(2 * count, PAGE)
     return None
+
+
+def spent_of(line: Posting | None, account: str | Account, extra: Loss | None) -> Loss:
+    """The price of the latest posting of an account, with a loss that is not charged yet; see `Ledger.spent`."""
+    tally = line.tally if line else Tally()
+    if extra is not None:
+        tally = tally.plus(extra.rounded_up())
+    if not isinstance(account, str):
+        return price(account.rule, tally, account.limit.rounded_down().delta)
+    return price(line.rule, tally, line.limit.delta) if line else tally.loss

@@ -12,9 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from discreet.accounting.loss import Loss
-from discreet.accounting.tally import Tally, price
 from discreet.errors import InvalidParameter, LedgerCorrupt, LedgerError, tell
-from discreet.ledger.admission import admit_charge, last_charge, priced
+from discreet.ledger.admission import admit_charge, last_charge, priced, spent_of
 from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import (
     Account,
@@ -290,13 +289,13 @@ class Ledger:
             extra: a loss that is not charged yet, to see the loss spent with it.
         """
         name = account if isinstance(account, str) else account.name
-        line = self._store.read(lambda rows: rows.tally(name))
-        tally = line.tally if line else Tally()
-        if extra is not None:
-            tally = tally.plus(extra.rounded_up())
-        if not isinstance(account, str):
-            return price(account.rule, tally, account.limit.rounded_down().delta)
-        return price(line.rule, tally, line.limit.delta) if line else tally.loss
+        return spent_of(self._store.read(lambda rows: rows.tally(name)), account, extra)
+
+    def standing(self, account: Account, extra: Loss | None = None) -> tuple[Entry | None, Loss]:
+        """Return what `latest` and `spent` say of an account at one moment."""
+        name = account.name
+        last, line = self._store.read(lambda rows: (last_charge(rows, name), rows.tally(name)))
+        return last, spent_of(line, account, extra)
 
     def entries(self, account: str | None = None) -> list[Entry]:
         """List all entries in order, without answers; of one account, its charges and their settlements."""

@@ -106,9 +106,10 @@ class DataAccount:
 
     def spent(self, extra: Loss | None = None) -> Loss:
         """The loss spent, as it counts under this guarantee, with a loss that is not charged yet."""
-        times = self._times(self._ledger.latest(self._account.name))
+        last, found = self._ledger.standing(self._account, extra)
+        times = self._times(last)
         if times == 1:
-            return self._ledger.spent(self._account, extra)
+            return found
         spent = self._ledger.spent(self._account)
         more = Loss(0) if extra is None else extra.rounded_up()
         return Loss(times * spent.epsilon, spent.delta) + more
