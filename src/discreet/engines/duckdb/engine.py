@@ -276,7 +276,9 @@ class DuckDBEngine:
         state = repr(sorted((name, self._versions[name]()) for name in used))
         key = shape_of(sql, tables)
         with self._lock:
-            whole = self._probed.get(key) == state and self._bound(name for name in used if not self._files[name][1])
+            whole = self._probed.get(key) == state and self._bound(
+                name for name in used if not self._files[name][1]
+            )
             if not whole:
                 self._beside.forget()
                 whole = self._fitting(used) and self._bound(used) and binds(self._connection, sql, tables)

@@ -66,7 +66,9 @@ class SqliteStore:
         self._identity = ""
         self._known: Book | None = None  # the last book that stood in the second place too
         self._seen: Book | None = None  # the last book that was read
-        self._version = -1  # of the file at that time, which SQLite changes with each commit of another connection
+        self._version = (
+            -1
+        )  # of the file at that time, which SQLite changes with each commit of another connection
         self._settled = SettledQuestions(head_of(self.where), key_of)
         self.turns = FileTurns(f"{os.path.realpath(self.where)}-turns")
         forks.before_each(self)
