@@ -291,11 +291,14 @@ class Ledger:
         name = account if isinstance(account, str) else account.name
         return spent_of(self._store.read(lambda rows: rows.tally(name)), account, extra)
 
-    def standing(self, account: Account, extra: Loss | None = None) -> tuple[Entry | None, Loss]:
-        """Return what `latest` and `spent` say of an account at one moment."""
-        name = account.name
-        last, line = self._store.read(lambda rows: (last_charge(rows, name), rows.tally(name)))
-        return last, spent_of(line, account, extra)
+    def standings(
+        self, accounts: Sequence[Account], extra: Loss | None = None
+    ) -> list[tuple[Entry | None, Loss]]:
+        """Return what `latest` and `spent` say of each account, all at one moment."""
+        found = self._store.read(
+            lambda rows: [(last_charge(rows, a.name), rows.tally(a.name)) for a in accounts]
+        )
+        return [(last, spent_of(line, a, extra)) for a, (last, line) in zip(accounts, found, strict=True)]
 
     def entries(self, account: str | None = None) -> list[Entry]:
         """List all entries in order, without answers; of one account, its charges and their settlements."""
@@ -313,6 +316,10 @@ class Ledger:
     def latest(self, account: str) -> Entry | None:
         """Return the last charge of an account that gives its guarantee; None before the first."""
         return self._store.read(lambda rows: last_charge(rows, account))
+
+    def since(self, number: int) -> list[Entry]:
+        """List the entries behind one in order, without answers; of more than a page, the first."""
+        return _page(self._store, number)
 
     def newest(self, count: int) -> list[Entry]:
         """List the last entries in order, at most so many, without answers."""
