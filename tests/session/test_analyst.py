@@ -21,6 +21,7 @@ from discreet.session import Session, queries
 from discreet.session.analyst import AnalystSession, account_name, name_of
 from discreet.session.budget import DATA_SET
 from discreet.session.question import Question
+from discreet.sql.plan import planner
 
 COUNT = "SELECT COUNT(*) AS n FROM data"
 AGES = pa.table({"age": [31, 47, 62]})
@@ -235,7 +236,7 @@ def test_a_preview_shrinks_the_analysts_own_budget_by_the_price_whatever_others_
 def see_own_plans(session: Session) -> int:
     """Look at questions that differ in one thing each, then ask them; how many plans were made."""
     made = 0
-    planned = queries.make_plan
+    planned = planner.plan
 
     def counted(*given: Any) -> Any:
         nonlocal made

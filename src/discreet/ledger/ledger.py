@@ -294,7 +294,7 @@ class Ledger:
     def standings(
         self, accounts: Sequence[Account], extra: Loss | None = None
     ) -> list[tuple[Entry | None, Loss]]:
-        """Return what `latest` and `spent` say of each account, all at one moment."""
+        """Return `latest` and `spent` of each account, all at one moment."""
         found = self._store.read(
             lambda rows: [(last_charge(rows, a.name), rows.tally(a.name)) for a in accounts]
         )

@@ -53,8 +53,9 @@ def see_present(engine: DuckDBEngine, path: Path) -> None:
 def test_a_plan_reads_the_file_each_time_and_keeps_no_row(path: Path) -> None:
     engine = DuckDBEngine.open({"visits": str(path)})
     see_present(engine, path)
-    assert small_of(engine)._second is not None
-    assert len(small_of(engine)._second[2]._made) == 1
+    second = small_of(engine)._second
+    assert second is not None
+    assert len(second[2]._made) == 1
     assert all(one.rows is not None and not len(one.rows.now) for one in small_of(engine)._known.values())
 
 

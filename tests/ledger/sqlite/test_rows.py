@@ -10,6 +10,7 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.ledger.chain import verify
+from discreet.ledger.chain.book import Book
 from discreet.ledger.sqlite import rows, store
 
 
@@ -37,9 +38,13 @@ def see_both(path: Path) -> None:
 def test_the_end_of_the_chain_is_checked_again_once_somebody_wrote(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checks: list[int] = []
-    found = verify.caught_up
-    monkeypatch.setattr("discreet.ledger.rows.caught_up", lambda *given: checks.append(1) or found(*given))
+    checks: list[Book] = []
+
+    def noted(*given: Any) -> Book:
+        checks.append(verify.caught_up(*given))
+        return checks[-1]
+
+    monkeypatch.setattr("discreet.ledger.rows.caught_up", noted)
     see_both(tmp_path / "ledger.db")
     assert len(checks) <= 2 + 2 + 4 * 2, "of the opening, of each charge, and of each first look at one"
 

@@ -60,7 +60,7 @@ class _Rows:
 
 @dataclass
 class _Table:
-    """A table as it was at some version.
+    """A table at some version of its data.
 
     Attributes:
         version: of the data.
@@ -143,7 +143,7 @@ class Small:
         """The object that stands for a table at the present version of its data."""
         version, known = self.versions[name](), self._known.get(name)
         if known is None or known.version != version:
-            known = self._known[name] = _Table(version, self._stand_in(name, known and known.rows))
+            known = self._known[name] = _Table(version, self._stand_in(name, known.rows if known else None))
         return known.rows
 
     def _stand_in(self, name: str, before: _Rows | None) -> _Rows | None:
