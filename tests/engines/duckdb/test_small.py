@@ -12,6 +12,7 @@ import pytest
 
 from discreet.engines.duckdb import DuckDBEngine, small
 from discreet.engines.duckdb import engine as engines
+from discreet.engines.duckdb.shape import literals_of
 from discreet.errors import EngineError
 
 AGES = "SELECT CAST(COUNT(age) AS BIGINT) AS n, CAST(COALESCE(SUM(age), 0) AS BIGINT) AS m FROM visits"
@@ -29,6 +30,11 @@ READ = {
 def write(path: Path, rows: int) -> None:
     other = pa.array(["x"] * rows, pa.string())
     pq.write_table(pa.table({"age": pa.array(range(rows), pa.int64()), "other": other}), path)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small, "SHORT", 0)
 
 
 @pytest.fixture
@@ -113,14 +119,17 @@ def test_a_table_is_small_or_large_at_each_version(
 
 def test_a_query_that_is_stopped_is_not_begun_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, again = DuckDBEngine.open({"visits": str(path)}), threading.Event()
-    engine.integers(AGES)
+    slow = ("SELECT CAST(SUM(a.age * b.age + c.age * d.age) AS BIGINT) AS n FROM visits a, visits b, visits c, visits d "
+            "WHERE a.age < CAST({} AS BIGINT)")  # fmt: skip
+    for least in (0, -1):
+        engine.integers(f"SELECT CAST(COALESCE(n, 0) AS BIGINT) AS n FROM ({slow.format(least)})")
+    small_of(engine)._asked.add(literals_of(slow.format(999)).pieces)  # as if it had been asked
     monkeypatch.setattr(engines, "run_quietly", lambda *_, **__: again.set())
     failed = threading.Event()
 
     def ask() -> None:
         with pytest.raises(EngineError):
-            engine.integers("SELECT CAST(SUM(a.age * b.age + c.age * d.age) AS BIGINT) AS n FROM visits a, visits b, "
-                            "visits c, visits d")  # fmt: skip
+            engine.integers(slow.format(999))
         failed.set()
 
     thread = threading.Thread(target=ask)
@@ -131,9 +140,21 @@ def test_a_query_that_is_stopped_is_not_begun_anew(path: Path, monkeypatch: pyte
     assert not again.is_set()
 
 
-def test_nothing_is_read_from_files_there(path: Path) -> None:
+def test_a_query_that_is_short_or_asked_once_needs_no_database(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = DuckDBEngine.open({"visits": str(path)})
     engine.integers(AGES)
+    monkeypatch.setattr(small, "SHORT", 400)
+    for _ in range(3):
+        engine.integers(AGES)
+    assert small_of(engine)._second is None
+
+
+def test_nothing_is_read_from_files_there(path: Path) -> None:
+    engine = DuckDBEngine.open({"visits": str(path)})
+    for _ in range(2):
+        engine.integers(AGES)
     second = small_of(engine)._second
     assert second is not None
     with pytest.raises(duckdb.Error):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet.engines.duckdb.connection import connect, for_few_rows, quote, seal
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import run_quietly
+from discreet.engines.duckdb.shape import LONGEST, literals_of
 from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.views import columns_of
 
@@ -28,6 +29,10 @@ FEW_ROWS = 10_000
 """Up to so many rows in all a query takes longer to plan than to run."""
 FEW_BYTES = 1 << 24
 """The most that a table may take in memory while a query reads it."""
+SHORT = 400
+"""Characters; a shorter query over one table takes longer to read its rows than to plan. Measured."""
+MOST_ASKED = 256
+"""How many queries are remembered to have been asked once: one that is never asked again needs no database."""
 PIECE = 2048
 """Rows that are read at a time; a table that turns out to be large is let go of then."""
 
@@ -87,6 +92,7 @@ class Small:
     _known: dict[str, _Table] = field(default_factory=dict)
     _second: tuple[duckdb.DuckDBPyConnection, SideTables, Prepared] | None = None
     _changes: int = 0
+    _asked: set[tuple[str, ...]] = field(default_factory=set)
 
     def integers(
         self, sql: str, tables: Mapping[str, pa.Table], names: Iterable[str], why: list[type[Exception]]
@@ -101,6 +107,8 @@ class Small:
         """
         beside: list[_Rows] = []
         left = FEW_ROWS
+        if not self._worth(sql, tables):
+            return None
         try:
             for name in names:
                 rows = self._at(name)
@@ -120,6 +128,18 @@ class Small:
         finally:
             for rows in beside:
                 rows.leave()
+
+    def _worth(self, sql: str, tables: Mapping[str, pa.Table]) -> bool:
+        """Whether a query is one that takes long to plan, and was asked before, maybe with other literals."""
+        if len(sql) > LONGEST or (len(sql) < SHORT and not tables):
+            return False
+        pieces = literals_of(sql).pieces
+        if pieces in self._asked:
+            return True
+        if len(self._asked) >= MOST_ASKED:
+            self._asked.clear()
+        self._asked.add(pieces)
+        return False
 
     def interrupt(self) -> None:
         """Stop the query that runs."""
