@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _META = "discreet"
+_JSON = json.JSONEncoder(ensure_ascii=False, indent=2, allow_nan=False, default=str)
 
 
 class Budget(Protocol):
@@ -48,8 +49,21 @@ class Budget(Protocol):
 
 def dump(document: object) -> str:
     """Write JSON that every reader accepts: no NaN, dates as text."""
-    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=str)
-    return escaping.json_text(text)
+    sink = io.StringIO()
+    for piece in _JSON.iterencode(document):  # `json.dumps` would keep all pieces, which are larger than the text
+        sink.write(piece)
+    return escaping.json_text(sink.getvalue())
+
+
+def values_of(table: pa.Table) -> int:
+    """How many values a table has, those inside of lists and structs too."""
+    found, open_ = 0, [chunk for column in table.columns for chunk in column.chunks]
+    while open_:
+        one = open_.pop()
+        found += len(one)
+        inside = one.type.num_fields
+        open_ += [one.values] if hasattr(one, "values") else [one.field(index) for index in range(inside)]
+    return found
 
 
 def rows(release: Release) -> list[dict[str, Any]]:
