@@ -56,6 +56,11 @@ def elsewhere(evaluator: Evaluator) -> Iterator[None]:
         _evaluators.remove(evaluator)
 
 
+def for_strangers() -> bool:
+    """Whether the sandboxes of this process evaluate the statements of strangers."""
+    return bool(_evaluators)
+
+
 class Sandbox:
     """Runs SQL over the tables that it was given, and over nothing else.
 
@@ -68,7 +73,7 @@ class Sandbox:
 
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         self._tables = tables
-        self._elsewhere = _evaluators[-1] if _evaluators else None
+        self._elsewhere = _evaluators[-1] if for_strangers() else None
         if self._elsewhere is None:
             # A cursor has a temporary schema of its own, so sandboxes do not see each other's tables.
             self._connection = _database(os.getpid()).cursor()

@@ -55,17 +55,6 @@ def dump(document: object) -> str:
     return escaping.json_text(sink.getvalue())
 
 
-def values_of(table: pa.Table) -> int:
-    """How many values a table has, those inside of lists and structs too."""
-    found, open_ = 0, [chunk for column in table.columns for chunk in column.chunks]
-    while open_:
-        one = open_.pop()
-        found += len(one)
-        inside = one.type.num_fields
-        open_ += [one.values] if hasattr(one, "values") else [one.field(index) for index in range(inside)]
-    return found
-
-
 def rows(release: Release) -> list[dict[str, Any]]:
     """The rows of an answer with their intervals, ready for JSON."""
     return [

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from discreet.accounting.loss import Loss
+from discreet.arrow import values_of
 from discreet.errors import DiscreetError, NotAllowed, PostProcessingError, QueryRefused, TimedOut, tell
 from discreet.ledger.terms import Terms
 from discreet.release.answer import Release
-from discreet.release.documents import state, values_of
+from discreet.release.documents import state
 from discreet.release.exactly import exact
 from discreet.server.dataset import DataSet
 from discreet.server.desk import Caps, Desk, TooLong
