@@ -237,7 +237,7 @@ class Queries:
         def again(kept: bytes) -> Release:
             return self.again(plan, kept, level)
 
-        asked = self.release_plan(question, plan, compute, made, again)
+        asked = self.release_plan(question, plan, compute, made, again, partial(pack, None))
         return gate.release(asked, self.ledger, self.account)
 
     def release_plan(
@@ -247,6 +247,7 @@ class Queries:
         compute: Callable[[Draw], N],
         made: Callable[[N], tuple[A, bytes | IO[bytes]]],
         replay: Callable[[Any], A],
+        keep: Callable[[N], bytes] | None = None,
         file: IO[bytes] | None = None,
     ) -> ReleasePlan[N, A]:
         """The plan that a question hands to the gate.
@@ -257,6 +258,7 @@ class Queries:
             compute: runs the releases, with noise.
             made: builds the answer.
             replay: builds it from the record that the ledger kept.
+            keep: makes that record where the answer cannot be built.
             file: takes the record that the ledger kept, if it is large.
         """
         whole = plan.whole
@@ -273,6 +275,7 @@ class Queries:
             rehearse=lambda: self.rehearse(plan),
             probe=lambda: self.probe(whole),
             replay=replay,
+            keep=keep,
             file=file,
         )
 
