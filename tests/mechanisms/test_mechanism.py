@@ -32,6 +32,7 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
     "ExponentialQuantile": (mechanisms.ExponentialQuantile(TENTH, 0.5, LEAVES), COUNTS),
     "FlippedQuantile": (mechanisms.FlippedQuantile(TENTH, 0.5, LEAVES), COUNTS),
     "HadamardResponse": (mechanisms.HadamardResponse(TENTH, 5), [3, 4]),
+    "Ladder": (mechanisms.Ladder(TENTH, lambda width: width, 10**6), mechanisms.Climbed(45, 10)),
     "Laplace": (mechanisms.Laplace(TENTH, 2), 7),
     "LaplaceVector": (mechanisms.LaplaceVector(20, 2), np.zeros(3, np.int64)),
     "LocalLaplace": (mechanisms.LocalLaplace(TENTH, 0, 100), [31, 47]),
@@ -45,7 +46,7 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
     "UnaryEncoding": (mechanisms.UnaryEncoding(TENTH, 5), [3, 4]),
     "UnboundedLaplace": (mechanisms.UnboundedLaplace(TENTH, 2, 2**-20), np.array([0.5])),
 }
-RESULTS = {"Frequencies", "LaplaceError", "LeafMeasure", "LocalMean", "SparseCounts", "Watch"}
+RESULTS = {"Climbed", "Frequencies", "LaplaceError", "LeafMeasure", "LocalMean", "SparseCounts", "Watch"}
 """What a mechanism reads or gives back, or a run of one."""
 
 

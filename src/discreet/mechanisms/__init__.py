@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.selection.above_threshold import AboveThreshold, Watch
     from discreet.mechanisms.selection.exponential import Exponential
     from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
+    from discreet.mechanisms.selection.ladder import Climbed, Ladder
     from discreet.mechanisms.selection.leaf_measure import LeafMeasure
     from discreet.mechanisms.selection.noisy_max import NoisyMax
     from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -40,12 +41,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AboveThreshold",
+    "Climbed",
     "DiscreteGaussian",
     "Exponential",
     "ExponentialQuantile",
     "FlippedQuantile",
     "Frequencies",
     "HadamardResponse",
+    "Ladder",
     "Laplace",
     "LaplaceError",
     "LaplaceVector",
@@ -78,6 +81,7 @@ _NAMES = {
     "numeric.laplace_error": "LaplaceError",
     "numeric.laplace_vector": "LaplaceVector",
     "local.local_laplace": "LocalLaplace LocalMean",
+    "selection.ladder": "Climbed Ladder",
     "selection.leaf_measure": "LeafMeasure",
     "selection.noisy_max": "NoisyMax",
     "selection.permute_and_flip": "PermuteAndFlip",

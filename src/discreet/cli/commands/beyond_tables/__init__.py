@@ -1,0 +1,1 @@
+"""Commands for data that is no table of people: graphs."""
