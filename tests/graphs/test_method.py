@@ -26,7 +26,7 @@ def answered(method: Method, graph: Graph) -> Any:
 
 
 @pytest.mark.parametrize("asked", [*QUESTIONS, "2-stars", "5-stars"])
-@pytest.mark.parametrize("name", ["ladder", "global"])
+@pytest.mark.parametrize("name", ["ladder", "smooth", "global"])
 def test_the_shares_add_up_to_epsilon(asked: str, name: str) -> None:
     from discreet.accounting import loss_of
 
@@ -36,7 +36,7 @@ def test_the_shares_add_up_to_epsilon(asked: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "name"), [("triangles", "ladder"), ("triangles", "global"), ("2-stars", "ladder"),
+    ("asked", "name"), [("triangles", "ladder"), ("triangles", "global"), ("2-stars", "ladder"), ("2-stars", "smooth"),
                         ("clustering", "ladder"), ("components", "global"), ("assortativity", "ladder")],
 )  # fmt: skip
 def test_intervals_cover(asked: str, name: str) -> None:
@@ -59,19 +59,20 @@ def _point(value: int) -> Any:
 
 def test_the_method_of_least_error_comes_first() -> None:
     made = predictions(read("triangles"), 34, True, Fraction(1), 0.95, None)
-    assert [method.name for method, _ in made] == ["global", "ladder"]
+    assert [method.name for method, _ in made] == ["global", "ladder", "smooth"]
     made = predictions(read("triangles"), 10**6, True, Fraction(1), 0.95, 500)
-    assert [method.name for method, _ in made] == ["ladder", "global"]
-    assert made[0][1] < made[1][1] / 100
+    assert [method.name for method, _ in made] == ["ladder", "smooth", "global"]
+    assert made[0][1] < made[2][1] / 100
     # Nobody knows how many neighbours two vertices may share where their number is only said.
     assert [one.name for one, _ in predictions(read("triangles"), 34, False, Fraction(1), 0.95, None)] == [
-        "ladder"
+        "ladder",
+        "smooth",
     ]
 
 
 def test_methods_that_are_none() -> None:
     with pytest.raises(InvalidParameter, match="No method"):
-        Method("smooth", read("triangles"), 34, True, EPSILON, 0.95).see_possible()
+        Method("flow", read("triangles"), 34, True, EPSILON, 0.95).see_possible()
     with pytest.raises(InvalidParameter, match="public set"):
         Method("global", read("triangles"), 34, False, EPSILON, 0.95).see_possible()
     with pytest.raises(InvalidParameter, match="64 bits"):

@@ -40,6 +40,10 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
     "PermuteAndFlip": (mechanisms.PermuteAndFlip(TENTH), [3, 5]),
     "QuantilesWithEnds": (mechanisms.QuantilesWithEnds(TENTH, [0.5, 0.9], LEAVES), COUNTS),
     "RandomizedResponse": (mechanisms.RandomizedResponse(TENTH, 3), [0, 2]),
+    "SmoothCauchy": (
+        mechanisms.SmoothCauchy(TENTH, lambda width: min(width, 9), 10**6),
+        mechanisms.Climbed(45, 10),
+    ),
     "Staircase": (mechanisms.Staircase(TENTH), 7),
     "ThresholdedCounts": (mechanisms.ThresholdedCounts(TENTH, Fraction(1, 10**6)), [3, 5]),
     "TwoCoins": (mechanisms.TwoCoins(), [True, False]),

@@ -2,7 +2,8 @@
 
 `global` gives each integer Laplace noise for the farthest that an edge can move it in any graph of n vertices.
 `ladder` spends a fifth of epsilon on the widths, with Laplace noise, and the rest on ladders: the noise fits the graph,
-and a bound of the width from above tells how wide it is.
+and a bound of the width from above tells how wide it is. `smooth` does the same with Cauchy noise of the smooth
+sensitivity in place of ladders; its tails are so heavy that it is hardly ever better.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from discreet.errors import InvalidParameter
 from discreet.graphs.question import WIDTHS, Interval, Question, Statistic
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+from discreet.mechanisms.numeric.smooth_cauchy import SmoothCauchy
 from discreet.mechanisms.selection.ladder import Climbed, Ladder
 
 if TYPE_CHECKING:
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
 
 WIDTH_SHARE: Final = Fraction(1, 5)
 """The share of epsilon, and of the chance that an interval misses, that goes to the widths."""
-METHODS: Final = ("ladder", "global")
+FITTING: Final = {"ladder": Ladder, "smooth": SmoothCauchy}
+"""By method, the mechanism whose noise fits the graph."""
+METHODS: Final = (*FITTING, "global")
 _COARSEST: Final = 1 << 55
 _LARGEST: Final = 1 << 62
 
@@ -60,18 +64,18 @@ class Method:
         return statistic.rung(min(width, max(0, self.vertices - statistic.short)) if self.closed else width)
 
     @cached_property
-    def mechanisms(self) -> Mapping[str, LaplaceVector | Ladder]:
+    def mechanisms(self) -> Mapping[str, LaplaceVector | Ladder | SmoothCauchy]:
         """The mechanisms of widths and statistics, by name."""
         question, widths = self.question, self._widths
         each = self.epsilon * (WIDTH_SHARE if widths else 0)
-        made: dict[str, LaplaceVector | Ladder] = {
+        made: dict[str, LaplaceVector | Ladder | SmoothCauchy] = {
             name: LaplaceVector(len(widths) / each, 1) for name in widths
         }
         rest = (self.epsilon - each) / len(question.statistics)
         for one in question.statistics:
             if one.width and widths:
                 most = one.most(self.vertices)
-                made[one.name] = Ladder(rest, lambda width, one=one: self.rung(one, width), most)  # type: ignore[misc]
+                made[one.name] = FITTING[self.name](rest, lambda width, one=one: self.rung(one, width), most)  # type: ignore[misc, assignment]
             else:
                 moved = max(1, self.rung(one, self.vertices))
                 made[one.name] = LaplaceVector(moved / rest, moved)
@@ -79,7 +83,7 @@ class Method:
 
     @property
     def _widths(self) -> tuple[str, ...]:
-        return self.question.widths if self.name == "ladder" else ()
+        return self.question.widths if self.name in FITTING else ()
 
     def see_possible(self) -> None:
         """See that the method is one for this graph.
@@ -91,6 +95,8 @@ class Method:
             raise InvalidParameter(
                 f"No method has the name {self.name}.", f"Choose from {', '.join(METHODS)}."
             )
+        if self.name == "smooth":
+            _ = self.mechanisms  # raises where epsilon is too small
         if self.name == "global" and self.question.widths and not self.closed:
             raise InvalidParameter(
                 "The global bound needs a public set of vertices: their number alone bounds no graph of others.",
@@ -124,7 +130,7 @@ class Method:
         found = {}
         for one in self.question.statistics:
             value, most = noisy[one.name], one.most(self.vertices)
-            width = self.bound(noisy[one.width]) if one.name in self._ladders else 0
+            width = self.bound(noisy[one.width]) if one.name in self._fitting else 0
             error = self._error(one, width)
             inside = [min(most, max(0, at)) for at in (value, value - error, value + error)]
             found[one.name] = Interval(*map(float, inside))
@@ -139,8 +145,10 @@ class Method:
         return min(above, self.vertices) if self.closed else above
 
     @property
-    def _ladders(self) -> frozenset[str]:
-        return frozenset(name for name, made in self.mechanisms.items() if isinstance(made, Ladder))
+    def _fitting(self) -> frozenset[str]:
+        return frozenset(
+            name for name, made in self.mechanisms.items() if not isinstance(made, LaplaceVector)
+        )
 
     @property
     def _level(self) -> Fraction:
@@ -151,9 +159,9 @@ class Method:
         share = 1 - WIDTH_SHARE if self._widths else 1
         level = 1 - (1 - self._level) * share / len(self.question.statistics)
         mechanism = self.mechanisms[statistic.name]
-        if isinstance(mechanism, Ladder):
-            return mechanism.half_width_up_to(width, level)
-        return mechanism.half_width(level)
+        if isinstance(mechanism, LaplaceVector):
+            return mechanism.half_width(level)
+        return mechanism.half_width_up_to(width, level)
 
     def columns(self, noisy: Mapping[str, int]) -> dict[str, list[Interval]]:
         """The answer as columns."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numeric.laplace import Laplace
     from discreet.mechanisms.numeric.laplace_error import LaplaceError
     from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+    from discreet.mechanisms.numeric.smooth_cauchy import SmoothCauchy
     from discreet.mechanisms.numeric.staircase import Staircase
     from discreet.mechanisms.numeric.threshold import ThresholdedCounts
     from discreet.mechanisms.numeric.unbounded_laplace import UnboundedLaplace
@@ -59,6 +60,7 @@ __all__ = [
     "PermuteAndFlip",
     "QuantilesWithEnds",
     "RandomizedResponse",
+    "SmoothCauchy",
     "SparseCounts",
     "Staircase",
     "ThresholdedCounts",
@@ -90,6 +92,7 @@ _NAMES = {
     "selection.quantiles_with_ends": "QuantilesWithEnds",
     "local.randomized_response": "RandomizedResponse",
     "selection.sparse_counts": "SparseCounts",
+    "numeric.smooth_cauchy": "SmoothCauchy",
     "numeric.staircase": "Staircase",
     "numeric.threshold": "ThresholdedCounts",
     "local.two_coins": "TwoCoins",

@@ -184,8 +184,8 @@ class GraphSession:
             count: `edges`, `degrees`, `triangles`, `2-stars` to `8-stars`, `components`, `clustering` or
                 `assortativity`; where vertices are hidden, `edges` or `degrees`.
             epsilon: of the whole question.
-            method: `ladder` or `global`; where vertices are hidden, `flow` or `projection`. By default the one whose
-                predicted error is least.
+            method: `ladder`, `smooth` or `global`; where vertices are hidden, `flow` or `projection`. By default
+                the one whose predicted error is least.
             confidence: of the intervals.
             width: as for `preview`; it decides nothing but the method.
             max_degree: of `degrees`, the last degree that is shown.

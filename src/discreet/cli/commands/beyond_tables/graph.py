@@ -50,7 +50,7 @@ def command(
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="ladder or global; flow or projection.")
+        str, typer.Option("--method", metavar="NAME", help="ladder, smooth or global; flow or projection.")
     ] = "",
     width: Annotated[
         int | None,
