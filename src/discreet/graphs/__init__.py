@@ -1,4 +1,4 @@
-"""Graphs: edges, degrees, triangles, stars and what follows from them, so that an edge or a vertex is hidden."""
+"""Graphs: edges, degrees, triangles, stars and ratios of them, so that an edge or a vertex is hidden."""
 
 from discreet.graphs.asking import Answering, plan
 from discreet.graphs.graph import Graph

@@ -81,7 +81,7 @@ def plan(
         asked: its name.
         answering: the method.
         unit: `edge` or `vertex`.
-        known: what else makes another question of it: the source and its version, and the bounds.
+        known: the facts that tell it from other questions: the source and its version, and the bounds.
         load: reads the graph; called after the charge.
         probe: sees that it could be read; reads no edge.
     """

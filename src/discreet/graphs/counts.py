@@ -101,7 +101,7 @@ def at_least(graph: Graph, most: int) -> Integers:
 def half_built(graph: Graph) -> dict[int, int]:
     """For each number of common neighbours of two vertices, the most vertices joined to exactly one of such a pair.
 
-    It is what the local sensitivity of triangles at a distance needs; all pairs are looked at, so it is for small
+    The local sensitivity of triangles at a distance follows from it; all pairs are looked at, so it is for small
     graphs.
     """
     degrees, whole = graph.degrees, graph.matrix()

@@ -33,27 +33,27 @@ def club_csv(folder: Path) -> Path:
 
 
 def edges(session: GraphSession) -> int:
-    return int(session.release("edges", SURE)["edges"][0])
+    return int(session.ask("edges", SURE)["edges"][0])
 
 
 def test_one_ledger_and_replay(tmp_path: Path) -> None:
     path = club_csv(tmp_path)
     with graph(path, vertices=range(1, 35), budget=2) as session:
-        first = session.release("triangles", 1)
-        again = session.release("triangles", 1)
+        first = session.ask("triangles", 1)
+        again = session.ask("triangles", 1)
         assert again.replayed
         assert again.to_dict() == first.to_dict()
         assert session.budget.spent == 1
     with graph(str(path), vertices=range(1, 35), budget=2) as session:
-        assert session.release("triangles", 1).to_dict() == first.to_dict()
-        session.release("triangles", "1/2")
+        assert session.ask("triangles", 1).to_dict() == first.to_dict()
+        session.ask("triangles", "1/2")
         with pytest.raises(BudgetExceeded, match="Nothing was charged"):
-            session.release("edges", 1)
+            session.ask("edges", 1)
         assert session.budget.left == Fraction(1, 2)
         assert session.ledger.verify() == 4
     # Another set of as many vertices is another question.
     with graph(path, vertices=range(34), budget=3) as session:
-        assert not session.release("triangles", 1).replayed
+        assert not session.ask("triangles", 1).replayed
     with pytest.raises(PolicyError, match="cannot be converted"):
         graph(path, privacy_unit="vertex", max_degree=5, vertices=40, budget=3)
 
@@ -63,10 +63,10 @@ def test_a_failure_behind_the_charge_says_so_and_one_before_it_too(tmp_path: Pat
     pq.write_table(pa.table({"source": [1, 2], "target": [2, 3]}), path)
     with graph(path, vertices=5, budget=3) as session:
         with pytest.raises(InvalidParameter, match="no count"):
-            session.release("cliques", 1)
+            session.ask("cliques", 1)
         path.unlink()
         with pytest.raises(EngineError, match="Charged: epsilon 1") as caught:
-            session.release("edges", 1)
+            session.ask("edges", 1)
         assert caught.value.charged is not None
         assert session.budget.spent == 1
 
@@ -76,7 +76,7 @@ def test_noise_for_less_than_the_sensitivity_is_refused(monkeypatch: pytest.Monk
     with graph(nx.path_graph(4), budget=3) as session:
         monkeypatch.setattr(Method, "mechanisms", halved)
         with pytest.raises(QueryRefused, match="add up"):
-            session.release("edges", 1)
+            session.ask("edges", 1)
         assert session.budget.spent == 0
 
 
@@ -90,10 +90,10 @@ def test_names_are_equal_where_their_characters_are() -> None:
     table = pa.table({"source": [a for a, _ in ODD], "target": [b for _, b in ODD]})
     with graph(table, vertices=99, budget=10**4) as session:
         assert edges(session) == 8
-        assert session.release("components", SURE)["components"][0] == 99 - 8
+        assert session.ask("components", SURE)["components"][0] == 99 - 8
     with graph(table, vertices=["a", "b", "A", "b "], budget=10**4) as session:
         assert edges(session) == 2
-        assert session.release("components", SURE)["components"][0] == 2
+        assert session.ask("components", SURE)["components"][0] == 2
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_no_edges_and_far_too_many_vertices_raise_nothing() -> None:
                 "clustering",
                 "assortativity",
             ):
-                assert len(session.release(asked, 1)) >= 1
+                assert len(session.ask(asked, 1)) >= 1
 
 
 @pytest.mark.parametrize("kind", ["networkx", "directed", "igraph", "csr", "coo", "pandas", "polars"])
@@ -153,18 +153,18 @@ def test_graphs_of_others(kind: str) -> None:
         made[kind], vertices=range(34) if kind in ("pandas", "polars") else None, budget=10**4
     ) as session:
         assert (session.vertices, edges(session)) == (34, 78)
-        assert session.release("triangles", SURE, method="ladder")["triangles"][0] == 45
-        assert session.release("degrees", SURE)["vertices"][:5] == [0, 1, 11, 6, 6]
+        assert session.ask("triangles", SURE, method="ladder")["triangles"][0] == 45
+        assert session.ask("degrees", SURE)["vertices"][:5] == [0, 1, 11, 6, 6]
 
 
 def test_hidden_vertices() -> None:
     with graph(nx.star_graph(20), privacy_unit="vertex", vertices=50, max_degree=5, budget=10**6) as session:
-        assert session.release("edges", 10 * SURE)["edges"][0] == 5
-        assert session.release("edges", 10 * SURE, method="projection")["edges"][0] == 5
-        degrees = session.release("degrees", 20 * SURE)
+        assert session.ask("edges", 10 * SURE)["edges"][0] == 5
+        assert session.ask("edges", 10 * SURE, method="projection")["edges"][0] == 5
+        degrees = session.ask("degrees", 20 * SURE)
         assert degrees.to_dict(intervals=False) == {"degree": [1, 2, 3, 4, 5], "vertices": [5, 0, 0, 0, 1]}
         with pytest.raises(InvalidParameter, match="hidden vertices"):
-            session.release("triangles", 1)
+            session.ask("triangles", 1)
 
 
 def test_declarations_that_do_not_fit() -> None:
@@ -180,6 +180,6 @@ def test_declarations_that_do_not_fit() -> None:
     with graph(table, vertices=9, budget=3) as session:
         for wrong in ({"width": -1}, {"confidence": 1}, {"max_degree": 0}, {"method": "flow"}):
             with pytest.raises(InvalidParameter):
-                session.release("triangles" if "max_degree" not in wrong else "degrees", 1, **wrong)
+                session.ask("triangles" if "max_degree" not in wrong else "degrees", 1, **wrong)
         assert session.budget.spent == 0
         assert [one.method for one in session.preview("triangles", 1)] == ["ladder", "smooth"]

@@ -4,7 +4,7 @@ Let f, the width u and the rung B be as for the ladder (`mechanisms.selection.la
 sensitivity of all data sets at distance t. With a rational q >= e^-beta, S(D) = max over t of q^t B(u(D) + t) is at
 least the local sensitivity, and S(D) <= S(D')/q <= e^beta S(D') for neighbours: a beta-smooth bound (Nissim,
 Raskhodnikova and Smith 2007, definition 2.2), exact and rational. With beta = epsilon/6 and Z a standard Cauchy
-variable, f + (6/epsilon) S Z is epsilon-private (their lemmas 2.6 and 2.7, gamma = 2), and so is what is rounded of it.
+variable, f + (6/epsilon) S Z is epsilon-private (their lemmas 2.6 and 2.7, gamma = 2), and so is its rounded value.
 
 The logarithm of B must be concave from its first positive value on, so that the first t from which q^t B(u + t) falls
 gives the maximum.
@@ -22,8 +22,8 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.mechanisms.selection.ladder import Climbed
-from discreet.noise.cauchy import rounded_cauchy
 from discreet.noise.digits import enclose_exp
+from discreet.noise.large.cauchy import rounded_cauchy
 from discreet.rational import Number, epsilon_of
 
 _BITS: Final = 40

@@ -12,7 +12,7 @@ score of each integer moves by at most 1, and it is the exponential mechanism at
 
 Two things make the candidates finite, and leave scores that move by at most 1: only integers from 0 to a public `most`
 are candidates, with f clamped to them; and all beyond a public number of rungs have the score of one rung more. The
-draw is exact: a rung by `noise.large_choice`, then an integer of it, uniformly.
+draw is exact: a rung by `noise.large.choice`, then an integer of it, uniformly.
 
 Error. Its distribution depends on u, which is private. `half_width` gives it for a u, so that somebody who released
 u with noise knows the error too.
@@ -31,7 +31,7 @@ import numpy as np
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_count
-from discreet.noise.large_choice import large_choice, uniform_large
+from discreet.noise.large.choice import large_choice, uniform_large
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, epsilon_of
 

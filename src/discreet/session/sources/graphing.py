@@ -161,12 +161,12 @@ class GraphSession:
         """Predict the error of each method, that of the least first. It reads no data and costs nothing.
 
         Args:
-            count: as for `release`.
+            count: as for `ask`.
             epsilon: of the question.
             confidence: of the interval.
             width: a public guess of how many common neighbours two vertices have, or of the largest degree; by default
                 the root of the number of vertices. A bad guess costs accuracy and nothing else.
-            max_degree: as for `release`.
+            max_degree: as for `ask`.
 
         Raises:
             InvalidParameter: an argument does not fit.
@@ -174,7 +174,7 @@ class GraphSession:
         made = self._methods(count, epsilon, confidence, width, max_degree)
         return [GraphPreview(one.name, error) for one, error in made]
 
-    def release(
+    def ask(
         self, count: str, epsilon: Number, *, method: str = "", confidence: float = 0.95, width: int | None = None,
         max_degree: int | None = None,
     ) -> Release:  # fmt: skip
@@ -290,7 +290,7 @@ def graph(
         >>> import pyarrow as pa
         >>> friends = pa.table({"source": ["ann", "ann", "bob"], "target": ["bob", "eve", "eve"]})
         >>> session = graph(friends, vertices=["ann", "bob", "eve", "joe"], budget=3)
-        >>> release = session.release("triangles", epsilon=1)
+        >>> release = session.ask("triangles", epsilon=1)
         >>> 0 <= release["triangles"][0] <= 4, session.budget
         (True, epsilon 2 left of 3 (1 spent))
     """

@@ -104,7 +104,7 @@ def command(
         if sink.output is not None:
             session.files.see_free(sink.output)
         progress.say("counting")
-        release = session.release(count, epsilon, method=method, **keywords)
+        release = session.ask(count, epsilon, method=method, **keywords)
         left, where = session.budget, session.ledger.where
     sink.put(release, left)
     if sink.table is not None:

@@ -1,8 +1,8 @@
 """Cauchy noise, rounded to integers, exactly.
 
-A point that is uniform in the upper half of the unit disc has a Cauchy quotient u/v: its angle is uniform. The digits
-of u and v are drawn as they are needed: until it is certain whether the point lies in the disc, and until all points
-that begin with these digits have one rounded quotient. So the result has exactly the law of a rounded Cauchy variable:
+A point that is uniform in the upper half of the unit disc has a Cauchy quotient u/v: its angle is uniform. More
+digits of u and v are drawn until it is certain whether the point lies in the disc, and until all points that begin with
+these digits have one rounded quotient. So the result has exactly the law of a rounded Cauchy variable:
 P(k) = (arctan((k + 1/2)/s) - arctan((k - 1/2)/s))/pi.
 """
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.noise import large_choice as module
 from discreet.noise.entropy import Source
-from discreet.noise.large_choice import below, choose, large_choice, uniform_large
+from discreet.noise.large import choice as module
+from discreet.noise.large.choice import below, choose, large_choice, uniform_large
 from tests.noise.tape import agrees, every_tape, exp
 
 WEIGHTS = (1, 4, 0, 9)

@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.noise.cauchy import draw, rounded_cauchy
+from discreet.noise.large.cauchy import draw, rounded_cauchy
 from tests.noise.tape import agrees, every_tape
 
 
