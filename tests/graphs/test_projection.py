@@ -31,20 +31,16 @@ def bins(graph: Graph, most: int) -> np.ndarray:
 
 def moved(most: int) -> tuple[int, int, int]:
     """How far a vertex moves the histogram, the projected edges and twice the flow."""
-    return tuple(
-        max(one)
-        for one in zip(
-            *(
-                (
-                    int(np.abs(bins(a, most) - bins(b, most)).sum()),
-                    abs(project(a, most).edges - project(b, most).edges),
-                    abs(twice_edges(a, most) - twice_edges(b, most)),
-                )
-                for a, b in with_a_vertex_less()
-            ),
-            strict=True,
+    found = [
+        (
+            int(np.abs(bins(a, most) - bins(b, most)).sum()),
+            abs(project(a, most).edges - project(b, most).edges),
+            abs(twice_edges(a, most) - twice_edges(b, most)),
         )
-    )  # type: ignore[return-value]
+        for a, b in with_a_vertex_less()
+    ]
+    bars, edges, flow = (max(one) for one in zip(*found, strict=True))
+    return bars, edges, flow
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])

@@ -6,6 +6,7 @@ from discreet.graphs.histogram import Histogram
 from discreet.graphs.method import Method, predictions
 from discreet.graphs.question import DEGREES, Question, read
 from discreet.graphs.reading import of_object, of_table, see_readable, see_vertices
+from discreet.graphs.reported import LocalEdges, Reported, pairs
 from discreet.graphs.vertex import VertexEdges
 
 __all__ = [
@@ -13,11 +14,14 @@ __all__ = [
     "Answering",
     "Graph",
     "Histogram",
+    "LocalEdges",
     "Method",
     "Question",
+    "Reported",
     "VertexEdges",
     "of_object",
     "of_table",
+    "pairs",
     "plan",
     "predictions",
     "read",

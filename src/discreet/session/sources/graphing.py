@@ -18,6 +18,7 @@ from discreet.graphs import (
     Answering,
     Graph,
     Histogram,
+    LocalEdges,
     Method,
     VertexEdges,
     of_object,
@@ -184,8 +185,8 @@ class GraphSession:
             count: `edges`, `degrees`, `triangles`, `2-stars` to `8-stars`, `components`, `clustering` or
                 `assortativity`; where vertices are hidden, `edges` or `degrees`.
             epsilon: of the whole question.
-            method: `ladder`, `smooth` or `global`; where vertices are hidden, `flow` or `projection`. By default
-                the one whose predicted error is least.
+            method: `ladder`, `smooth` or `global`, and for edges `local`; where vertices are hidden, `flow` or
+                `projection`. By default the one whose predicted error is least.
             confidence: of the intervals.
             width: as for `preview`; it decides nothing but the method.
             max_degree: of `degrees`, the last degree that is shown.
@@ -231,6 +232,8 @@ class GraphSession:
                 VertexEdges(name, self.vertices, bound, loss, level)
                 for name in ([method] if method else ["flow", "projection"])
             ]
+        elif method == "local" and count == "edges":
+            found = [LocalEdges(self.vertices, self._closed, loss, level)]
         else:
             question = read(count)
             if not method:
