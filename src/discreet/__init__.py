@@ -52,6 +52,7 @@ _ROOMS = frozenset(
         "plots",
         "policy",
         "sensitivity",
+        "spatial",
         "streams",
     }
 )

@@ -106,9 +106,10 @@ def command(
         progress.say("counting")
         release = session.ask(count, epsilon, method=method, **keywords)
         left, where = session.budget, session.ledger.where
-    sink.put(release, left)
     if sink.table is not None:
         _write(release, sink)
+    else:
+        sink.put(release, left)
     if not sink.quiet:
         for note in release.notes:
             say(note if note == release.notes[0] else f"not covered: {note}")

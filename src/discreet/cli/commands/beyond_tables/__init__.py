@@ -1,1 +1,0 @@
-"""Commands for data that is no table of people: graphs."""
