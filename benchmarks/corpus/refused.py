@@ -104,7 +104,7 @@ def questions() -> dict[str, list[str]]:
 
 def _known(kind: str) -> dict[str, list[Sequence[str]]]:
     """The functions of DuckDB that people call by a name, with the types of their arguments."""
-    rows = duckdb.sql(
+    rows = duckdb.execute(
         "SELECT function_name, parameter_types, varargs FROM duckdb_functions() WHERE database_name = 'system' "
         f"AND schema_name = 'main' AND function_type = '{kind}' ORDER BY ALL"
     ).fetchall()

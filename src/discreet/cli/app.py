@@ -27,9 +27,8 @@ from discreet.cli.commands import (
     tables,
     tune,
 )
-from discreet.cli.commands.structures import graph
+from discreet.cli.commands.structures import graph, pate
 from discreet.cli.commands.structures import map as map_
-from discreet.cli.commands.structures import pate
 from discreet.cli.commands.tools import card, mcp, shell
 from discreet.errors import DiscreetError
 

@@ -83,7 +83,7 @@ def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Ans
         draw.see_all_drawn()
         try:
             answer, kept = plan.answer(noisy)
-        except Exception:  # released numbers alone decide it: they are paid for, and asked again they are free
+        except Exception:  # released numbers alone decide it; they are paid for, and free from now on
             if plan.keep is not None:
                 ledger.settle(charge, plan.keep(noisy), room)
             raise

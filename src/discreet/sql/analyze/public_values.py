@@ -132,7 +132,9 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
                 )
             _see_dates(inner, table, around)
             if values_of(table) > MOST_VALUES or table.nbytes > LONGEST:
-                raise around.refuse(inner, "This sub-query is a very large value.", "Make it a number or a text.")
+                raise around.refuse(
+                    inner, "This sub-query is a very large value.", "Make it a number or a text."
+                )
             inner.replace(exp.convert(table.column(0)[0].as_py()) if len(table) else exp.null())
 
 
