@@ -8,6 +8,7 @@ result    the number of the public group, and its sums; a group that is not publ
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,13 +16,13 @@ from typing import TYPE_CHECKING
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
-from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
+from discreet.sql.algebra.relation import UNIT, public_tables, raw_column, scans
 from discreet.sql.dialects import named
 from discreet.sql.expressions.canonical import canonical_key
 from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
 from discreet.sql.expressions.expression import Column, Expression, leaves, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
-from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
+from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_groups, kept_sql
 from discreet.sql.lower.group_numbers import Axes, filters, numbered_axes, numbering, with_numbers
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
@@ -112,9 +113,10 @@ def _compile_part(
         types = _portable(part, measures, names, numbered) if portable else None
         spans = _spans(release, measures, numbered)
         alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind
+        rows = _kept_in_groups(part, rows, keep, names, salt, dialect, types)
         rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, alike, kind)
         ranges = []  # rows were dropped by the same conditions
-    keys = [name for name in map(key_name, range(len(part.keys))) if name in names]
+    keys = _groups(part, names)
     sums = [
         item for index, measure in enumerate(measures) for item in measure.group_items(f"t{index}", dialect)
     ]
@@ -208,13 +210,31 @@ def _rows(part: MeasuredRows, used: list[Expression], items: list[tuple[str, str
     return f"SELECT {', '.join([*listed, *unit]) or '1 AS one'} FROM ({source}) AS r"
 
 
+def _groups(part: MeasuredRows, names: Sequence[str]) -> list[str]:
+    """Those of the columns of a row that tell the groups apart."""
+    return [name for name in map(key_name, range(len(part.keys))) if name in names]
+
+
+def _kept_in_groups(
+    part: MeasuredRows,
+    rows: str,
+    keep: str,
+    names: Sequence[str],
+    salt: int,
+    dialect: Dialect,
+    types: Mapping[str, Type] | None,
+) -> str:
+    """The rows that are kept in each group; all of them where nobody bounds those."""
+    if part.per_group is None or not part.drops_in_groups:
+        return rows
+    return kept_in_groups(rows, keep, names, _groups(part, names), part.per_group, salt, dialect, types)
+
+
 def _alike(part: MeasuredRows) -> bool:
     """Whether rows of a unit can be alike in all that they carry, and some of them be dropped."""
     if part.rows.fixed and part.cap >= part.rows.max_rows:
         return False
-    relation = part.rows.relation
-    carried = {key.name for key in part.keys if isinstance(key, Column)}
-    return not (isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried)
+    return not part.once_in_a_group
 
 
 def _portable(

@@ -1,8 +1,8 @@
 """Which mechanisms the releases of a question use: the same draw the noise and price the question.
 
-A measure is one vector over all groups, with the scale of its share of epsilon; where leaves are chosen by rank, it is
-a choice in each group. Where groups must be found, their counts of units are a use of their own; a measure that is
-answered by those counts is not drawn again.
+A measure is one vector over all groups, with Laplace noise of the scale of its share of epsilon or with Gaussian noise
+of its rho; where leaves are chosen by rank, it is a choice in each group. Where groups must be found, their counts of
+units are a use of their own; a measure that is answered by those counts is not drawn again.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
 from discreet.sql.measures.all_rows import AllRows
@@ -45,9 +46,12 @@ def uses_of(releases: Iterable[PlannedRelease]) -> dict[str, Use]:
         for index, measured in enumerate(release.measures):
             if found is not None and index == found.measure:
                 continue
-            noise: LaplaceVector | QuantilesWithEnds
+            noise: LaplaceVector | GaussianVector | QuantilesWithEnds
+            parameter = release.gaussian(index)
             if isinstance(measured, Ranks):
                 noise = ranks(release, index, measured)
+            elif parameter is not None:
+                noise = GaussianVector(parameter, release.square(measured))
             else:
                 noise = LaplaceVector(release.scale(index), release.sensitivity(measured))
             values = drawn(release, index) if found is None else None

@@ -1,4 +1,4 @@
-"""Other ways to write a query: fixes of refused ones, to be typed as shown, and arrows that the parser misreads."""
+"""Other ways to write a query: fixes of refused ones, to be typed as shown, and signs that the parser misreads."""
 
 from __future__ import annotations
 
@@ -301,3 +301,23 @@ def read_arrows(statement: exp.Expr) -> None:
         else:
             key.replace(field)
             node.replace(node.this)
+
+
+def keep_places(statement: exp.Expr) -> None:
+    """Keep the place in `list[2]` as it was written, whatever the list is when the statement is written out.
+
+    The parser counts places from 0 where it takes the list for one, and the writer counts them from 1 again. A quantile
+    of several shares is a number to the one and a list to the other, and its second place would become the third.
+
+    Example:
+        >>> import sqlglot
+        >>> query = sqlglot.parse_one("SELECT tags[2] FROM t", read="duckdb")
+        >>> keep_places(query)
+        >>> query.selects[0].expressions[0].name, query.sql("duckdb")
+        ('2', 'SELECT tags[2] FROM t')
+    """
+    for node in statement.find_all(exp.Bracket):
+        if not node.args.get("offset"):
+            counted = DuckDB.INDEX_OFFSET
+            node.set("expressions", exp.apply_index_offset(node.this, node.expressions, counted, "duckdb"))
+            node.set("offset", counted)
