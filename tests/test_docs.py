@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -75,15 +76,22 @@ def test_every_query_is_answered_or_refused_as_it_says(session: Session, page: s
             assert free or release.low, "no column of it has an interval"
 
 
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    assert _shell("discreet demo --keep hospital", folder).returncode == 0
+    return folder / "hospital"
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_every_policy_command_and_code_block_runs(page: str, tmp_path: Path) -> None:
+def test_every_policy_command_and_code_block_runs(page: str, tmp_path: Path, hospital: Path) -> None:
     text = (DOCS / page).read_text("utf-8")
     for at, policy in enumerate(_blocks("toml", text)):
         (tmp_path / f"{at}.toml").write_text(policy, "utf-8")
         assert Policy.from_toml(tmp_path / f"{at}.toml").tables
     code, commands = "".join(_blocks("python", text)), _blocks("sh", text)
     if "hospital/" in text:
-        assert _shell("discreet demo --keep hospital", tmp_path).returncode == 0
+        shutil.copytree(hospital, tmp_path / "hospital")
     for script in [*commands, *(["python code.py"] if code else [])]:
         (tmp_path / "code.py").write_text(code, "utf-8")
         result = _shell(script, tmp_path)
