@@ -63,8 +63,8 @@ KINDS = {
 }
 
 DRAWN = ("coverage: median", "coverage: upper quantile")
-"""Those that are themselves a selection: their ends are drawn so that they hold wherever values lie, and where values lie
-densely, as here, that is more often; see `mechanisms.selection.quantiles_with_ends`."""
+"""Those that are themselves a selection: their ends are drawn so that they hold wherever values lie. Where values lie
+densely, as here, they hold more often; see `mechanisms.selection.quantiles_with_ends`."""
 
 
 class Coverage(NamedTuple):

@@ -6,14 +6,13 @@ import datetime as dt
 from fractions import Fraction
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from tests import inside
 from tests.sql.fuzz import bench
 
 from discreet.release.answer import Release
+from discreet.sql.finish.answered import Answered
 from discreet.sql.finish.nested import spread
-from discreet.sql.finish.postprocess import Answered
 from discreet.sql.intervals.simultaneous import numbers
 from discreet.sql.plan.planner import plan
 from discreet.sql.syntax.parse import parse
@@ -54,19 +53,6 @@ def test_each_number_has_the_interval_that_it_has_alone(nested: str, places: lis
         dict(zip(places, both, strict=True))
         for both in zip(apart.values["n"].to_pylist(), apart.values["s"].to_pylist(), strict=True)
     ]
-
-
-def test_the_ends_are_nested_as_the_values_are() -> None:
-    dates = answered("SELECT [MIN(d), MAX(d)] AS v, histogram(educ) AS h, [city] AS k FROM t GROUP BY city")
-    assert dates.ends(0)["v"].type == pa.list_(dates.values["v"].type.value_type)
-    assert dates.ends(1)["h"].type == pa.map_(dates.values["h"].type.key_type, pa.float64())
-    for value, low, high in zip(
-        *(column.to_pylist() for column in (dates.values["h"], *(dates.ends(e)["h"] for e in (0, 1)))),
-        strict=True,
-    ):
-        assert [key for key, _ in value] == [key for key, _ in low] == [key for key, _ in high]
-        assert all(a < b < c for (_, a), (_, b), (_, c) in zip(low, value, high, strict=True))
-    assert "k" not in dates.without  # no noise is in a list of keys
 
 
 def test_a_list_of_any_length_has_no_interval_and_says_so() -> None:
