@@ -32,7 +32,7 @@ ROOMS = {
     "policy": "check declarations problems values",
     "release": "account answer_file bill plan shown",
     "session": "base budget opening previewing queries vouching",
-    "sql/analyze": "from_clause private_select public_values release_scope row_scope scope_tree",
+    "sql/analyze": "from_clause private_select release_scope row_scope scope_tree",
     "sql/analyze/aggregates": "aggregate quantile_syntax unmatched_rows",
     "sql/analyze/binding": "binder clamped_moments comparisons opaque_columns special_forms text_moments",
     "sql/analyze/joins": "joins outer_joins released same_units sources",

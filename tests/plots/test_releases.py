@@ -7,6 +7,7 @@ import json
 import re
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -156,3 +157,9 @@ def test_groups_that_were_left_out_are_said_to_be() -> None:
         found = session.sql("SELECT city, COUNT(*) AS n FROM data GROUP BY city", 1, delta=1e-6)
     said = found.plot().to_dict()["title"]["subtitle"][0]
     assert said.startswith("ε = 1, δ = 1e-06; small groups are left out; lines are")
+
+
+@pytest.mark.parametrize(("question", "label"), [("GROUP BY ROLLUP (g)", "all"), ("GROUP BY g", "none")])
+def test_a_total_is_called_all(question: str, label: str) -> None:
+    one = SimpleNamespace(**vars(_shown({"g": ["a", None]}, [5, 9])), columns=["g", "n"], question=question)
+    assert {row["key"] for row in _rows(release(one), "key", "sure")} == {"a", label}

@@ -91,16 +91,10 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
             "There is nothing to draw: no row, or no number with an interval.", "Ask for a count."
         )
     wanted = [measure] if measure is not None else measures[:MOST_PANELS]
-    several = next((name for name in wanted if is_nested(shown.values, name)), None)
-    if several is not None:
-        shown, wanted = unfolded(shown, keys, several), [several]
-        keys = [name for name in shown.columns if name != several]
-        if not len(shown.values):
-            raise InvalidParameter("There is nothing to draw: no number.", "Ask for a count.")
+    shown, keys, wanted, several = _each_number(shown, keys, wanted)
     rows = rows_of(shown, keys, wanted)
     kind = kind_of(rows, keys)
-    if several is not None and kind == "grid":
-        kind = "bars"  # a grid has no intervals, and few numbers stand in a list
+    kind = "bars" if several and kind == "grid" else kind  # a grid has no intervals
     delta = float(getattr(shown, "delta", 0))
     # With a delta the groups were found, and those with too few people for that were not.
     noise = f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
@@ -134,6 +128,19 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
         cut += f"; hollow: {EXPLAINED}"
     says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
     return finish(chart, title or _title(wanted, keys, means), fit, says)
+
+
+def _each_number(
+    shown: Shown, keys: list[str], wanted: list[str]
+) -> tuple[Shown, list[str], list[str], bool]:
+    """The same with a row for each number of the first measure that holds several; the last says whether one does."""
+    several = next((name for name in wanted if is_nested(shown.values, name)), None)
+    if several is None:
+        return shown, keys, wanted, False
+    each = unfolded(shown, keys, several)
+    if not len(each.values):
+        raise InvalidParameter("There is nothing to draw: no number.", "Ask for a count.")
+    return each, [name for name in each.columns if name != several], [several], True
 
 
 def _title(measures: Sequence[str], keys: Sequence[str], means: Mapping[str, str]) -> str:

@@ -26,8 +26,9 @@ from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number
 from discreet.sql.algebra import keys as ks
-from discreet.sql.finish.nested import spread
-from discreet.sql.finish.postprocess import Answered, around, as_it_is, finish, gathered, noise_in
+from discreet.sql.finish.answered import Answered
+from discreet.sql.finish.nested import gathered, noise_in, spread
+from discreet.sql.finish.postprocess import around, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
 from discreet.sql.intervals.bands.banded import banded
 from discreet.sql.intervals.closed_form import direct

@@ -14,6 +14,8 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
+from discreet.release.noisy_schema import key_number
+from discreet.sql.finish.answered import Answered
 from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.syntax.once import once
 from discreet.sql.syntax.parse import output_name
@@ -65,6 +67,28 @@ def spread(post: exp.Query) -> Spread | None:
     return Spread(out, columns)
 
 
+def gathered(answered: Answered, several: Spread) -> Answered:
+    """The answer without the hidden columns of the numbers in its lists, which have the ends of those."""
+    hidden = [name for names in several.columns.values() for name in names]
+    own = together(answered.values, answered.intervals, answered.without, several)
+    none = {
+        name
+        for name, numbers in several.columns.items()
+        if name not in own and {*numbers} & {*answered.without}
+    }
+    without = (*(name for name in answered.without if name not in {*hidden, *several.columns}), *none)
+    return Answered(answered.values.drop_columns(hidden), own, without)
+
+
+def noise_in(post: exp.Query, name: str) -> bool:
+    """Whether noise may be in a column of a statement: it may in all that is no expression of keys alone."""
+    item = next((one for one in post.selects if one.alias_or_name == name), None)
+    return item is None or not all(
+        isinstance(node, exp.Column) and key_number(node.name) is not None
+        for node in item.find_all(exp.Column, exp.Query)
+    )
+
+
 def together(
     values: pa.Table, intervals: Mapping[str, Interval], without: Collection[str], found: Spread
 ) -> Mapping[str, Interval]:
@@ -98,32 +122,6 @@ def _stacked(
             ends.append((np.full(len(values), np.nan),) * 2)
     low, high = (np.stack(columns, axis=1) for columns in zip(*ends, strict=True))
     return low, high
-
-
-def ends_like(column: pa.ChunkedArray, ends: Floats) -> pa.Array:
-    """The ends of intervals, nested as their column is.
-
-    Args:
-        column: of lists, maps or structs.
-        ends: float64 array (rows, numbers); NaN where there is none.
-    """
-    import pyarrow as pa
-
-    kind, (rows, size) = column.type, ends.shape
-    if pa.types.is_struct(kind):
-        fields = [arrow.ends(ends[:, at], kind.field(at).type) for at in range(size)]
-        return pa.StructArray.from_arrays(fields, [kind.field(at).name for at in range(size)])
-    if pa.types.is_map(kind):
-        numbers = arrow.ends(ends.ravel(), kind.item_type).to_pylist()
-        keyed = [
-            None
-            if own is None
-            else [(key, end) for (key, _), end in zip(own, numbers[row * size :], strict=False)]
-            for row, own in enumerate(column.to_pylist())
-        ]
-        return pa.array(keyed, pa.map_(kind.key_type, arrow.ends(ends[:0, 0], kind.item_type).type))
-    places = pa.array(np.arange(rows + 1) * size, pa.int32())
-    return pa.ListArray.from_arrays(places, arrow.ends(ends.ravel(), kind.value_type))
 
 
 def _numbers(item: exp.Expr, select: exp.Select) -> list[exp.Expr]:

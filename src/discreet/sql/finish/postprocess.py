@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,10 @@ from discreet import arrow
 from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
-from discreet.release.noisy_schema import CELL, aggregate_name, key_name, key_number
+from discreet.release.noisy_schema import CELL, aggregate_name, key_name
 from discreet.sql.algebra import keys as ks
-from discreet.sql.finish.nested import Spread, ends_like, spread
-from discreet.sql.finish.nested import together as together_in
+from discreet.sql.finish.answered import Answered as Answered
+from discreet.sql.finish.nested import gathered, noise_in, spread
 from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import LazyMapping
@@ -49,30 +49,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Answered:
-    """The columns of an answer.
-
-    Attributes:
-        values: the answer, as the statement gives it.
-        intervals: low and high ends by column, float64 arrays (rows,), or (rows, numbers) where a value holds several;
-            NaN where there is no interval. Those that are a formula are worked out when they are looked at.
-        without: the noisy columns that have no interval.
-    """
-
-    values: pa.Table
-    intervals: Mapping[str, Interval]
-    without: tuple[str, ...]
-
-    def ends(self, index: int) -> Mapping[str, pa.Array]:
-        """The low (0) or the high (1) ends as Arrow arrays, null where there is none: float64, moments of moments."""
-        return LazyMapping({name: partial(self._end, name, index) for name in self.intervals})
-
-    def _end(self, name: str, index: int) -> pa.Array:
-        ends, values = self.intervals[name][index], self.values.column(name)
-        return ends_like(values, ends) if ends.ndim > 1 else arrow.ends(ends, values.type)
-
-
 def finish(
     plan: QueryPlan,
     noisy: Sequence[NoisyIntegers],
@@ -99,19 +75,6 @@ def finish(
         return _finish(plan, noisy, public, confidence, together)
     answered = _finish(replace(plan, post=several.post), noisy, public, confidence, together)
     return gathered(answered, several)
-
-
-def gathered(answered: Answered, several: Spread) -> Answered:
-    """The answer without the hidden columns of the numbers in its lists, which have the ends of those."""
-    hidden = [name for names in several.columns.values() for name in names]
-    own = together_in(answered.values, answered.intervals, answered.without, several)
-    none = {
-        name
-        for name, numbers in several.columns.items()
-        if name not in own and {*numbers} & {*answered.without}
-    }
-    without = (*(name for name in answered.without if name not in {*hidden, *several.columns}), *none)
-    return Answered(answered.values.drop_columns(hidden), own, without)
 
 
 def _finish(
@@ -152,15 +115,6 @@ def _finish(
     without += tuple(name for name in rest if arrow.is_nested(values, name) and noise_in(plan.post, name))
     return Answered(
         values, LazyMapping({n: intervals[n] for n in values.column_names if n in intervals}), without
-    )
-
-
-def noise_in(post: exp.Query, name: str) -> bool:
-    """Whether noise may be in a column of a statement: it may in all that is no expression of keys alone."""
-    item = next((one for one in post.selects if one.alias_or_name == name), None)
-    return item is None or not all(
-        isinstance(node, exp.Column) and key_number(node.name) is not None
-        for node in item.find_all(exp.Column, exp.Query)
     )
 
 

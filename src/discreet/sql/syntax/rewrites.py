@@ -304,7 +304,7 @@ def read_arrows(statement: exp.Expr) -> None:
 
 
 def keep_places(statement: exp.Expr) -> None:
-    """Keep the place in `list[2]` as it was written, whatever the list is when the statement is written out.
+    """Keep the written place of an item in `list[2]`, for any kind of list that stands there in the end.
 
     The parser counts places from 0 where it takes the list for one, and the writer counts them from 1 again. A quantile
     of several shares is a number to the one and a list to the other, and its second place would become the third.

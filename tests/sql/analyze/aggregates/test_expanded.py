@@ -22,6 +22,9 @@ def same(sql: str, truth: str = "") -> str:
     ("asked", "truth"),
     [
         ("SELECT QUANTILE_DISC(educ, [0.2, 0.9]) AS q FROM t", ""),
+        ("SELECT QUANTILE_DISC(educ, [0.1, 0.5, 0.9])[2] AS q FROM t", ""),
+        ("SELECT (QUANTILE_DISC(educ, [0.1, 0.5, 0.9]))[-1] AS q, histogram(educ)[2] AS n FROM t", ""),
+        ("SELECT city FROM t WHERE city > '' GROUP BY city ORDER BY QUANTILE_DISC(educ, [0.1, 0.5, 0.9])[1], city", ""),
         ("SELECT mode(city) AS m FROM t WHERE x > 45", ""),
         ("SELECT mode() WITHIN GROUP (ORDER BY city) AS m FROM t WHERE x > 45", ""),
         ("SELECT sex, mode(city) FILTER (WHERE x > 40) AS m FROM t GROUP BY sex ORDER BY sex", "SELECT sex, "

@@ -15,6 +15,8 @@ from tests.sql.fuzz import bench
         "CASE WHEN y BETWEEN 3 AND 5 THEN y WHEN y > 5 THEN 6 ELSE 0 END",
         "CASE WHEN y >= 1 AND y < 4 AND x > 0 THEN y * 10 ELSE -1 END",
         "if(note = 'apple', note, 'none')",
+        "CASE WHEN doc ->> '$.w[0]' IN ('corn', 'x1') THEN doc ->> '$.w[0]' ELSE 'other' END",
+        "CASE WHEN upper(note) IN ('APPLE', 'CORN') AND x > 0 THEN upper(note) END",
         "x // 10 * 10", "x // -7", "floor(x / 10) * 10", "CASE WHEN note IN ('apple') THEN note ELSE 'other' END",
     ],
 )  # fmt: skip

@@ -19,7 +19,7 @@ MOST_LISTED = 64
 
 
 def where(condition: Expression, result: Expression) -> Expression:
-    """A result where its condition holds. What it asks of an expression as a whole holds of that, as of a column."""
+    """A result where its condition holds; an expression that the condition asks about is known as a column is."""
     if isinstance(result, Call) and result.span.domain is None and result in _parts(condition):
         whole = Column("?", result.type, result.span)
         known = where(_with(condition, result, whole), whole)

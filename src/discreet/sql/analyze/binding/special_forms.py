@@ -58,9 +58,11 @@ def _same(binder: Binder, node: exp.Expr) -> Expression:
 def _between(binder: Binder, node: exp.Expr) -> Expression:
     if node.args.get("symmetric"):
         raise binder.refuse(node, "BETWEEN SYMMETRIC is not supported.", "Write the smaller bound first.")
-    operand, (low, high) = binder.bind(node.this), (node.args["low"], node.args["high"])
-    above = binder.apply(node, "ge", *_pair(binder, operand, node.this, low))
-    below = binder.apply(node, "le", *_pair(binder, operand, node.this, high))
+    nodes = [node.this, node.args["low"], node.args["high"]]
+    # Together: a text beside a time stamp is one, though the third is a date.
+    operand, low, high = binder.aligned(by_type([binder.bind(one) for one in nodes]), nodes)
+    above = binder.apply(node, "ge", [operand, low], nodes[:2])
+    below = binder.apply(node, "le", [operand, high], nodes[::2])
     return must("and", above, below)
 
 

@@ -284,7 +284,7 @@ class InnerQueries:
         if not set(given.table.keys) <= set(matched):
             raise self.around.refuse(on[0][1], "Whole numbers that differ would be equal to one and the same fraction.",
                                      "Compare columns of one type, with CAST where they are of two.")  # fmt: skip
-        relation = rel.PublicJoin(rows.relation, given.table, test, bool(given.table.keys))
+        relation = rel.PublicJoin(rows.relation, given.table, test, test is not None)
         self.from_clause = both.over(rel.replaced(rows, relation))
         return name
 

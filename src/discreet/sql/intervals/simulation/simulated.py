@@ -262,12 +262,26 @@ def plain(table: pa.Table) -> pa.Table:
     import pyarrow as pa
 
     columns = []
-    for field, column in zip(table.schema, table.columns, strict=True):
-        if pa.types.is_decimal(field.type):
-            whole = field.type.scale == 0
+    for column in table.columns:
+        if _without_decimals(column.type) != column.type:
             try:
-                column = column.cast(pa.int64() if whole else pa.float64())
+                column = column.cast(_without_decimals(column.type))
             except pa.ArrowInvalid:
-                column = column.cast(pa.float64(), safe=False)
+                column = column.cast(_without_decimals(column.type, pa.float64()), safe=False)
         columns.append(column)
     return pa.table(columns, names=table.column_names)
+
+
+def _without_decimals(kind: pa.DataType, whole: pa.DataType | None = None) -> pa.DataType:
+    """A type with plain numbers in the place of decimals, in lists, maps and structs, too."""
+    import pyarrow as pa
+
+    if pa.types.is_decimal(kind):
+        return (whole or pa.int64()) if kind.scale == 0 else pa.float64()
+    if pa.types.is_map(kind):
+        return pa.map_(_without_decimals(kind.key_type, whole), _without_decimals(kind.item_type, whole))
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_decimals(kind.value_type, whole)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_decimals(field.type, whole)) for field in kind])
+    return kind
