@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, LedgerCorrupt, LedgerError, tell
-from discreet.ledger.admission import admit_charge, last_charge, priced, spent_of
+from discreet.ledger.admission import admit_charge, last_charge, priced, rho_of, spent_of
 from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import (
     Account,
@@ -135,13 +135,13 @@ class Ledger:
         if self._rejected is not None:
             raise LedgerCorrupt(self._rejected.cause, self._rejected.fix)
         exact, event = priced(loss)
-        cost = exact.rounded_up()
+        cost, rho = exact.rounded_up(), rho_of(loss)
 
         def work(rows: Rows) -> Entry:
             if admit is not None:
                 for account in accounts:
                     admit(last_charge(rows, account.name))
-            postings = [admit_charge(rows, account, cost) for account in accounts]
+            postings = [admit_charge(rows, account, cost, rho) for account in accounts]
             book = rows.book()
             entry = make_entry(
                 book.head,
@@ -280,19 +280,19 @@ class Ledger:
     def _turns(self) -> str:
         return os.path.realpath(self.where) if self.durable else f"memory {id(self._store)}"
 
-    def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
+    def spent(self, account: str | Account, extra: Loss | Event | None = None) -> Loss:
         """Return the loss spent from an account; zero before the first charge.
 
         Args:
             account: an account, for the price of the past by its rule and its limit; or its name, for the price by the
                 rule and the limit of its latest charge.
-            extra: a loss that is not charged yet, to see the loss spent with it.
+            extra: a loss or an event that is not charged yet, to see the loss spent with it.
         """
         name = account if isinstance(account, str) else account.name
         return spent_of(self._store.read(lambda rows: rows.tally(name)), account, extra)
 
     def standings(
-        self, accounts: Sequence[Account], extra: Loss | None = None
+        self, accounts: Sequence[Account], extra: Loss | Event | None = None
     ) -> list[tuple[Entry | None, Loss]]:
         """Return `latest` and `spent` of each account, all at one moment."""
         found = self._store.read(

@@ -48,8 +48,13 @@ class Budget(Protocol):
 
 def dump(document: object, indent: int | None = 2) -> str:
     """Write JSON that every reader accepts: no NaN, dates as text. For programs, on one line, which is faster."""
-    text = json.dumps(document, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
-    return escaping.json_text(text)
+    encoder = json.JSONEncoder(ensure_ascii=False, indent=indent, allow_nan=False, default=str)
+    sink = io.StringIO()
+    for piece in encoder.iterencode(
+        document
+    ):  # `json.dumps` would keep all pieces, which are larger than the text
+        sink.write(piece)
+    return escaping.json_text(sink.getvalue())
 
 
 def rows(release: Release) -> list[dict[str, Any]]:

@@ -8,10 +8,12 @@ from fractions import Fraction
 from discreet.errors import InvalidParameter
 from discreet.ledger import Loss
 from discreet.rational import Number
+from discreet.release.gate import event_of
 from discreet.session.budget import BudgetState
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.inspect.preview import Preview, least_epsilon, preview_of
+from discreet.sql.lower.uses import uses_of
 
 
 def preview(
@@ -46,5 +48,10 @@ def preview(
     cost = Fraction(0)
     if plan.releases:
         left = queries.account.left
-        cost = max(Fraction(0), left() - left(Loss(plan.epsilon, plan.delta)))
+        loss = Loss(plan.epsilon, plan.delta)
+        # Of Gaussian noise only the event tells the price.
+        cost = max(
+            Fraction(0),
+            left() - left(event_of(uses_of(plan.whole.measured), loss) if plan.gaussian else loss),
+        )
     return preview_of(plan, public, level, group_rows, cost, budget.left)

@@ -119,8 +119,8 @@ def test_a_table_is_small_or_large_at_each_version(
 
 def test_a_query_that_is_stopped_is_not_begun_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, again = DuckDBEngine.open({"visits": str(path)}), threading.Event()
-    slow = ("SELECT CAST(SUM(a.age * b.age + c.age * d.age) AS BIGINT) AS n FROM visits a, visits b, "
-            "visits c, visits d WHERE a.age < CAST({} AS BIGINT)")  # fmt: skip
+    slow = ("SELECT CAST(SUM(a.age * b.age + c.age * d.age) AS BIGINT) AS n FROM visits a, visits b, visits c, "
+            "visits d WHERE a.age < CAST({} AS BIGINT)")  # fmt: skip
     for least in (0, -1):
         engine.integers(f"SELECT CAST(COALESCE(n, 0) AS BIGINT) AS n FROM ({slow.format(least)})")
     small_of(engine)._asked.add(literals_of(slow.format(999)).pieces)  # as if it had been asked
