@@ -3,8 +3,7 @@
 Half of the requests are new questions, each charged durably; a quarter are previews, a quarter the same again.
 Answers come in slots, of which the shortest is set to 10 ms here: with the usual quarter of a second, the 72 questions
 that the service takes at once are at most 288 a second. DISCREET_SERVICE_SECONDS sets how long each load lasts; 300 is
-the deep one. The reference is the processor time of the same question asked of a session in this process; most of it
-is the engine's, which reads its Parquet file anew.
+the deep one. The reference is the processor time of the same question asked of a session in this process.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from discreet.server.start import open_service
 
 SECONDS = float(os.environ.get("DISCREET_SERVICE_SECONDS", "20"))
 CLIENTS = 64
+KINDS = {"ask": "a question", "preview": "a preview", "again": "the same again"}
 MOST = 4
 """A charged question, with its share of the others, costs at most so many times its processor time in a session."""
 
@@ -63,17 +63,20 @@ def _loaded(kind: str, servers: int, ledger: str) -> Iterator[Line]:
         alone = _alone(crowd.policy)
     outcomes: Counter[str] = sum((one.outcomes for one in crowd.analysts), Counter())
     charged = sum(entry.kind == "charge" for entry in entries)
-    asked = sorted(each for one in crowd.analysts for each in one.seconds["ask"])
+    seconds = {kind: sorted(t for one in crowd.analysts for t in one.seconds[kind]) for kind in KINDS}
     every = sum(outcomes.values())
     odd = every - outcomes["200"]
     yield _told(f"{name}: charged questions a second", charged / SECONDS)
     yield _told(f"{name}: requests a second", every / SECONDS)
-    yield _told(f"{name}: a question, median", statistics.median(asked))
-    yield _told(f"{name}: a question, 99 of 100", asked[int(len(asked) * 0.99)])
+    for kind, words in KINDS.items():
+        yield _told(f"{name}: {words}, median", statistics.median(seconds[kind]))
+        yield _told(f"{name}: {words}, 99 of 100", seconds[kind][int(len(seconds[kind]) * 0.99)])
     yield _told(f"{name}: processors at work", busy / SECONDS)
     each = busy / charged
     yield Line(f"{name}: processor time of a charged question", each, "in a session", alone, each / alone,
                f"at most {MOST} times", each <= MOST * alone)  # fmt: skip
+    for kind in sorted(outcomes.keys() - {"200"}):
+        yield _told(f"{name}: requests that ended in {kind}", outcomes[kind])
     yield Line(f"{name}: requests that failed", odd, "none", 0, 0, "none", not odd)
 
 

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import discreet as dp
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
-from discreet.ledger import Ledger
+from discreet.ledger import Entry, Ledger
 from discreet.policy import Policy
 from discreet.release.account import AnalystAccount, who_and_what
 from discreet.session import Session, queries
@@ -273,3 +273,22 @@ def test_a_plan_of_another_question_is_found(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Question, "__eq__", lambda self, other: self.text == other.text)
     with pytest.raises(AssertionError):
         see_own_plans(over())
+
+
+def test_the_charges_of_a_long_ledger_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, other = over(9, tmp_path / "ledger.db"), over(9, tmp_path / "ledger.db")
+    here, there = AnalystSession(session, "ana", 9), AnalystSession(other, "ana", 9)
+    read: list[int] = []
+    since = Ledger.since
+
+    def noted(self: Ledger, number: int) -> list[Entry]:
+        read.append(number)
+        return since(self, number)
+
+    monkeypatch.setattr(Ledger, "since", noted)
+    for number in range(1, 9):
+        there.sql(f"{COUNT} WHERE age < {number + 30}", epsilon=0.25)
+        assert here.sql(f"{COUNT} WHERE age < {number + 30}", epsilon=0.25).replayed
+    assert read == sorted(read)
+    assert (read.count(0), max(read)) == (1, 16), "an entry was read twice"
+    assert here.budget.spent == 2

@@ -204,7 +204,9 @@ class AnalystAccount(DataAccount):
         self.own = DataAccount(ledger, own, guarantee, who=who)
         self._terms = self.own._terms = terms
         self._accounts = [account, own]
-        self._had = self._paid()
+        self._had: set[str] = set()
+        self._read = 0  # the entry up to which the ledger was read for them
+        self._catch_up()
 
     def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge a question to both accounts; see `DataAccount.charge`."""
@@ -215,7 +217,7 @@ class AnalystAccount(DataAccount):
     def owes(self, question: str) -> bool:
         """Whether the analyst was never charged for this question, by this process or another one."""
         if question not in self._had:
-            self._had |= self._paid()
+            self._catch_up()
         return question not in self._had
 
     def left(self, extra: Loss | Event | None = None) -> Fraction:
@@ -228,9 +230,13 @@ class AnalystAccount(DataAccount):
         whole, own = self._ledger.standings(self._accounts, extra)
         return self._counted(*whole, extra), self.own._counted(*own, extra)
 
-    def _paid(self) -> set[str]:
-        entries = self._ledger.entries(self.own._account.name)
-        return {entry.question for entry in entries if entry.kind == "charge"}
+    def _catch_up(self) -> None:
+        """Read the charges that came since, each once: an old ledger is long."""
+        while page := self._ledger.since(self._read):
+            for entry in page:
+                if entry.kind == "charge" and self.own._is_mine(entry):
+                    self._had.add(entry.question)
+                self._read = entry.number  # behind the one before it, which another thread may ask for
 
     def receive(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge the analyst alone, for an answer that another one had bought."""
