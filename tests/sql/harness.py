@@ -217,7 +217,7 @@ UNDER = [
 MAX_ROWS = [1, 1, 1, 2, 2, 2, 3, 3, 3, bounding.MANY, bounding.MANY + 1]
 MAX_GROUPS = [None, None, None, 1, 2, bounding.MANY, bounding.MANY + 1]
 """Both sides of the threshold in the code that writes SQL, and less than the rows of a unit."""
-UNASKED = ("can have rows", "need more than", "must reach to the upper bound")
+UNASKED = ("can have rows", "would have 0 counts", "need more than", "must reach to the upper bound")
 """Words of the refusals of a question whose conditions leave no public group, whose groups need too many counts, or
 whose histogram of truths has no name for the rest."""
 MOST_ENTRIES = 30_000

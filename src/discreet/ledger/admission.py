@@ -90,3 +90,13 @@ def last_charge(rows: Rows, account: str) -> Entry | None:
                 return entry
         last, count = first, min(2 * count, PAGE)
     return None
+
+
+def spent_of(line: Posting | None, account: str | Account, extra: Loss | Event | None) -> Loss:
+    """The price of the latest posting of an account, with a loss or an event to come; see `Ledger.spent`."""
+    tally = line.tally if line else Tally()
+    if extra is not None:
+        tally = tally.plus(priced(extra)[0].rounded_up(), rho_of(extra))
+    if not isinstance(account, str):
+        return price(account.rule, tally, account.limit.rounded_down().delta)
+    return price(line.rule, tally, line.limit.delta) if line else tally.loss

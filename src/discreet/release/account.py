@@ -106,9 +106,14 @@ class DataAccount:
 
     def spent(self, extra: Loss | Event | None = None) -> Loss:
         """The loss spent, as it counts under this guarantee, with a loss or an event that is not charged yet."""
-        times = self._times(self._ledger.latest(self._account.name))
+        ((last, found),) = self._ledger.standings([self._account], extra)
+        return self._counted(last, found, extra)
+
+    def _counted(self, last: Entry | None, found: Loss, extra: Loss | Event | None) -> Loss:
+        """A loss spent up to a charge, as it counts now."""
+        times = self._times(last)
         if times == 1:
-            return self._ledger.spent(self._account, extra)
+            return found
         spent = self._ledger.spent(self._account)
         more = Loss(0) if extra is None else priced(extra)[0].rounded_up()
         return Loss(times * spent.epsilon, spent.delta) + more
@@ -215,7 +220,13 @@ class AnalystAccount(DataAccount):
 
     def left(self, extra: Loss | Event | None = None) -> Fraction:
         """The epsilon left in both accounts; see `DataAccount.left`."""
-        return min(super().left(extra), self.own.left(extra))
+        limits = (one.limit.epsilon for one in self._accounts)
+        return min(limit - spent.epsilon for limit, spent in zip(limits, self.both_spent(extra), strict=True))
+
+    def both_spent(self, extra: Loss | Event | None = None) -> tuple[Loss, Loss]:
+        """The loss spent of the data set and of the analyst, at one moment; see `DataAccount.spent`."""
+        whole, own = self._ledger.standings(self._accounts, extra)
+        return self._counted(*whole, extra), self.own._counted(*own, extra)
 
     def _paid(self) -> set[str]:
         entries = self._ledger.entries(self.own._account.name)

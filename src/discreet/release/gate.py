@@ -81,7 +81,12 @@ def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Ans
         draw = Draw(plan.uses)
         noisy = plan.compute(draw)
         draw.see_all_drawn()
-        answer, kept = plan.answer(noisy)
+        try:
+            answer, kept = plan.answer(noisy)
+        except Exception:  # released numbers alone decide it; they are paid for, and free from now on
+            if plan.keep is not None:
+                ledger.settle(charge, plan.keep(noisy), room)
+            raise
         ledger.settle(charge, kept, room)  # type: ignore[arg-type]  # a file of bytes is one, of any class
     return answer
 

@@ -37,7 +37,7 @@ def preview(
         QueryRefused: the question is refused.
     """
     level, public = asked.level, queries.catalog.public
-    queries.rehearse(queries.planned(asked.at(ONE)))
+    queries.rehearse(queries.planned(asked if within is None else asked.at(ONE)))
     if within is not None:
         if not isinstance(within, Mapping):
             raise InvalidParameter("within does not say of which column.", 'Write within={"n": 50}.')

@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from discreet import escaping
@@ -197,7 +198,10 @@ def answered(
     if not whole.releases:
         return finished([])
     return gate.release(
-        replace(queries.release_plan(question, whole, compute, made, again), rehearse=lambda: None),
+        replace(
+            queries.release_plan(question, whole, compute, made, again, partial(pack, None)),
+            rehearse=lambda: None,
+        ),
         queries.ledger,
         queries.account,
     )

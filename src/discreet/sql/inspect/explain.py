@@ -26,7 +26,7 @@ from discreet.sql.inspect.explain_rows import part_node, public_table
 from discreet.sql.inspect.wording import ends, facts_of, values, words
 from discreet.sql.intervals.noise_widths import deviation
 from discreet.sql.lower.compile import compile_discovery, compile_part
-from discreet.sql.lower.uses import ranks
+from discreet.sql.lower.uses import near_leaves_of, ranks
 from discreet.sql.measures.all_rows import noise_of as weights_of_noise
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -116,7 +116,8 @@ def explain(
                 [compile_discovery(release, dialect, salt=0).sql] if release.discovery is not None else []
             )
             queries[release.name] = finding + [
-                compile_part(release, index, dialect, salt=0).sql for index in numbers
+                compile_part(release, index, dialect, salt=0, near=near_leaves_of(release, index)).sql
+                for index in numbers
             ]
     return Explanation(plan.text, plan.epsilon, root, queries, dialect)
 

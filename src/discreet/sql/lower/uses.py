@@ -14,6 +14,7 @@ from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
 from discreet.sql.measures.all_rows import AllRows
+from discreet.sql.measures.near_leaves import NearLeaves, near_leaves
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import PlannedRelease
 
@@ -67,6 +68,14 @@ def ranks(release: PlannedRelease, index: int, one: Ranks) -> QuantilesWithEnds:
     alone = release.one_group and len(release.beside(index)) == 1
     neighbours: Neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
     return one.mechanism(release.shares[index], release.parts[one.part].cap, neighbours, 1 if alone else 2)
+
+
+def near_leaves_of(release: PlannedRelease, number: int) -> NearLeaves | None:
+    """Where the leaves of a part are counted each by itself; None for several groups or few leaves."""
+    for index, one in enumerate(release.measures):
+        if one.part == number and isinstance(one, Ranks) and not release.keys:
+            return near_leaves(one, ranks(release, index, one))
+    return None
 
 
 def drawn(release: PlannedRelease, index: int) -> int:
