@@ -36,7 +36,7 @@ from discreet.sql.dialects import duckdb as of_duckdb
 from discreet.sql.dialects import named, sampled_rows
 from discreet.sql.expressions.dialect import NUMBER
 from discreet.sql.lower.compile import compile_discovery, compile_part
-from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
+from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_groups, kept_sql
 from discreet.sql.lower.run import exact_integers
 
 Pair = tuple[int | None, int | None]
@@ -366,3 +366,27 @@ def test_groups_of_a_unit_are_found_alike(monkeypatch: pytest.MonkeyPatch) -> No
     assert not too_far(found_groups(), alike, 4)
     monkeypatch.setattr(of_duckdb, "_hash", partial(combined, dialect="duckdb"))
     assert too_far(found_groups(), alike, 4)
+
+
+SEVERAL: Sequence[Pair] = [(group, row) for group in range(3) for row in range(4)]
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_rows_are_kept_in_each_group_as_often(dialect: str) -> None:
+    with asking(dialect, SEVERAL) as ask:
+        for types in (None, TYPES):
+            sql = kept_in_groups(
+                f"SELECT {UNIT}, who, a, b FROM fair", "TRUE", NAMES, ["a"], 2, SALT, named(dialect), types
+            )
+            found = [tuple(row)[:3] for row in ask(sql)]
+            for group in range(3):
+                own = [row for row in found if row[1] == group]
+                assert alarm(sets_of(own), [one for one in SEVERAL if one[0] == group], 2) > ALARM
+
+
+def test_a_row_too_many_in_a_group_is_found() -> None:
+    with asking("duckdb", SEVERAL) as ask:
+        rows = f"SELECT {UNIT}, who, a, b FROM fair"
+        sql = kept_in_groups(rows, "TRUE", NAMES, ["a"], 3, SALT, named("duckdb"))  # the planted fault
+        with pytest.raises(AssertionError):
+            alarm(sets_of([row[:3] for row in ask(sql) if row[1] == 0]), SEVERAL[:4], 2)
