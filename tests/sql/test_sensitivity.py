@@ -33,6 +33,7 @@ from discreet.sql.lower import group_numbers
 from discreet.sql.measures import count_tree, moments
 from discreet.sql.measures import measure as measures
 from discreet.sql.plan import alternatives
+from discreet.sql.plan.plan import PlannedRelease
 
 EXAMPLES = examples(200, 5600)
 """Tables with questions, others in each run; each has 18 neighbours: 3,600 pairs, and over 100,000 in a deep run."""
@@ -88,6 +89,19 @@ _kept = kept.kept_sql
 def _one_too_many(rows: str, keep: str, names: list[str], max_rows: int, *rest: Any) -> str:
     """max_rows off by one."""
     return _kept(rows, keep, names, max_rows + 1, *rest)
+
+
+_in_groups = kept.kept_in_groups
+
+
+def _one_too_many_in_a_group(rows: str, keep: str, names: Any, groups: Any, most: int, *rest: Any) -> str:
+    """max_rows_per_group off by one."""
+    return _in_groups(rows, keep, names, groups, most + 1, *rest)
+
+
+def _each_row_in_its_own_group(release: PlannedRelease, measure: Any) -> Any:
+    """The L2 sensitivity of a unit whose rows lie in different groups, though nothing makes them."""
+    return release.sensitivity(measure) * measure.row_sensitivity
 
 
 _nodes = count_tree.nodes
@@ -147,6 +161,8 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check, str]] = [
     (measures, "scaled_sql", _no_clamp, harness.violations, ""),
     (compiling, "kept_sql", _physical_order, harness.order_matters, ""),
     (compiling, "kept_sql", _one_too_many, harness.violations, ""),
+    (compiling, "kept_in_groups", _one_too_many_in_a_group, harness.violations, "GROUP BY"),
+    (PlannedRelease, "square", _each_row_in_its_own_group, harness.violations, "GROUP BY"),
     (count_tree, "nodes", _counted_twice, harness.violations, "MEDIAN|QUANTILE|PERCENTILE|MIN|MAX"),
     (moments.JointMoments, "group_items", _no_remainder, harness.violations, "CORR|COVAR|REGR"),
     (compiling, "numbering", _numbered_by_the_data, harness.violations, "GROUP BY"),
@@ -165,6 +181,8 @@ FAULTS: list[tuple[object, str, Callable[..., object], Check, str]] = [
         "clamp dropped",
         "physical order",
         "one too many",
+        "one too many in a group",
+        "rows in different groups",
         "a node counted twice",
         "a remainder dropped",
         "a key taken from the data",
