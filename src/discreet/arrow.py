@@ -185,10 +185,25 @@ def is_number(values: pa.Table, name: str) -> bool:
 
 def is_moment(values: pa.Table, name: str) -> bool:
     """Whether a column of an answer holds dates or time stamps."""
+    return _of_moments(values.schema.field(name).type)
+
+
+def is_nested(values: pa.Table, name: str) -> bool:
+    """Whether a column of an answer holds lists, maps or structs."""
     import pyarrow as pa
 
-    kind = values.schema.field(name).type
+    return bool(pa.types.is_nested(values.schema.field(name).type))
+
+
+def _of_moments(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def ends(numbers: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
+    """The ends of intervals of values of a type, null where there is none: moments of moments, else float64."""
+    return moments(numbers, kind) if _of_moments(kind) else column(numbers)
 
 
 def moments(days: NDArray[np.float64], kind: pa.DataType) -> pa.Array:

@@ -74,6 +74,7 @@ class WorkloadSession(OpenSession):
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         intervals: bool = True,
         progress: Callable[[str], None] | None = None,
     ) -> Answers:
@@ -91,6 +92,7 @@ class WorkloadSession(OpenSession):
             delta: as for `sql`, for all of them.
             max_rows: as for `sql`.
             max_groups: as for `sql`.
+            max_rows_per_group: as for `sql`.
             intervals: as for `sql`.
             progress: as for `sql`.
 
@@ -116,7 +118,8 @@ class WorkloadSession(OpenSession):
         for text in named.values():
             see_text(text)
         question = Question.read("; ".join(named.values()), epsilon, confidence=confidence, delta=delta,
-                                 max_rows=max_rows, max_groups=max_groups, intervals=intervals)  # fmt: skip
+                                 max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
+                                 intervals=intervals)  # fmt: skip
         whole, each = self._queries.plan_together(list(named.values()), question)
         with shown_progress(progress) as say:
             releases = answered(self._queries, question, whole, each, say)

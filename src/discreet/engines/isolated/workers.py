@@ -67,7 +67,9 @@ class Workers:
         """
         timeout = min(timeout, self._seconds)
         if not self._turns.acquire(timeout=timeout):
-            raise PostProcessingError("The service has too much to evaluate at once.", "Ask again in a while.")
+            raise PostProcessingError(
+                "The service has too much to evaluate at once.", "Ask again in a while."
+            )
         try:
             used, whole = self._take(), False
             try:
@@ -118,7 +120,7 @@ class _Worker:
         }
         arguments = map(str, (other.fileno(), memory, os.getpid()))
         with other:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603  # our own module
                 [sys.executable, "-P", "-m", worker.__name__, *arguments], env=environment, cwd="/",
                 pass_fds=[other.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -113,13 +113,15 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
         if isinstance(inner, exp.In) and inner.args.get("query"):
             table = _rows(inner.args["query"], around, env)
             _see_dates(inner, table, around)
-            distinct = table.column(0).unique().drop_null()
-            if not 1 <= len(distinct) <= MOST_VALUES:
-                raise around.refuse(inner, f"This sub-query has {len(distinct):,} values; from 1 to {MOST_VALUES:,} "
-                                    "are allowed.", "Join with the public table instead.")  # fmt: skip
+            distinct = table.column(0).unique()
+            if len(distinct) > MOST_VALUES:
+                raise around.refuse(inner, f"This sub-query has {len(distinct):,} values; {MOST_VALUES:,} are allowed.",
+                                    "Join with the public table instead.")  # fmt: skip
             values = distinct.to_pylist()
             inner.set("query", None)
-            inner.set("expressions", [exp.convert(v) for v in values])
+            if not values:  # in none of no values is anything, not even NULL
+                inner.set("this", exp.Literal.number(1))
+            inner.set("expressions", [exp.convert(v) for v in values or [0]])
         elif isinstance(inner, exp.Subquery):
             if isinstance(inner.parent, exp.In | exp.Exists):
                 continue
@@ -130,7 +132,9 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
                 )
             _see_dates(inner, table, around)
             if values_of(table) > MOST_VALUES or table.nbytes > LONGEST:
-                raise around.refuse(inner, "This sub-query is a very large value.", "Make it a number or a text.")
+                raise around.refuse(
+                    inner, "This sub-query is a very large value.", "Make it a number or a text."
+                )
             inner.replace(exp.convert(table.column(0)[0].as_py()) if len(table) else exp.null())
 
 
