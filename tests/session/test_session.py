@@ -438,6 +438,12 @@ def test_a_fault_that_only_the_noise_brings_stays_charged() -> None:
         with pytest.raises(PostProcessingError):
             session.sql("SELECT COUNT(*) * 9223372036854775807 AS n FROM visits", epsilon=100)
         assert session.budget.spent == 100
+        again = session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=100)  # its numbers are paid for
+        assert again.replayed
+        with pytest.raises(PostProcessingError):
+            session.workload({"a": "SELECT COUNT(*) * 9223372036854775807 AS n FROM visits WHERE age > 1"}, 50)
+        assert session.workload({"a": "SELECT COUNT(*) AS n FROM visits WHERE age > 1"}, 50).replayed
+        assert session.budget.spent == 150
 
 
 # Budget and sensitivity ------------------------------------------------------------------------------------

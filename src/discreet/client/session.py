@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
 
 from discreet.client import wire
+from discreet.client.submitted import Submitted
 from discreet.client.transport import Address, call, document, unreadable
 from discreet.errors import InvalidParameter, ServerError
 from discreet.rational import Number, decimal
@@ -101,6 +102,35 @@ class RemoteSession:
         if self._mock_rows is not None:
             return from_arrow(self._post("mock", {**body, "rows": self._mock_rows}, FORMS["arrow"][0]))
         return from_arrow(self._post("query", body, FORMS["arrow"][0]))
+
+    def submit(
+        self,
+        query: str,
+        epsilon: Number | None = None,
+        *,
+        confidence: float = 0.95,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        split: Mapping[str, Number] | None = None,
+        simultaneous: bool = False,
+        intervals: bool = True,
+    ) -> Submitted:
+        """Ask a question, and fetch its answer later: `status()`, `cancel()` and `result()` of the question returned.
+
+        Raises:
+            InvalidParameter: the tables are invented, where every answer comes at once.
+            Every error of `sql` before its charge is raised too.
+        """
+        if self._mock_rows is not None:
+            raise InvalidParameter("Questions about invented tables are answered at once.", "Use sql.")
+        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous, intervals)
+        key = self._read(lambda said: str(said["key"]), self._post("questions", body))
+        return Submitted(self._address, self._path(), key)
+
+    def submitted(self, key: str) -> Submitted:
+        """The question of a key that `submit` returned, in this process or in another one."""
+        return Submitted(self._address, self._path(), key)
 
     def preview(
         self,

@@ -1,0 +1,159 @@
+"""Workers: the same answers as in this process, and every excess ends a worker and nothing else."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from discreet.engines.isolated import workers as module
+from discreet.engines.isolated.workers import Workers, isolated
+from discreet.engines.sandbox import Sandbox, for_strangers
+from discreet.errors import PostProcessingError
+from tests.engines.isolated.memory import peak_of
+
+NOISY = {"noisy": pa.table({"n": [3, 4], "c": ["a", None], "x": [0.5, float("nan")]})}
+HUGE = "SELECT list_sum(range(150000000)) AS x"
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Workers]:
+    with isolated(memory=384, count=4, seconds=20) as found:
+        yield found
+
+
+def run(sql: str, timeout: float = 60.0) -> pa.Table:
+    with Sandbox(NOISY) as box:
+        return box.run(sql, timeout)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM noisy ORDER BY n DESC",
+        "SELECT n / 0 AS a, n // 0 AS b, DATE '2024-02-29' AS c, TIMESTAMPTZ '2024-02-29 12:00+02' AS d FROM noisy",
+        "SELECT [1, 2] AS a, {'x': 1} AS b, MAP {'k': 2} AS c, 1.5::DECIMAL(9, 2) AS d, 'ab'::BLOB AS e",
+        "SELECT n FROM noisy WHERE n > 9",
+    ],
+)
+def test_the_answer_is_the_same_elsewhere(pool: Workers, sql: str) -> None:
+    there = run(sql)
+    assert for_strangers()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discreet.engines.sandbox._evaluators", [])
+        here = run(sql)
+    assert there.schema.equals(here.schema)
+    assert str(there.to_pylist()) == str(here.to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (HUGE, "Out of Memory"),
+        ("SELECT i FROM range(20000000) r(i)", "larger than 64 MiB"),
+        ("SELECT count(*) AS n FROM range(10000000000) a, range(100) b", r"more than 0\.3 seconds"),
+        ("SELECT nothing FROM noisy", "nothing"),
+    ],
+)
+def test_an_excess_is_an_error_and_the_next_statement_is_answered(
+    pool: Workers, sql: str, said: str
+) -> None:
+    with pytest.raises(PostProcessingError, match=said):
+        run(sql, 0.3 if "10000000000" in sql else 10)
+    assert run("SELECT n FROM noisy").num_rows == 2
+
+
+def test_a_call_that_cannot_be_interrupted_is_killed(pool: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GRACE", 0.2)
+    with pytest.raises(PostProcessingError, match=r"more than 0\.1 seconds"):
+        run("SELECT length(lpad('x', 2000000000, 'y')) AS x", 0.1)
+    assert run("SELECT n FROM noisy").num_rows == 2
+
+
+def test_a_worker_that_was_killed_is_replaced(pool: Workers) -> None:
+    for one in list(pool._free):
+        one._process.kill()
+        one._process.wait()
+    assert run("SELECT n FROM noisy").num_rows == 2
+
+
+def test_a_worker_that_dies_over_a_statement_is_an_error(pool: Workers) -> None:
+    def kill() -> None:
+        time.sleep(0.3)
+        for child in _children():
+            os.kill(child, 9)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    with pytest.raises(PostProcessingError, match="384 MiB"):
+        run("SELECT count(*) AS n FROM range(10000000000) a, range(100) b", 10)
+    thread.join()
+    assert run("SELECT n FROM noisy").num_rows == 2
+
+
+def test_a_worker_has_no_file_no_socket_and_no_secret(pool: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", "a secret")
+    fresh = module._Worker(384)
+    try:
+        fresh.ask(NOISY, "SELECT 1 AS n", 20, 384)
+        place = Path(f"/proc/{fresh._process.pid}")
+        limits = place.joinpath("limits").read_text()
+        assert b"a secret" not in place.joinpath("environ").read_bytes()
+        assert _limit(limits, "Max open files") == "0"
+        assert _limit(limits, "Max file size") == "0"
+        assert _limit(limits, "Max data size") == str(384 << 20)
+    finally:
+        fresh.end()
+
+
+def test_more_than_there_are_workers_wait(pool: Workers) -> None:
+    found: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(run("SELECT n FROM noisy").num_rows)) for _ in range(8)
+    ]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert found == [2] * 8
+    assert len(pool._free) <= module.KEPT
+
+
+def test_nothing_is_left_when_the_pool_is_closed() -> None:
+    before = _children()
+    with isolated(memory=384, count=1):
+        assert run("SELECT n FROM noisy").num_rows == 2
+        assert _children() - before
+    assert not _children() - before
+
+
+def _limit(limits: str, name: str) -> str:
+    (line,) = (line for line in limits.splitlines() if line.startswith(name))
+    return line[len("Max open files           ") :].split()[0]
+
+
+def _children() -> set[int]:
+    return {int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+
+
+# The bound of this process.
+
+
+def test_this_process_keeps_its_memory_and_the_check_sees_where_it_would_not(pool: Workers) -> None:
+    """Planted: a much smaller statement in this process itself passes the bound."""
+
+    def excess() -> None:
+        with pytest.raises(PostProcessingError):
+            run(HUGE)
+
+    run("SELECT 1 AS n")
+    assert peak_of(excess, 4) < 150 << 20
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discreet.engines.sandbox._evaluators", [])
+        smaller = "SELECT list_sum(range(20000000)) AS x"  # 160 MB
+        assert peak_of(lambda: run(smaller), 2) > 150 << 20
