@@ -27,6 +27,7 @@ MODULES = (
     "selection",
     "quantiles",
     "workloads",
+    "graphs",
     "accounting",
     "load",
     "service",

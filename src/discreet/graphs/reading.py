@@ -99,8 +99,16 @@ def _listed(vertices: list[Any], whole: bool) -> Any:
 
     if not whole:
         return pa.array([str(name) for name in vertices], pa.large_string())
-    inside = [name if isinstance(name, int) and -(1 << 63) <= name < 1 << 63 else None for name in vertices]
-    return pa.array(inside, pa.int64())
+    return pa.array([_whole(str(name)) for name in vertices], pa.int64())
+
+
+def _whole(name: str) -> int | None:
+    """The 64-bit integer with this text."""
+    try:
+        number = int(name)
+    except ValueError:
+        return None
+    return number if str(number) == name and -(1 << 63) <= number < 1 << 63 else None
 
 
 def of_object(source: Any) -> Graph | None:
