@@ -24,12 +24,13 @@ NAMED = (Type.INTEGER, Type.TEXT)
 """The types of names."""
 
 
-def see_readable(schema: TableSchema, columns: tuple[str, str]) -> None:
-    """See, by the schema alone, that a table has the two columns of an edge.
+def see_readable(schema: TableSchema, columns: tuple[str, str]) -> list[str]:
+    """See, by the schema alone, that a table has the two columns of an edge, and return their names as it spells them.
 
     Raises:
         QueryRefused: it lacks one, or one is neither of integers nor of text.
     """
+    found = []
     for name in columns:
         column = find(schema, name)
         if column is None:
@@ -42,6 +43,8 @@ def see_readable(schema: TableSchema, columns: tuple[str, str]) -> None:
                 f"The column {name} holds neither integers nor text, so that it names no vertices.",
                 "Give the vertices whole numbers or texts as names.",
             )
+        found.append(column.name)
+    return found
 
 
 def see_vertices(vertices: Iterable[Any]) -> list[Any]:

@@ -183,3 +183,13 @@ def test_declarations_that_do_not_fit() -> None:
                 session.ask("triangles" if "max_degree" not in wrong else "degrees", 1, **wrong)
         assert session.budget.spent == 0
         assert [one.method for one in session.preview("triangles", 1)] == ["ladder", "smooth"]
+
+
+def test_edges_in_a_database() -> None:
+    from tests import servers
+
+    table = pa.table({"a": ["x", "y", "x", None], "b": ["y", "x", "z", "x"], "note": ["s", None, "t", "u"]})
+    servers.load(servers.postgres(), "friends_of", {"friends": table})
+    source = f"{servers.postgres()}#friends_of.friends"
+    with graph(source, ends=("a", "B"), vertices=["x", "y", "z"], budget=10**4, ledger=":memory:") as session:
+        assert edges(session) == 2

@@ -10,7 +10,7 @@ import contextlib
 import re
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
@@ -138,8 +138,12 @@ class SparkEngine:
 
         return self._ask(ask, tables)
 
-    def public(self, table: str) -> pa.Table:
+    def public(self, table: str, columns: Collection[str] | None = None) -> pa.Table:
         """Return the whole content of a table that the policy calls public, in its logical types.
+
+        Args:
+            table: its name.
+            columns: only these, as the schema names them; of edges of a graph, which are private, those of their ends.
 
         Raises:
             EngineError: there is no such table, or Spark failed.
@@ -147,8 +151,12 @@ class SparkEngine:
         found = next((schema for name, schema in self._schema.items() if name.lower() == table.lower()), None)
         if found is None:
             raise no_table(table)
-        columns = [_quote(name) for name, column in found.items() if not column.within]
-        return _naive(self._run(f"SELECT {', '.join(columns)} FROM {_quote(table)}", NO_TABLES))
+        shown = [
+            _quote(name)
+            for name, column in found.items()
+            if not column.within and (columns is None or name in columns)
+        ]
+        return _naive(self._run(f"SELECT {', '.join(shown)} FROM {_quote(table)}", NO_TABLES))
 
     def version(self, table: str) -> str:
         """Return a text that is the same until the source is opened again; reads no data.
