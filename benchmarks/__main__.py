@@ -1,8 +1,13 @@
-"""`make bench`: run every benchmark, print one table, save it; exit 1 when a target is missed."""
+"""`make bench`: run every benchmark, print one table, save it; exit 1 when a target is missed.
+
+`python -m benchmarks coverage --only top --workers 2` measures some lines, two at a time; others that were saved stay.
+"""
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import inspect
 import json
 import os
 import platform
@@ -24,10 +29,12 @@ MODULES = (
     "planning",
     "cells",
     "coverage",
+    "uniformity",
     "selection",
     "quantiles",
     "workloads",
     "graphs",
+    "gaussian",
     "accounting",
     "load",
     "service",
@@ -35,18 +42,28 @@ MODULES = (
 RESULTS = Path(__file__).parent / "results"
 
 
-def main(chosen: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run the modules named, or all of them."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("modules", nargs="*", default=MODULES)
+    parser.add_argument("--only", action="append", help="measure lines with this in their names; of coverage")
+    parser.add_argument("--workers", type=int, help="how many processes measure lines; of coverage")
+    asked = vars(parser.parse_args(arguments))
     console = Console()
     found: list[Line] = []
-    for name in chosen or MODULES:
-        lines: Iterable[Line] = importlib.import_module(f"benchmarks.{name}").lines()
+    for name in asked.pop("modules"):
+        measure = importlib.import_module(f"benchmarks.{name}").lines
+        options = {option: value for option, value in asked.items() if value is not None}
+        unknown = options.keys() - inspect.signature(measure).parameters
+        if unknown:
+            parser.error(f"{name} has no --{min(unknown)}")
+        lines: Iterable[Line] = measure(**options)
         with console.status("") as status:
             for line in lines:
                 found.append(line)
                 status.update(f"{name}: {len(found)} lines, last: {line.name}")
     console.print(table(found))
-    save(found)
+    save(found, whole=not arguments)
     missed = [line for line in found if not line.ok]
     console.print(f"{len(missed)} targets missed." if missed else "Every target met.")
     return 1 if missed else 0
@@ -84,17 +101,20 @@ def seconds(value: float) -> str:
     return f"{value / 1e-6:.3g} us"
 
 
-def save(lines: Iterable[Line]) -> None:
-    """Write the lines and what they were measured on to results/latest.json."""
+def save(lines: Iterable[Line], whole: bool) -> None:
+    """Write the lines and what they were measured on to results/latest.json, where other lines stay unless whole."""
     RESULTS.mkdir(exist_ok=True)
-    record = {
+    path = RESULTS / "latest.json"
+    measured_on = {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cores": os.cpu_count(),
-        "lines": [asdict(line) for line in lines],
     }
-    (RESULTS / "latest.json").write_text(json.dumps(record, indent=2) + "\n")
+    before = [] if whole or not path.exists() else json.loads(path.read_text())["lines"]
+    known = {line["name"]: line for line in before}
+    known.update({line.name: {**asdict(line), **measured_on} for line in lines})
+    path.write_text(json.dumps({**measured_on, "lines": [*known.values()]}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

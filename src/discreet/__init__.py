@@ -44,6 +44,7 @@ _ROOMS = frozenset(
         "engines",
         "errors",
         "graphs",
+        "learning",
         "ledger",
         "local",
         "mechanisms",

@@ -185,10 +185,25 @@ def is_number(values: pa.Table, name: str) -> bool:
 
 def is_moment(values: pa.Table, name: str) -> bool:
     """Whether a column of an answer holds dates or time stamps."""
+    return _of_moments(values.schema.field(name).type)
+
+
+def is_nested(values: pa.Table, name: str) -> bool:
+    """Whether a column of an answer holds lists, maps or structs."""
     import pyarrow as pa
 
-    kind = values.schema.field(name).type
+    return bool(pa.types.is_nested(values.schema.field(name).type))
+
+
+def _of_moments(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def ends(numbers: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
+    """The ends of intervals of values of a type, null where there is none: moments of moments, else float64."""
+    return moments(numbers, kind) if _of_moments(kind) else column(numbers)
 
 
 def moments(days: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
@@ -213,3 +228,20 @@ def moments(days: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
         )
     micros = pa.array(np.rint(known * 86_400_000_000.0).astype(np.int64), pa.int64(), mask=missing)
     return micros.cast(pa.timestamp("us")).cast(kind)
+
+
+def values_of(table: pa.Table) -> int:
+    """How many values a table has, those inside of lists and structs too.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> values_of(pa.table({"a": [1, 2], "b": [[3, 4, 5], [6]]}))
+        8
+    """
+    found, open_ = 0, [chunk for column in table.columns for chunk in column.chunks]
+    while open_:
+        one = open_.pop()
+        found += len(one)
+        inside = one.type.num_fields
+        open_ += [one.values] if hasattr(one, "values") else [one.field(index) for index in range(inside)]
+    return found

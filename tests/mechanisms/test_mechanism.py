@@ -31,6 +31,7 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
     "Exponential": (mechanisms.Exponential(TENTH), [3, 5]),
     "ExponentialQuantile": (mechanisms.ExponentialQuantile(TENTH, 0.5, LEAVES), COUNTS),
     "FlippedQuantile": (mechanisms.FlippedQuantile(TENTH, 0.5, LEAVES), COUNTS),
+    "GaussianVector": (mechanisms.GaussianVector(400, 2), np.zeros(3, np.int64)),
     "HadamardResponse": (mechanisms.HadamardResponse(TENTH, 5), [3, 4]),
     "Ladder": (mechanisms.Ladder(TENTH, lambda width: width, 10**6), mechanisms.Climbed(45, 10)),
     "Laplace": (mechanisms.Laplace(TENTH, 2), 7),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.local.two_coins import TwoCoins
     from discreet.mechanisms.local.unary_encoding import UnaryEncoding
     from discreet.mechanisms.numeric.discrete_gaussian import DiscreteGaussian
+    from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
     from discreet.mechanisms.numeric.laplace import Laplace
     from discreet.mechanisms.numeric.laplace_error import LaplaceError
     from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
@@ -48,6 +49,7 @@ __all__ = [
     "ExponentialQuantile",
     "FlippedQuantile",
     "Frequencies",
+    "GaussianVector",
     "HadamardResponse",
     "Ladder",
     "Laplace",
@@ -78,6 +80,7 @@ _NAMES = {
     "numeric.discrete_gaussian": "DiscreteGaussian",
     "selection.exponential": "Exponential",
     "local.frequencies": "Frequencies",
+    "numeric.gaussian_vector": "GaussianVector",
     "local.hadamard_response": "HadamardResponse",
     "numeric.laplace": "Laplace",
     "numeric.laplace_error": "LaplaceError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_BARS, MOST_CELLS = 40, 10_000
+ALL, NONE = "all", "none"
+_TOTALS = re.compile(r"\b(ROLLUP|CUBE|GROUPING\s+SETS)\s*\(|\bWITH\s+(ROLLUP|CUBE)\b", re.IGNORECASE)
 
 
 class Shown(Protocol):
@@ -62,11 +65,12 @@ def rows_of(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def is_float(shown: Shown, name: str) -> bool:
-    """Whether a column holds a computed number rather than a key: no group is named by a float."""
+def is_key(shown: Shown, name: str) -> bool:
+    """Whether a column may name a group, which no float does, nor a value that holds several."""
     import pyarrow as pa
 
-    return bool(pa.types.is_floating(shown.values.schema.field(name).type))
+    kind = shown.values.schema.field(name).type
+    return not (pa.types.is_floating(kind) or pa.types.is_nested(kind))
 
 
 def _number(value: Any) -> float | None:
@@ -110,14 +114,19 @@ def ordered(value: Any) -> bool:
     return isinstance(value, int | float | dt.date) and not isinstance(value, bool)
 
 
-def label_of(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+def label_of(row: Mapping[str, Any], keys: Sequence[str], nothing: str = NONE) -> str:
     """The name of a row: its keys."""
-    return " · ".join(text_of(row[f"k {key}"]) for key in keys) or "all"
+    return " · ".join(text_of(row[f"k {key}"], nothing) for key in keys) or ALL
 
 
-def text_of(value: Any) -> str:
+def nothing_of(shown: Shown) -> str:
+    """The meaning of a key that is NULL: all groups in the totals of a question with ROLLUP and the like, else none."""
+    return ALL if _TOTALS.search(getattr(shown, "question", "")) else NONE
+
+
+def text_of(value: Any, nothing: str = NONE) -> str:
     """A key in the letters of an axis."""
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else picture(str(value))
+    return nothing if value is None else f"{value:g}" if isinstance(value, float) else picture(str(value))
 
 
 def sorted_values(values: set[Any]) -> list[Any]:

@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from discreet.arrow import is_nested
 from discreet.errors import InvalidParameter
 from discreet.escaping import picture
 from discreet.plots.release_rows import (
@@ -16,9 +17,10 @@ from discreet.plots.release_rows import (
     Shown,
     has_interval,
     is_explained,
-    is_float,
+    is_key,
     kind_of,
     label_of,
+    nothing_of,
     ordered,
     reach_of,
     rows_of,
@@ -40,6 +42,7 @@ from discreet.plots.theme import (
     finish,
     size_of,
 )
+from discreet.plots.unfolded import unfolded
 
 MOST_PANELS, MOST_POINTS = 4, 2000
 GROUND: Final = "#9a9a9a"
@@ -57,7 +60,8 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     band. Two keys of many groups: a grid, darker for more. A group without an answer (NULL, or a cell that is not
     there) is marked with a cross; a pale bar or a hollow point has an interval that holds 0, so that the noise alone
     could have made it. On a grid these cells have a ring, or are grey where cells are small, and the noise of all
-    cells together is reckoned with: of a thousand cells without anybody, fifty would stand out at 95 % each.
+    cells together is reckoned with: of a thousand cells without anybody, fifty would stand out at 95 % each. Of the
+    numbers of a list, a map or a struct each is a row, named by its place; the first such measure is drawn alone.
 
     Args:
         shown: a `discreet.Release`, or anything of that shape.
@@ -76,7 +80,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     """
     fit = size_of(size)
     means: Mapping[str, str] = getattr(shown, "meanings", {})
-    keys = [name for name in shown.columns if name not in shown.low and not is_float(shown, name)]
+    keys = [name for name in shown.columns if name not in shown.low and is_key(shown, name)]
     measures = [name for name in shown.columns if name in shown.low]
     if measure is not None and measure not in measures:
         raise InvalidParameter(
@@ -87,8 +91,16 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
             "There is nothing to draw: no row, or no number with an interval.", "Ask for a count."
         )
     wanted = [measure] if measure is not None else measures[:MOST_PANELS]
+    several = next((name for name in wanted if is_nested(shown.values, name)), None)
+    if several is not None:
+        shown, wanted = unfolded(shown, keys, several), [several]
+        keys = [name for name in shown.columns if name != several]
+        if not len(shown.values):
+            raise InvalidParameter("There is nothing to draw: no number.", "Ask for a count.")
     rows = rows_of(shown, keys, wanted)
     kind = kind_of(rows, keys)
+    if several is not None and kind == "grid":
+        kind = "bars"  # a grid has no intervals, and few numbers stand in a list
     delta = float(getattr(shown, "delta", 0))
     # With a delta the groups were found, and those with too few people for that were not.
     noise = f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
@@ -96,7 +108,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     if getattr(shown, "simultaneous", False):
         percent += " for all numbers together"
     if kind == "grid":
-        chart, marks = _grid(rows, keys, wanted[0], fit, reach_of(shown))
+        chart, marks = _grid(rows, keys, wanted[0], fit, (reach_of(shown), nothing_of(shown)))
         error = max(
             (row[f"h {wanted[0]}"] - row[f"l {wanted[0]}"] for row in rows if has_interval(row, wanted[0])),
             default=0,
@@ -107,7 +119,10 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     cut = f"; {left:,} more rows are not shown" if left > 0 else ""
     part = _panel(fit, len(wanted), len(rows), kind)
     if kind == "bars":
-        panels = [_bars(rows, keys, name, part, first=index == 0) for index, name in enumerate(wanted)]
+        labels = _labels(rows, keys, nothing_of(shown))
+        panels = [
+            _bars(rows, (keys, labels), name, part, first=index == 0) for index, name in enumerate(wanted)
+        ]
     else:
         panels = [_points(rows, keys, name, part) for name in wanted]
     chart = panels[0] if len(panels) == 1 else altair().hconcat(*panels, spacing=20)
@@ -138,15 +153,28 @@ def _panel(fit: Size, panels: int, rows: int, kind: str) -> Size:
     return Size(fit.part(panels).width, fit.height, fit.font)
 
 
-def _bars(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, part: Size, first: bool) -> Any:
-    alt = altair()
-    table: list[dict[str, Any]] = []
-    order: list[str] = []
+def _labels(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], nothing: str) -> list[str]:
+    """The names of the rows that bars are drawn of; two groups of one name stay two."""
+    out: list[str] = []
     for row in rows[:MOST_BARS]:
-        label = label_of(row, keys)
-        while label in order:
-            label += " "  # two groups of one name stay two
-        order.append(label)
+        label = label_of(row, keys, nothing)
+        while label in out:
+            label += " "
+        out.append(label)
+    return out
+
+
+def _bars(
+    rows: Sequence[Mapping[str, Any]],
+    named: tuple[Sequence[str], list[str]],
+    name: str,
+    part: Size,
+    first: bool,
+) -> Any:
+    alt = altair()
+    keys, order = named
+    table: list[dict[str, Any]] = []
+    for row, label in zip(rows, order, strict=False):
         value, low, high = (row[f"{field} {name}"] for field in "vlh")
         sure = None in (low, high) or not low <= 0 <= high
         table.append({"key": label, "v": value, "l": low, "h": high, "sure": sure})
@@ -258,10 +286,11 @@ def _instant(when: dt.date) -> str:
 
 
 def _grid(
-    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit: Size, reach: float
+    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, fit: Size, how: tuple[float, str]
 ) -> tuple[Picture, list[str]]:
     """The grid, and the meaning of the marks on it."""
     alt = altair()
+    reach, nothing = how
     across, down = (sorted_values({row[f"k {key}"] for row in rows}) for key in keys)
     cells = {(row[f"k {keys[0]}"], row[f"k {keys[1]}"]): row for row in rows}
     table: list[dict[str, Any]] = []
@@ -270,12 +299,12 @@ def _grid(
             row = cells.get((one, other), {})
             value = row.get(f"v {name}")
             mark = CROSS if value is None else "○" if is_explained(row, name, reach) else ""
-            table.append({"x": text_of(one), "y": text_of(other), "v": value, "mark": mark})
+            table.append({"x": text_of(one, nothing), "y": text_of(other, nothing), "v": value, "mark": mark})
     side = min(fit.width / len(across), 1.25 * fit.height / len(down), 64)
     upwards = all(ordered(value) for value in down)
-    names = [text_of(value) for value in (reversed(down) if upwards else down)]
+    names = [text_of(value, nothing) for value in (reversed(down) if upwards else down)]
     thin = alt.Axis(labelAngle=0, labelOverlap=True, ticks=False, domain=False)
-    x = alt.X("x:N", sort=[text_of(value) for value in across], title=picture(keys[0]), axis=thin)
+    x = alt.X("x:N", sort=[text_of(value, nothing) for value in across], title=picture(keys[0]), axis=thin)
     y = alt.Y("y:N", sort=names, title=picture(keys[1]), axis=thin)
     given = [row for row in table if row["v"] is not None]
     most, least = max((row["v"] for row in given), default=1.0), min((row["v"] for row in given), default=0.0)
@@ -293,8 +322,8 @@ def _grid(
         grey = [row for row in given if row["mark"]]
         tiles += alt.Chart(data(grey)).mark_rect(color=PALE, stroke="white", strokeWidth=0.3).encode(x=x, y=y)
     chart = tiles
-    if nothing := [row for row in table if row["v"] is None]:
-        empty = alt.Chart(data(nothing)).mark_rect(color="#ffffff", stroke=GROUND, strokeWidth=0.6)
+    if lost := [row for row in table if row["v"] is None]:
+        empty = alt.Chart(data(lost)).mark_rect(color="#ffffff", stroke=GROUND, strokeWidth=0.6)
         chart += empty.encode(x=x, y=y)
     marked = [row for row in table if row["mark"]]
     if marked and wide:

@@ -163,10 +163,19 @@ def _more(release: Shown) -> list[str]:
     return [f"… {len(release) - ROWS:,} more rows"] if len(release) > ROWS else []
 
 
-def with_interval(value: object, low: float | None, high: float | None) -> str:
-    """A noisy value with its interval; without one it says that."""
+def with_interval(value: object, low: Any, high: Any) -> str:
+    """A noisy value with its interval; without one it says that. Each number of a list, a map or a struct has one.
+
+    Example:
+        >>> with_interval([31.0, 43.6], [28.0, 41.0], [34.0, 49.0]), with_interval({"n": 9}, {"n": 5}, {"n": 13})
+        ('[31.0 ± 3.0, 43.6 [41.0, 49.0]]', '{n: 9 ± 4}')
+    """
     if value is None:
         return "-"
+    if isinstance(value, dict):
+        return with_interval([*value.items()], *(end and [*end.items()] for end in (low, high)))
+    if isinstance(value, list):
+        return _nested(value, low, high)
     if low is None or high is None:
         return f"{_number(value, None)} {UNKNOWN}"
     if not isinstance(value, int | float):
@@ -178,6 +187,17 @@ def with_interval(value: object, low: float | None, high: float | None) -> str:
     if math.isclose(below, above, rel_tol=0.05):
         return f"{_number(value, digits)} ± {_number((below + above) / 2, digits)}"
     return f"{_number(value, digits)} [{_number(low, digits)}, {_number(high, digits)}]"
+
+
+def _nested(values: list[Any], low: list[Any] | None, high: list[Any] | None) -> str:
+    """The numbers of a list, or those of a map with their keys, each with its interval."""
+    if not values or not isinstance(values[0], tuple):
+        nothing = [None] * len(values)
+        rows = zip(values, low or nothing, high or nothing, strict=True)
+        return f"[{', '.join(with_interval(*row) for row in rows)}]"
+    none = [(None, None)] * len(values)
+    pairs = zip(values, low or none, high or none, strict=True)
+    return f"{{{', '.join(f'{exact_text(key)}: {with_interval(one, l, h)}' for (key, one), (_, l), (_, h) in pairs)}}}"
 
 
 def exact_text(value: Any) -> str:

@@ -159,11 +159,7 @@ class PostgresEngine:
         return result
 
     def public(self, table: str, columns: Collection[str] | None = None) -> pa.Table:
-        """Return the whole content of a table that the policy calls public, in its logical types.
-
-        Args:
-            table: its name.
-            columns: only these, as the schema names them; of edges of a graph, which are private, those of their ends.
+        """Return the content of a table that the policy calls public, or some columns, in logical types.
 
         Raises:
             EngineError: there is no such table, or PostgreSQL failed.

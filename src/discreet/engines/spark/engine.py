@@ -139,11 +139,7 @@ class SparkEngine:
         return self._ask(ask, tables)
 
     def public(self, table: str, columns: Collection[str] | None = None) -> pa.Table:
-        """Return the whole content of a table that the policy calls public, in its logical types.
-
-        Args:
-            table: its name.
-            columns: only these, as the schema names them; of edges of a graph, which are private, those of their ends.
+        """Return the content of a table that the policy calls public, or some columns, in logical types.
 
         Raises:
             EngineError: there is no such table, or Spark failed.
@@ -151,11 +147,7 @@ class SparkEngine:
         found = next((schema for name, schema in self._schema.items() if name.lower() == table.lower()), None)
         if found is None:
             raise no_table(table)
-        shown = [
-            _quote(name)
-            for name, column in found.items()
-            if not column.within and (columns is None or name in columns)
-        ]
+        shown = [_quote(n) for n, c in found.items() if not c.within and (columns is None or n in columns)]
         return _naive(self._run(f"SELECT {', '.join(shown)} FROM {_quote(table)}", NO_TABLES))
 
     def version(self, table: str) -> str:

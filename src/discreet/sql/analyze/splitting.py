@@ -65,7 +65,7 @@ class Splitter:
         self.unknown_keys = unknown_keys
         self.before = before
         self.releases: list[UnplannedRelease] = []
-        self._rests: dict[int, exp.Expr] = {}
+        self._rests: dict[int, tuple[Scope, exp.Expr]] = {}  # with the scope, so that its id stays its own
         self._given: dict[str, Given] = {}
 
     def tree(self, statement: exp.Query) -> Scope:
@@ -96,13 +96,13 @@ class Splitter:
 
     def rest(self, scope: Scope) -> exp.Expr:
         """The rest of a scope, in its place in the statement, when the releases in it are cut out, each once."""
-        found = self._rests.get(id(scope))
-        if found is None:
+        if id(scope) not in self._rests:
             self._tables(scope)
-            found = self._rests[id(scope)] = self._cut(scope)
+            found = self._cut(scope)
+            self._rests[id(scope)] = scope, found
             if found is not scope.node:
                 scope.node.replace(found)
-        return found
+        return self._rests[id(scope)][1]
 
     def given(self, scope: Scope, env: Env, asked: exp.Expr) -> Given | None:
         """The table of released numbers that a public scope will be; None where it waits for no release.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,8 @@ from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number
 from discreet.sql.algebra import keys as ks
-from discreet.sql.finish.postprocess import Answered, around, as_it_is, finish
+from discreet.sql.finish.nested import spread
+from discreet.sql.finish.postprocess import Answered, around, as_it_is, finish, gathered, noise_in
 from discreet.sql.finish.serialisation import blocks_of
 from discreet.sql.intervals.bands.banded import banded
 from discreet.sql.intervals.closed_form import direct
@@ -195,9 +197,13 @@ def answers(
         for block in blocks_of(kept, 0, plan.releases[0]):
             yield finish(plan, [block], public, confidence, together)
         return
+    several = spread(plan.post)
+    if several is not None:
+        plan = replace(plan, post=several.post)
     if together:
         confidence = each(confidence, numbers(plan, len(plan.post.selects)))
-    yield from _spilled(plan, kept, public, confidence, folder, together)
+    for answered in _spilled(plan, kept, public, confidence, folder, together):
+        yield answered if several is None else gathered(answered, several)
 
 
 def in_groups(plan: QueryPlan) -> bool:
@@ -263,6 +269,8 @@ def _spilled(
                 known = {*shown, *more} | (key_columns(plan) if has_cell else set())
                 rest = [name for name in values.column_names if name not in known]
                 _, without = simulated_intervals(plan, (), read, values, found, None, rest, confidence)
+                nested = [name for name in rest if arrow.is_nested(values, name)]
+                without += tuple(name for name in nested if noise_in(plan.post, name))
             yield Answered(values, LazyMapping(makers), without)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,10 @@ from discreet import arrow
 from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
-from discreet.release.noisy_schema import CELL, aggregate_name, key_name
+from discreet.release.noisy_schema import CELL, aggregate_name, key_name, key_number
 from discreet.sql.algebra import keys as ks
+from discreet.sql.finish.nested import Spread, ends_like, spread
+from discreet.sql.finish.nested import together as together_in
 from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import LazyMapping
@@ -53,8 +55,8 @@ class Answered:
 
     Attributes:
         values: the answer, as the statement gives it.
-        intervals: low and high ends by column, float64 arrays (rows,); NaN where there is no interval. Those that are
-            a formula are worked out when they are looked at.
+        intervals: low and high ends by column, float64 arrays (rows,), or (rows, numbers) where a value holds several;
+            NaN where there is no interval. Those that are a formula are worked out when they are looked at.
         without: the noisy columns that have no interval.
     """
 
@@ -67,10 +69,8 @@ class Answered:
         return LazyMapping({name: partial(self._end, name, index) for name in self.intervals})
 
     def _end(self, name: str, index: int) -> pa.Array:
-        ends = self.intervals[name][index]
-        if not arrow.is_moment(self.values, name):
-            return arrow.column(ends)
-        return arrow.moments(ends, self.values.schema.field(name).type)
+        ends, values = self.intervals[name][index], self.values.column(name)
+        return ends_like(values, ends) if ends.ndim > 1 else arrow.ends(ends, values.type)
 
 
 def finish(
@@ -94,6 +94,34 @@ def finish(
     Raises:
         PostProcessingError: DuckDB refused the statement; its message speaks of released numbers only.
     """
+    several = spread(plan.post)
+    if several is None:
+        return _finish(plan, noisy, public, confidence, together)
+    answered = _finish(replace(plan, post=several.post), noisy, public, confidence, together)
+    return gathered(answered, several)
+
+
+def gathered(answered: Answered, several: Spread) -> Answered:
+    """The answer without the hidden columns of the numbers in its lists, which have the ends of those."""
+    hidden = [name for names in several.columns.values() for name in names]
+    own = together_in(answered.values, answered.intervals, answered.without, several)
+    none = {
+        name
+        for name, numbers in several.columns.items()
+        if name not in own and {*numbers} & {*answered.without}
+    }
+    without = (*(name for name in answered.without if name not in {*hidden, *several.columns}), *none)
+    return Answered(answered.values.drop_columns(hidden), own, without)
+
+
+def _finish(
+    plan: QueryPlan,
+    noisy: Sequence[NoisyIntegers],
+    public: Mapping[str, pa.Table],
+    confidence: float,
+    together: bool,
+) -> Answered:
+    """The same for a statement, each of whose columns is one number, or has no intervals."""
     read = used(public, plan.post)
     found, values, rows, cells = _answered(plan, noisy, read)
     over = cache(partial(banded, plan, found, read))  # made where it is needed: it takes a millisecond or two
@@ -121,8 +149,18 @@ def finish(
         more, without = _by_draws_or_bands(noisy, values, rows, rest, (over(), level, confidence), cells)
     ends.update({name: ordered(values, name, pair) for name, pair in more.items()})
     intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
+    without += tuple(name for name in rest if arrow.is_nested(values, name) and noise_in(plan.post, name))
     return Answered(
         values, LazyMapping({n: intervals[n] for n in values.column_names if n in intervals}), without
+    )
+
+
+def noise_in(post: exp.Query, name: str) -> bool:
+    """Whether noise may be in a column of a statement: it may in all that is no expression of keys alone."""
+    item = next((one for one in post.selects if one.alias_or_name == name), None)
+    return item is None or not all(
+        isinstance(node, exp.Column) and key_number(node.name) is not None
+        for node in item.find_all(exp.Column, exp.Query)
     )
 
 

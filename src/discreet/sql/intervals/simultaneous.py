@@ -20,6 +20,8 @@ from discreet.sql.syntax.once import once
 CHOOSING = ("limit", "where", "having", "qualify", "joins", "distinct")
 """Nodes of a statement that may leave rows out, and so may let noise decide which are shown."""
 
+_SEVERAL = (exp.Array, exp.Map, exp.Struct)
+
 
 class Level(NamedTuple):
     """How sure intervals are.
@@ -54,6 +56,9 @@ def numbers(plan: QueryPlan, columns: int, rows: int = 0) -> int:
     _, has_cell = shared_with_cell(plan)
     groups = sum(release.cells for release in plan.releases)
     noisy = columns - (len(key_columns(plan)) if has_cell else 0)
+    noisy -= sum(
+        isinstance(item.unalias(), _SEVERAL) for item in plan.post.selects
+    )  # their numbers are columns
     if not has_cell:
         chooses = any(query.args.get(word) for query in plan.post.find_all(exp.Query) for word in CHOOSING)
         groups = max(groups, rows) if chooses else rows

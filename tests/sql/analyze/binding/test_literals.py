@@ -45,6 +45,6 @@ def test_a_moment_has_the_type_of_its_text() -> None:
     assert moment_of(text, Type.DATE) == Literal(day, Type.DATE)
     assert moment_of(text, Type.TIMESTAMP) == Literal(dt.datetime(2024, 2, 29), Type.TIMESTAMP)
     shifted = moment_of(Literal("2024-02-29 18:30:00+02:00", Type.TEXT), Type.DATE)
-    assert shifted == Literal(dt.datetime(2024, 2, 29, 16, 30), Type.TIMESTAMP)
+    assert shifted == Literal(day, Type.DATE)  # the day that is written, as DuckDB reads it
     with pytest.raises(ValueError, match="isoformat"):
         moment_of(Literal("no date", Type.TEXT), Type.DATE)

@@ -204,7 +204,7 @@ class Binder:
 
     def aligned(self, bound: list[Expression], nodes: list[exp.Expr]) -> list[Expression]:
         """Read a text literal beside a date as a date, and an untyped NULL in the type beside it."""
-        temporal = next((b.type for b in bound if b.type in (D, S)), None)
+        temporal = next((kind for kind in (S, D) if any(b.type is kind for b in bound)), None)
         typed = next((b.type for b in bound if not is_null_literal(b)), None)
         out: list[Expression] = []
         for one, node in zip(bound, nodes, strict=True):

@@ -7,6 +7,8 @@ where the condition holds, nothing is another, and elsewhere the branch is not t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.algebra.narrowing import conjuncts, narrowed, rebuilt
@@ -17,13 +19,33 @@ MOST_LISTED = 64
 
 
 def where(condition: Expression, result: Expression) -> Expression:
-    """A result where its condition holds."""
+    """A result where its condition holds. What it asks of an expression as a whole holds of that, as of a column."""
+    if isinstance(result, Call) and result.span.domain is None and result in _parts(condition):
+        whole = Column("?", result.type, result.span)
+        known = where(_with(condition, result, whole), whole)
+        return rebuilt(known, {whole.name: result}) if known != whole else result
     free = {leaf.name: leaf for leaf in leaves(result) if leaf.span.domain is None and not leaf.span.bounded}
     if not free:
         return result
     left, _ = narrowed(conjuncts([condition]), free)
     said = {name: _as_known(free[name], column) for name, column in left.items() if column != free[name]}
     return rebuilt(result, {name: known for name, known in said.items() if known is not None})
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    for arg in expression.args if isinstance(expression, Call) else ():
+        yield from _parts(arg)
+
+
+def _with(expression: Expression, part: Expression, other: Expression) -> Expression:
+    """An expression with another one in the place of a part."""
+    if expression == part:
+        return other
+    if not isinstance(expression, Call):
+        return expression
+    args = tuple(_with(arg, part, other) for arg in expression.args)
+    return Call(expression.name, expression.spelling, args, expression.type, expression.span)
 
 
 def _as_known(column: Column, left: Column) -> Expression | None:

@@ -142,13 +142,7 @@ def _bracket(binder: Binder, node: exp.Expr) -> Expression:
     if not isinstance(at, exp.Literal):
         raise binder.refuse(node, "The place of an item must be a literal.", NTH)
     of, place = _list(binder, node.this, node), _whole(binder, at, NTH)
-    counted = (
-        1 if node.args.get("offset") is None else 1 - int(node.args["offset"])
-    )  # the parser counts from 0
-    assert isinstance(place.value, int)
-    return binder.apply(
-        node, "list_extract", [of, Literal(place.value + counted, Type.INTEGER)], [node.this, at]
-    )
+    return binder.apply(node, "list_extract", [of, place], [node.this, at])
 
 
 def _extract(binder: Binder, node: exp.Expr) -> Expression:

@@ -51,7 +51,7 @@ def literal_of(node: exp.Literal) -> Literal:
 
 
 def moment_of(text: Literal, wanted: Type) -> Literal:
-    """A text as a date or a time stamp.
+    """A text as a date or a time stamp. As a date it is the day that it names: DuckDB cuts the time of day off.
 
     Raises:
         ValueError, OverflowError: it is none.
@@ -60,6 +60,8 @@ def moment_of(text: Literal, wanted: Type) -> Literal:
     if wanted is D and len(written) <= 10:
         return Literal(dt.date.fromisoformat(written), D)
     moment = dt.datetime.fromisoformat(written)
+    if wanted is D:
+        return Literal(moment.date(), D)
     if moment.tzinfo is not None:
         moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
     return Literal(moment, S)

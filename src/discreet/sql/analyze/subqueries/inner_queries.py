@@ -38,6 +38,8 @@ from discreet.sql.analyze.subqueries.correlated_release import KEY, VALUE, Compa
 from discreet.sql.expressions.expression import Column
 from discreet.sql.syntax.nodes import is_aggregate, with_queries
 
+SOME, KNOWN = "__some", "__known"
+"""How many values a released list has, and how many of them are not NULL."""
 NAME = "__inner_"
 """Before the number of a sub-query of the same unit."""
 
@@ -243,8 +245,24 @@ class InnerQueries:
             assert given is not None
         name = self._given(given, [(VALUE, outer)])
         there = exp.Not(this=exp.Is(this=exp.column(VALUE, table=name), expression=exp.Null()))
-        known = exp.Not(this=exp.Is(this=exp.paren(outer.copy()), expression=exp.Null()))
-        found = exp.Case(ifs=[exp.If(this=known, true=there)])
+        # Of no values it is FALSE, even of NULL, and of a list with NULL unknown where it is not TRUE.
+        counted = {SOME: exp.Count(this=exp.Star()), KNOWN: exp.Count(this=exp.column(VALUE, table="listed"))}
+        both = exp.Select(expressions=[exp.alias_(count, one) for one, count in counted.items()])
+        both.set(
+            "from_",
+            exp.From(this=exp.Subquery(this=once, alias=exp.TableAlias(this=exp.to_identifier("listed")))),
+        )
+        sizes = self.around.given(left_in_place(both, [scope]), self.env, node.args["query"])
+        assert sizes is not None
+        beside = self._given(sizes, [])
+        some, known = (exp.column(one, table=beside) for one in counted)
+        cases = [
+            (exp.EQ(this=some, expression=exp.Literal.number(0)), exp.false()),
+            (exp.Is(this=exp.paren(outer.copy()), expression=exp.Null()), exp.Null()),
+            (there, exp.true()),
+            (exp.LT(this=known, expression=some.copy()), exp.Null()),
+        ]
+        found = exp.Case(ifs=[exp.If(this=test, true=value) for test, value in cases], default=exp.false())
         found.meta[OVER_GROUPS] = exp.In(this=outer.copy(), query=exp.Subquery(this=inside.copy()))
         return found
 

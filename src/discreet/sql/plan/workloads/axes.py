@@ -129,6 +129,8 @@ def with_others(axes: Axes) -> Axes | None:
             return None
         expression = key.expression
         if _listed(expression):
+            if None in key.values:
+                return None  # NULL is a group then, and cannot stand for the rows of no public value
             if len(key.values) > MOST_LISTED or expression.type not in LITERAL:
                 return None
             values: list[Expression] = [Literal(value, expression.type) for value in key.values]
@@ -140,8 +142,11 @@ def with_others(axes: Axes) -> Axes | None:
 
 
 def _closed(key: ks.Key) -> bool:
-    """Whether every row has one of the values of a key."""
-    return None in key.values or not (key.expression.span.nullable or _listed(key.expression))
+    """Whether every row has one of the values of a key.
+
+    Of a column whose values are listed, rows with others may be there, and an expression of those may be anything.
+    """
+    return not _listed(key.expression) and (None in key.values or not key.expression.span.nullable)
 
 
 def _listed(expression: Expression) -> bool:

@@ -1,0 +1,73 @@
+"""A release whose measures are lists, maps or structs, with a row for each number in them, to be drawn as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from discreet.plots.release_rows import Shown
+
+PLACE = "place"
+"""The name of the key of the numbers of a list, which count from 1."""
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """The attributes of a release that are drawn; see `release_rows.Shown`."""
+
+    values: pa.Table
+    low: Mapping[str, Any]
+    high: Mapping[str, Any]
+    whole: Shown
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.values.column_names)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.whole, name)
+
+
+def unfolded(shown: Shown, keys: Sequence[str], name: str) -> Unfolded:
+    """The numbers of a measure that holds several, each in a row of its own, with the keys of its row and its place.
+
+    Args:
+        shown: the release.
+        keys: the columns that name its rows.
+        name: of the measure.
+    """
+    import pyarrow as pa
+
+    rows: list[int] = []
+    places: list[Any] = []
+    columns: dict[str, list[Any]] = {end: [] for end in "vlh"}
+    nested = (column.to_pylist() for column in (shown.values.column(name), shown.low[name], shown.high[name]))
+    for row, held in enumerate(zip(*nested, strict=True)):
+        if held[0] is None:
+            continue
+        value, low, high = map(_pairs, held)
+        rows += [row] * len(value)
+        places += [place for place, _ in value]
+        for end, pairs in zip("vlh", (value, low, high), strict=True):
+            columns[end] += [number for _, number in pairs]
+    place = PLACE
+    while place in shown.columns:
+        place += "_"
+    table = {key: shown.values.column(key).take(pa.array(rows, pa.int64())) for key in keys}
+    numbers, low_ends, high_ends = (pa.array(column) for column in columns.values())
+    table |= {place: pa.array(places), name: numbers}
+    return Unfolded(pa.table(table), {name: low_ends}, {name: high_ends}, shown)
+
+
+def _pairs(held: Any) -> list[tuple[Any, Any]]:
+    """The numbers of a list, a map or a struct, each with its place or name."""
+    if isinstance(held, dict):
+        return [*held.items()]
+    if held and isinstance(held[0], tuple):
+        return list(held)
+    return [*enumerate(held, 1)]
