@@ -33,6 +33,7 @@ MODULES = (
     "selection",
     "quantiles",
     "workloads",
+    "graphs",
     "gaussian",
     "accounting",
     "load",

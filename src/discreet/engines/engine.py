@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -154,8 +154,12 @@ class Engine(Protocol):
             EngineError: as for `integers`.
         """
 
-    def public(self, table: str) -> pa.Table:
+    def public(self, table: str, columns: Collection[str] | None = None) -> pa.Table:
         """Return the whole content of a table that the policy calls public.
+
+        Args:
+            table: its name.
+            columns: only these, as the schema names them; of edges of a graph, which are private, those of their ends.
 
         Raises:
             EngineError: as for `integers`.

@@ -24,12 +24,13 @@ NAMED = (Type.INTEGER, Type.TEXT)
 """The types of names."""
 
 
-def see_readable(schema: TableSchema, columns: tuple[str, str]) -> None:
-    """See, by the schema alone, that a table has the two columns of an edge.
+def see_readable(schema: TableSchema, columns: tuple[str, str]) -> list[str]:
+    """See, by the schema alone, that a table has the two columns of an edge, and return their names as it spells them.
 
     Raises:
         QueryRefused: it lacks one, or one is neither of integers nor of text.
     """
+    found = []
     for name in columns:
         column = find(schema, name)
         if column is None:
@@ -42,6 +43,8 @@ def see_readable(schema: TableSchema, columns: tuple[str, str]) -> None:
                 f"The column {name} holds neither integers nor text, so that it names no vertices.",
                 "Give the vertices whole numbers or texts as names.",
             )
+        found.append(column.name)
+    return found
 
 
 def see_vertices(vertices: Iterable[Any]) -> list[Any]:
@@ -99,8 +102,16 @@ def _listed(vertices: list[Any], whole: bool) -> Any:
 
     if not whole:
         return pa.array([str(name) for name in vertices], pa.large_string())
-    inside = [name if isinstance(name, int) and -(1 << 63) <= name < 1 << 63 else None for name in vertices]
-    return pa.array(inside, pa.int64())
+    return pa.array([_whole(str(name)) for name in vertices], pa.int64())
+
+
+def _whole(name: str) -> int | None:
+    """The 64-bit integer with this text."""
+    try:
+        number = int(name)
+    except ValueError:
+        return None
+    return number if str(number) == name and -(1 << 63) <= number < 1 << 63 else None
 
 
 def of_object(source: Any) -> Graph | None:

@@ -116,6 +116,7 @@ def test_only_the_chosen_keys_leave(engine: ClickHouseEngine) -> None:
 
 def test_a_public_table_comes_in_logical_types(engine: ClickHouseEngine) -> None:
     found = engine.public("VISITS")
+    assert engine.public("visits", ["age"]).column_names == ["age"]
     assert found.column("day").to_pylist()[:3] == [dt.date(1, 1, 1), dt.date(9999, 12, 31), None]
     assert found.column("county").to_pylist() == VISITS.column("county").to_pylist()
     with pytest.raises(EngineError, match="no table"):

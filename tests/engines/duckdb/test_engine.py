@@ -91,6 +91,7 @@ def test_frames(make: Callable[[object], object]) -> None:
         {"n": 2, "s": 4}
     ]
     assert engine.public("data")["name"].to_pylist() == FRAME["name"]
+    assert engine.public("data", ["name"]).column_names == ["name"]
     assert list(open_source(frame, "visits").schema()) == ["visits"]
 
 

@@ -101,6 +101,7 @@ def test_odd_names_and_case(url: str) -> None:
     engine = PostgresEngine.open_all([("ODD", f'{url}#Odd "Name')])
     assert engine.integers('SELECT CAST(SUM("a b") AS BIGINT) AS n FROM "odd"').to_pydict() == {"n": [3]}
     assert engine.public("Odd").column("note").to_pylist() == [SECRET, None]
+    assert engine.public("Odd", ["note"]).column_names == ["note"]
 
 
 def test_it_is_read_only_and_reads_nothing_but_its_tables(url: str) -> None:

@@ -53,6 +53,7 @@ def test_a_frame_and_its_logical_types(session: Any) -> None:
     assert (schema["age"].lo, schema["age"].hi) == (-128, 127)
     assert engine.integers("SELECT COUNT(age) AS n FROM visits").to_pydict() == {"n": [2]}
     assert engine.public("visits").column("seen").to_pylist() == [dt.datetime(2024, 1, 1)] * 3
+    assert engine.public("visits", ["seen"]).column_names == ["seen"]
 
 
 def test_a_question_by_unit_and_the_session_is_left_as_it_was(session: Any) -> None:

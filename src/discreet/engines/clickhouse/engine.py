@@ -10,7 +10,7 @@ import hashlib
 import re
 import secrets
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -124,15 +124,19 @@ class ClickHouseEngine:
             raise failed()
         return found.select(names).take(pa.array(places, pa.int64()))
 
-    def public(self, table: str) -> pa.Table:
-        """Return the whole content of a table that the policy calls public, in its logical types.
+    def public(self, table: str, columns: Collection[str] | None = None) -> pa.Table:
+        """Return the content of a table that the policy calls public, or some columns, in logical types.
 
         Raises:
             EngineError: there is no such table, or ClickHouse failed.
         """
         name = self._named(table)
         schema = self._tables[name].schema
-        shown = [column for column, known in schema.items() if known.type is not Type.OTHER]
+        shown = [
+            column
+            for column, known in schema.items()
+            if known.type is not Type.OTHER and (columns is None or column in columns)
+        ]
         found = self._run(f"SELECT {', '.join(map(quote, shown))} FROM {quote(name)}", NO_TABLES)
         return _logical(found, [schema[column].type for column in shown])
 

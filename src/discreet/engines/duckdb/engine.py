@@ -244,8 +244,8 @@ class DuckDBEngine:
             finally:
                 self._connection.execute(f"DROP TABLE IF EXISTS temp.main.{groups}")
 
-    def public(self, table: str) -> pa.Table:
-        """Return the whole content of a table that the policy calls public, in its logical types.
+    def public(self, table: str, columns: Collection[str] | None = None) -> pa.Table:
+        """Return the content of a table that the policy calls public, or some columns, in logical types.
 
         Raises:
             EngineError: there is no such table, or DuckDB failed.
@@ -253,8 +253,8 @@ class DuckDBEngine:
         found = next((schema for name, schema in self._schema.items() if name.lower() == table.lower()), None)
         if found is None:
             raise no_table(table)
-        columns = [quote(name) for name, column in found.items() if not column.within]
-        return self._run(f"SELECT {', '.join(columns)} FROM temp.main.{quote(table)}", NO_TABLES)
+        shown = [quote(n) for n, c in found.items() if not c.within and (columns is None or n in columns)]
+        return self._run(f"SELECT {', '.join(shown)} FROM temp.main.{quote(table)}", NO_TABLES)
 
     def version(self, table: str) -> str:
         """Return a text that changes when the data of the table may have changed; reads no data.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -158,8 +158,8 @@ class PostgresEngine:
             raise failed()
         return result
 
-    def public(self, table: str) -> pa.Table:
-        """Return the whole content of a table that the policy calls public, in its logical types.
+    def public(self, table: str, columns: Collection[str] | None = None) -> pa.Table:
+        """Return the content of a table that the policy calls public, or some columns, in logical types.
 
         Raises:
             EngineError: there is no such table, or PostgreSQL failed.
@@ -168,7 +168,9 @@ class PostgresEngine:
 
         found = self._table(table)
         shown = {
-            c.name: ARROW[c.type] for c in found.schema.values() if c.type is not Type.OTHER and not c.within
+            c.name: ARROW[c.type]
+            for c in found.schema.values()
+            if c.type is not Type.OTHER and not c.within and (columns is None or c.name in columns)
         }
         listed = ", ".join(read_safely(quote(name), OIDS.get(found.schema[name].type, 0)) for name in shown)
         _, _, rows = self._run(f"SELECT {listed} FROM {quote(table)}", NO_TABLES)

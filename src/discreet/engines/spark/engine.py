@@ -10,7 +10,7 @@ import contextlib
 import re
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
@@ -138,8 +138,8 @@ class SparkEngine:
 
         return self._ask(ask, tables)
 
-    def public(self, table: str) -> pa.Table:
-        """Return the whole content of a table that the policy calls public, in its logical types.
+    def public(self, table: str, columns: Collection[str] | None = None) -> pa.Table:
+        """Return the content of a table that the policy calls public, or some columns, in logical types.
 
         Raises:
             EngineError: there is no such table, or Spark failed.
@@ -147,8 +147,8 @@ class SparkEngine:
         found = next((schema for name, schema in self._schema.items() if name.lower() == table.lower()), None)
         if found is None:
             raise no_table(table)
-        columns = [_quote(name) for name, column in found.items() if not column.within]
-        return _naive(self._run(f"SELECT {', '.join(columns)} FROM {_quote(table)}", NO_TABLES))
+        shown = [_quote(n) for n, c in found.items() if not c.within and (columns is None or n in columns)]
+        return _naive(self._run(f"SELECT {', '.join(shown)} FROM {_quote(table)}", NO_TABLES))
 
     def version(self, table: str) -> str:
         """Return a text that is the same until the source is opened again; reads no data.

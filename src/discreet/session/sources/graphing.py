@@ -90,7 +90,7 @@ class _Source:
             schema = self._engine.schema()[self._table]
             two = cast("tuple[str, str]", tuple(schema)) if len(schema) == 2 else ("source", "target")
             self._ends: tuple[str, str] = ends or two
-            see_readable(schema, self._ends)
+            self._columns = see_readable(schema, self._ends)
         except BaseException:
             self._engine.close()
             raise
@@ -112,7 +112,7 @@ class _Source:
         """The graph; called after a charge."""
         if self._engine is None or self._graph is not None:
             return cast("Graph", self._graph)
-        return of_table(self._engine.public(self._table), self._ends, self._vertices)
+        return of_table(self._engine.public(self._table, self._columns), self._ends, self._vertices)
 
     def place(self, source: object) -> Path | None:
         """Where the ledger lies unless said."""
