@@ -39,6 +39,7 @@ from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Known, Limits, plan_t
 from discreet.sql.plan.planner import plan as make_plan
 
 if TYPE_CHECKING:
+    from discreet.session.memory import Memory
     from discreet.sql.finish.postprocess import Answered
     from discreet.sql.lower.run import NoisyIntegers
 
@@ -98,11 +99,20 @@ class Queries:
         self._invented = invented
         self._rehearsed: set[str] = set()
         self._known = Known()
+        self.remembers = not invented
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The answers that the ledger kept; used where `remembers` says so."""
+        from discreet.session.memory import Memory
+
+        return Memory(self)
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""
         other = copy.copy(self)
         other.account = account
+        other.remembers = False  # an analyst is shown nothing that was made of the answers of others
         return other
 
     def planned(self, question: Question) -> QueryPlan:
@@ -219,7 +229,7 @@ class Queries:
         def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
             say("finishing the answer")
             release = self.finish(plan, noisy, *level)
-            return release, pack(release, noisy, follows(plan))
+            return release, pack(release, noisy, follows(plan), question.kept())
 
         def again(kept: bytes) -> Release:
             return self.again(plan, kept, level)
@@ -283,11 +293,15 @@ class Queries:
         """The canonical question on this version of the data: the numbers released, not the writing or the display."""
         from discreet.sql.lower.identity import identity
 
-        tables = sorted(name for name, table in self.policy.tables.items() if not table.public)
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
         parts = [identity(plan.whole, self.engine.dialect), loss, self._policy_digest,
-                 self._public_digest, *(f"{name} {self.engine.version(name)}" for name in tables)]  # fmt: skip
+                 self._public_digest, *self.versions()]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def versions(self) -> tuple[str, ...]:
+        """The versions of the private tables."""
+        tables = sorted(name for name, table in self.policy.tables.items() if not table.public)
+        return tuple(f"{name} {self.engine.version(name)}" for name in tables)
 
     @cached_property
     def _policy_digest(self) -> str:

@@ -12,7 +12,7 @@ from discreet.rational import Number, epsilon_of
 from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.one_process import asked
-from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of, whole
+from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of, truth_of, whole
 from discreet.session.queries import see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.text_only import answer_about, read_price
@@ -51,6 +51,8 @@ class Session(SuggestingSession):
         simultaneous: bool = False,
         intervals: bool = True,
         diagnose: Number | None = None,
+        within: Mapping[str, Number] | None = None,
+        fresh: bool = False,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Answer a question.
@@ -79,6 +81,11 @@ class Session(SuggestingSession):
                 have their bounds instead, which say nothing.
             diagnose: the share of epsilon that measures how much was cut off, such as 0.05; by default none. The answer
                 then says which share of the rows was dropped by max_rows, and of the values clamped to bounds.
+            within: the largest error allowed by column, such as `{"n": 50}`, in place of epsilon: the least epsilon is
+                spent that reaches it, given what was answered before.
+            fresh: whether it is asked anew. By default, what was answered before counts: a question whose groups are
+                sums of groups answered before, of the same rows, costs only what is missing to be as exact as epsilon
+                makes it, which may be nothing; see docs/accuracy.md.
             progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
@@ -107,13 +114,18 @@ class Session(SuggestingSession):
             >>> session.sql("SELECT COUNT(*) AS n FROM data", epsilon=1).columns
             ['n']
         """
+        from discreet.session import memory
+
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, split=split, simultaneous=simultaneous,
                                  intervals=intervals, diagnose=diagnose)  # fmt: skip
+        anew = truth_of(fresh, "fresh")
+        if within is not None:
+            return memory.answer_within(self._queries, question, epsilon, within, anew, progress)
         plan = self._queries.planned(question)
         see_cost(epsilon, plan)
         with shown_progress(progress) as say:
-            return self._queries.answer(question, plan, say)
+            return memory.answer(self._queries, question, plan, say, anew)
 
     @asked
     @read_price
@@ -272,6 +284,7 @@ class Session(SuggestingSession):
         simultaneous: bool = False,
         intervals: bool = True,
         group_rows: int = GROUP_ROWS,
+        fresh: bool = False,
     ) -> Preview:
         """Give the cost of a question and the errors of its answer, without reading data or charging.
 
@@ -282,6 +295,7 @@ class Session(SuggestingSession):
             confidence: of the intervals.
             delta, max_rows, max_groups, split, simultaneous, intervals: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it.
+            fresh: as for `sql`; by default the preview tells what earlier answers make of the question.
 
         Raises:
             InvalidParameter: neither or both of epsilon and within are given, or one is out of range.
@@ -296,7 +310,7 @@ class Session(SuggestingSession):
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, split=split,
                                  simultaneous=simultaneous, intervals=intervals)  # fmt: skip
-        return preview(self._queries, question, within, group_rows, self.budget)
+        return preview(self._queries, question, within, group_rows, self.budget, truth_of(fresh, "fresh"))
 
     @asked
     @read_price

@@ -123,7 +123,7 @@ def with_others(axes: Axes) -> Axes | None:
     keys, sizes, more = list(axes.keys), list(axes.sizes), []
     for number, axis in enumerate(axes.keys):
         key = axis[0]
-        if all(map(_closed, axis)):
+        if all(map(closed, axis)):
             continue
         if len(axis) > 1 or axes.within:
             return None
@@ -139,7 +139,7 @@ def with_others(axes: Axes) -> Axes | None:
     return replace(axes, keys=tuple(keys), sizes=tuple(sizes), more=tuple(more))
 
 
-def _closed(key: ks.Key) -> bool:
+def closed(key: ks.Key) -> bool:
     """Whether every row has one of the values of a key."""
     return None in key.values or not (key.expression.span.nullable or _listed(key.expression))
 

@@ -1,0 +1,276 @@
+"""What was answered before: questions that follow from earlier answers, or need less of epsilon because of them.
+
+The ledger keeps the noisy integers of every answer, with the question. Its plan is made again from that; where it has
+the identity under which the answer was charged, which tells text, policy and version of the data, the integers are its.
+
+Privacy: everything here is read from the ledger's released answers, the policy and the text. The price of a question
+then follows from these, and from earlier released answers, and never from the data.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError, InvalidParameter
+from discreet.rational import Number
+from discreet.release import gate
+from discreet.release.answer import Release
+from discreet.session.parameters import GROUP_ROWS
+from discreet.session.question import ONE, Question
+from discreet.session.waiting.progress_line import shown_progress
+from discreet.sql.inspect.preview import expected_errors, least_epsilon, round_up, targets_of
+from discreet.sql.lower.recall import Recall, Source, Sums, recallable, recalled, sources_of
+from discreet.sql.lower.run import NoisyIntegers
+from discreet.sql.plan.plan import QueryPlan
+from discreet.sql.plan.recalled import variance
+
+if TYPE_CHECKING:
+    from discreet.release.draw import Draw
+    from discreet.session.queries import Queries
+
+MOST_KEPT = 1 << 24
+"""Answers of more bytes are not looked at."""
+SAME = 1 + 1e-9
+"""Variances that differ by less are the same."""
+
+
+class Memory:
+    """The answers of a ledger, as releases that later questions may be made of."""
+
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
+        self._lock = threading.Lock()
+        self._seen = 0
+        self._data: tuple[str, ...] = ()
+        self._sources: dict[str, list[Source]] = {}
+
+    def recall(self) -> Recall:
+        """Every release that was answered before and is of the present data, under the present policy."""
+        with self._lock:
+            data = self._queries.versions()
+            if data != self._data:
+                self._seen, self._data, self._sources = 0, data, {}
+            for entry in self._queries.ledger.settled_after(self._seen):
+                self._seen = entry.number
+                if entry.question not in self._sources and entry.settles is not None:
+                    self._sources[entry.question] = self._read(entry.question, entry.settles)
+            return Recall([source for own in self._sources.values() for source in own])
+
+    def _read(self, identity: str, number: int) -> list[Source]:
+        """The releases of an answer; none where it is of another producer, of other data or too large."""
+        from discreet.sql.finish.serialisation import question_of, unpack
+
+        kept = self._queries.ledger.replay(identity)
+        if kept is None or len(kept) > MOST_KEPT or not kept.startswith(b"PK"):
+            return []
+        asked = question_of(kept)
+        if not asked:
+            return []
+        try:
+            plan = self._queries.planned(Question.of_kept(asked))
+        except DiscreetError:
+            return []  # under another policy
+        if self._queries.identity(plan) != identity:
+            return []
+        return sources_of(number, plan, unpack(kept, plan.whole).noisy)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A question and the earlier answers that it may be made of.
+
+    Attributes:
+        question: the question; its epsilon is that which is asked for.
+        plan: for that epsilon.
+        recall: the earlier answers.
+        ways: by measure of that plan, the ways in which it is a sum of released integers.
+    """
+
+    question: Question
+    plan: QueryPlan
+    recall: Recall
+    ways: tuple[tuple[Sums, ...], ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every measure is known."""
+        return all(self.ways)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of the charges of the questions that it is made of."""
+        return tuple(sorted({sums.source.number for own in self.ways for sums in own}))
+
+    def missing(self) -> Fraction:
+        """The epsilon with which another measurement makes the answer as exact as the asked one alone."""
+        (release,) = self.plan.releases
+        most = 0.0
+        for index, own in enumerate(self.ways):
+            alone = 2 * float(release.scale(index)) ** 2
+            known = variance([sums.law for sums in own]) if own else math.inf
+            if known > alone * SAME:
+                most = max(most, math.sqrt(1 - alone / known))
+        if not most:
+            return Fraction(0)
+        return min(self.question.epsilon, round_up(self.question.epsilon * Fraction(most)))
+
+    def shown(self) -> QueryPlan:
+        """The plan of the answer from what is known alone."""
+        (release,) = self.plan.releases
+        return replace(self.plan, releases=(_of(recalled(release, self.ways)).plan,))
+
+    def together(self) -> QueryPlan:
+        """The plan of the answer from what is known and a measurement for epsilon; its noise alone is right."""
+        (release,) = self.plan.releases
+        found = recalled(release, self.ways, more=True)
+        return self.plan if isinstance(found, NoisyIntegers) else replace(self.plan, releases=(found,))
+
+
+def _of(found: object) -> NoisyIntegers:
+    assert isinstance(found, NoisyIntegers)
+    return found
+
+
+def known_of(queries: Queries, question: Question, recall: Recall | None = None) -> Known | None:
+    """The earlier answers that a question may be made of; None where there are none, or it is not of that kind."""
+    plan = queries.planned(question)
+    if not queries.remembers or not recallable(plan):
+        return None
+    recall = recall or queries.memory.recall()
+    (release,) = plan.releases
+    ways = recall.known(release)
+    return Known(question, plan, recall, ways) if any(ways) else None
+
+
+def errors_of(queries: Queries, plan: QueryPlan, question: Question, group_rows: int) -> dict[str, float]:
+    """The half-widths that the intervals of an answer are expected to have."""
+    return expected_errors(plan, queries.catalog.public, question.level, group_rows)[0]
+
+
+def least(
+    queries: Queries,
+    question: Question,
+    within: Mapping[str, Number],
+    group_rows: int,
+    fresh: bool = False,
+) -> tuple[Fraction, Known | None]:
+    """The least epsilon for an answer that is exact enough, given what is known; 0 where that is enough.
+
+    Raises:
+        InvalidParameter: no epsilon will do, or `within` names no column of the answer.
+    """
+    targets = targets_of(within)
+    known = None if fresh else known_of(queries, question.at(ONE))
+    if known is not None and known.whole:
+        errors = errors_of(queries, known.shown(), question, group_rows)
+        if all(errors.get(name, math.inf) <= target for name, target in targets.items()):
+            return Fraction(0), known
+
+    def make(epsilon: Fraction) -> QueryPlan:
+        own = None if known is None else known_of(queries, question.at(epsilon), known.recall)
+        return queries.planned(question.at(epsilon)) if own is None else own.together()
+
+    epsilon = least_epsilon(make, queries.catalog.public, within, question.level, group_rows)
+    return epsilon, None if known is None else known_of(queries, question.at(epsilon), known.recall)
+
+
+def answer(
+    queries: Queries, question: Question, plan: QueryPlan, say: Callable[[str], None], fresh: bool
+) -> Release:
+    """Answer a question as exactly as its epsilon would, for less or nothing where earlier answers tell of it.
+
+    Args:
+        queries: the producer.
+        question: with the epsilon of the answer by itself.
+        plan: of it.
+        say: takes words on the progress.
+        fresh: whether it is asked anew.
+    """
+    if fresh or not plan.releases or queries.ledger.number_of(queries.identity(plan)) is not None:
+        return queries.answer(question, plan, say)
+    known = known_of(queries, question)
+    if known is None:
+        return queries.answer(question, plan, say)
+    epsilon = known.missing()
+    if epsilon:
+        asked = question.at(epsilon)
+        found = known_of(queries, asked, known.recall)
+        if epsilon >= question.epsilon or found is None or _fewer(found, known):
+            return queries.answer(question, plan, say)
+        return measured(queries, found, say)
+    return free(queries, known)
+
+
+def answer_within(
+    queries: Queries,
+    question: Question,
+    epsilon: Number | None,
+    within: Mapping[str, Number],
+    fresh: bool,
+    progress: Callable[[str], None] | None,
+) -> Release:
+    """Answer a question for the least epsilon that reaches an error, given what is known.
+
+    Raises:
+        InvalidParameter: epsilon is given, too, or no epsilon will do.
+    """
+    if epsilon is not None:
+        raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
+    plan = queries.planned(question)
+    queries.rehearse(plan)
+    with shown_progress(progress) as say:
+        if not plan.releases:
+            return queries.answer(question, plan, say)
+        cost, known = least(queries, question, within, GROUP_ROWS, fresh)
+        if known is None:
+            asked = question.at(cost)
+            return queries.answer(asked, queries.planned(asked), say)
+        return measured(queries, known, say) if cost else free(queries, known)
+
+
+def _fewer(found: Known, known: Known) -> bool:
+    """Whether less is known of a question at another epsilon, at which its integers lie on another grid."""
+    return [len(own) for own in found.ways] < [len(own) for own in known.ways]
+
+
+def free(queries: Queries, known: Known) -> Release:
+    """The answer from what is known, which costs nothing."""
+    plan = known.shown()
+    queries.rehearse(plan)
+    (release,) = known.plan.releases
+    made = queries.finish(plan, [_of(recalled(release, known.ways))], *known.question.level)
+    return replace(made, known_from=known.numbers)
+
+
+def measured(queries: Queries, known: Known, say: Callable[[str], None]) -> Release:
+    """The answer from what is known and one more measurement, for the epsilon of the question."""
+    from discreet.sql.finish.serialisation import pack, unpack
+
+    (release,) = known.plan.releases
+
+    def finished(noisy: list[NoisyIntegers]) -> Release:
+        table = _of(recalled(release, known.ways, noisy[0]))
+        shown = replace(known.plan, releases=(table.plan,))
+        found = queries.finish(shown, [table], *known.question.level)
+        return replace(found, epsilon=known.plan.epsilon, known_from=known.numbers)
+
+    def compute(draw: Draw) -> list[NoisyIntegers]:
+        say("reading the data")
+        return queries.run(known.plan, draw)
+
+    def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
+        say("finishing the answer")
+        answer = finished(noisy)
+        return answer, pack(answer, noisy, True, known.question.kept())
+
+    def again(kept: bytes) -> Release:
+        stored = unpack(kept, known.plan)
+        return replace(finished(stored.noisy), made=stored.made, replayed=True)
+
+    asked = queries.release_plan(known.question, known.plan, compute, made, again)
+    return gate.release(asked, queries.ledger, queries.account)
