@@ -117,7 +117,7 @@ class Known:
                 most = max(most, math.sqrt(1 - alone / known))
         if not most:
             return Fraction(0)
-        return min(self.question.epsilon, round_up(self.question.epsilon * Fraction(most)))
+        return min(self.question.epsilon, round_up(self.question.epsilon * Fraction(most / SAME)))
 
     def shown(self) -> QueryPlan:
         """The plan of the answer from what is known alone."""
@@ -257,7 +257,8 @@ def measured(queries: Queries, known: Known, say: Callable[[str], None]) -> Rele
         table = _of(recalled(release, known.ways, noisy[0]))
         shown = replace(known.plan, releases=(table.plan,))
         found = queries.finish(shown, [table], *known.question.level)
-        return replace(found, epsilon=known.plan.epsilon, known_from=known.numbers)
+        return replace(found, epsilon=known.plan.epsilon, known_from=known.numbers,
+                       deployment=queries.deployment(known.plan))  # fmt: skip
 
     def compute(draw: Draw) -> list[NoisyIntegers]:
         say("reading the data")

@@ -377,14 +377,15 @@ class Queries:
             made=made or dt.datetime.now(dt.UTC).replace(microsecond=0),
             replayed=replayed,
             cut_off=cut,
-            deployment=self._deployment(plan),
+            deployment=self.deployment(plan),
         )
 
-    def _deployment(self, plan: QueryPlan) -> Callable[[], dict[str, Any]]:
+    def deployment(self, plan: QueryPlan) -> Callable[[], dict[str, Any]]:
         """The facts for a card, which are gathered when one is asked for."""
         from discreet.release.cards.deployment import facts, mechanisms
 
-        return lambda: {**facts(self.policy), "mechanisms": mechanisms(uses_of(plan.releases))}
+        drawn = [release for release in plan.releases if release.recalled is None]
+        return lambda: {**facts(self.policy), "mechanisms": mechanisms(uses_of(drawn))}
 
     def again(self, plan: QueryPlan, kept_bytes: bytes, level: Level) -> Release:
         """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
@@ -397,7 +398,7 @@ class Queries:
             and (release.confidence, release.simultaneous) == level
             and release.question == plan.text
         ):
-            return replace(release, deployment=self._deployment(plan))
+            return replace(release, deployment=self.deployment(plan))
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
         return replace(self.finish(plan, kept.noisy, *level), made=kept.made, replayed=True)
