@@ -6,7 +6,7 @@ Each begins with a line `-- # name: what it asks`. Lines of options follow, `-- 
     -- delta 1/1000000      groups are to be found
     -- max_rows 9           as for `Session.sql`
     -- max_groups 9         as for `Session.sql`
-    -- within 0.5           how far numbers may be from the truth: a quantile lies on a grid
+    -- within 0.5           how far numbers, or days, may be from the truth: quantiles lie on a grid
 
 The statement comes then. A line `-- truth` is followed by the statement whose answer by plain DuckDB is expected, where
 that is another one: public groups without rows are answered, and MIN and MAX are quantiles. A line
@@ -37,7 +37,7 @@ class Question:
         sql: how it is asked.
         truth: what plain DuckDB is asked.
         reason: why no private answer exists; empty where one does.
-        within: how far a number may be from the truth, beside rounding.
+        within: how far a number may be from the truth, beside rounding; in days for dates.
         delta: for groups that are found.
         max_rows: as for `Session.sql`.
         max_groups: as for `Session.sql`.

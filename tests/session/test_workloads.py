@@ -35,6 +35,25 @@ def test_they_cost_epsilon_together_and_are_replayed() -> None:
         session.ledger.verify()
 
 
+DRAWN = {
+    "bent": "SELECT SUM(n * n) AS s, MAX(n) AS m FROM (SELECT sex, COUNT(*) AS n FROM data GROUP BY sex) AS q",
+    "spread": "SELECT sex, VARIANCE(pay) / AVG(pay) AS v FROM data GROUP BY sex",
+    "public": "SELECT 1 AS one",
+}
+
+
+def test_an_interval_that_is_drawn_is_the_same_again() -> None:
+    with protect() as session:
+        first = session.workload(DRAWN, epsilon=30)
+        again = session.workload(DRAWN, epsilon=30)
+        assert again.replayed
+        for name, release in first.items():
+            assert again[name].to_dict() == release.to_dict()
+        wider = session.workload(DRAWN, epsilon=30, confidence=0.99)
+        assert wider.replayed
+        assert width(wider["bent"], "s") > width(first["bent"], "s")
+
+
 def test_a_total_is_better_known_than_by_itself() -> None:
     with protect() as session:
         answers = session.workload(QUESTIONS, epsilon=1)

@@ -177,6 +177,7 @@ SELECT monthname(born) AS m, COUNT(*) AS n FROM people GROUP BY m ORDER BY n DES
 SELECT MEDIAN(epoch(born) / 86400) AS d FROM people;
 
 -- # dates: the median date of birth as a date
+-- within 5
 SELECT QUANTILE_DISC(born, 0.5) AS d FROM people;
 
 -- # pivot: people by state, with a column for each sex

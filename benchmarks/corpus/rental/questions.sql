@@ -125,6 +125,7 @@ SELECT COUNT(*) AS pairs, AVG(amount) AS amount FROM bookings AS b JOIN payments
 SELECT zipcode, SUM(amount) AS total FROM members JOIN payments USING (memid) GROUP BY zipcode ORDER BY total DESC, zipcode LIMIT 5;
 
 -- # staff: salaries by department
+-- within 50
 SELECT depname, AVG(salary) AS mean, MIN(salary) AS low, MAX(salary) AS high FROM staff GROUP BY depname ORDER BY depname;
 -- truth
 SELECT depname, AVG(salary) AS mean, quantile_disc(salary, 0.01) AS low, quantile_disc(salary, 0.99) AS high FROM staff GROUP BY depname ORDER BY depname;

@@ -51,8 +51,8 @@ class Release:
         simultaneous: whether all intervals together have the confidence, instead of each by itself.
         deployment: gives the facts of the deployment and the mechanisms, for the card.
         cut_off: the shares of rows and values that caps and bounds cut off, where a part of epsilon measured them.
-        known_from: the numbers, in the ledger, of the earlier questions whose noisy numbers it is made of, beside what
-            it measured itself for its epsilon, or alone where that is 0.
+        known_from: the numbers, in the ledger, of the earlier questions whose noisy numbers it is made of: alone, where
+            its epsilon is 0, else beside a measurement of its own.
 
     It iterates over its rows; `release[0]` is a row and `release["n"]` a column; and every reader of Arrow takes it
     directly, such as `polars.DataFrame(release)`.

@@ -62,9 +62,9 @@ class Packer:
         """Add a table that is released, under a name of its own."""
         self._archive.writestr(f"{name}.arrow", table_bytes(table))
 
-    def answer(self, release: Release) -> None:
-        """Add the answer itself."""
-        self._archive.writestr("answer.arrow", release.to_bytes())
+    def answer(self, release: Release, number: int = 0) -> None:
+        """Add the answer itself; of several questions that were asked as one, the one of that number."""
+        self._archive.writestr(_answer(number), release.to_bytes())
 
     def close(self) -> None:
         """Write the end."""
@@ -83,10 +83,10 @@ def asked_of(archive: zipfile.ZipFile) -> str:
     return str(json.loads(archive.read("about.json")).get("asked", ""))
 
 
-def answer_of(archive: zipfile.ZipFile) -> Release | None:
+def answer_of(archive: zipfile.ZipFile, number: int = 0) -> Release | None:
     """The answer itself; None where it follows from the integers."""
-    kept = "answer.arrow" in archive.namelist()
-    return Release.from_bytes(archive.read("answer.arrow")) if kept else None
+    kept = _answer(number) in archive.namelist()
+    return Release.from_bytes(archive.read(_answer(number))) if kept else None
 
 
 def table_of(archive: zipfile.ZipFile, name: str) -> pa.Table:
@@ -107,6 +107,10 @@ def block_of(archive: zipfile.ZipFile, number: int, part: int, at: int) -> Integ
         few = json.loads(archive.read("about.json")).get("few", {}).get(name)
         return None if few is None else np.array(few, np.int64)
     return _wide(pa.ipc.open_stream(data).read_all())
+
+
+def _answer(number: int) -> str:
+    return f"answer{number or ''}.arrow"
 
 
 def _name(number: int, part: int, block: int) -> str:

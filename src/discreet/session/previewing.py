@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from discreet.ledger import Loss
 from discreet.rational import Number
-from discreet.session import memory
 from discreet.session.budget import BudgetState
+from discreet.session.memory import answering as memory
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.inspect.preview import Preview, preview_of

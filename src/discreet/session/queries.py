@@ -24,6 +24,7 @@ from discreet.release.cut_share import CutShare
 from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
+from discreet.session.memory.remembered import Remembered
 from discreet.session.notes import INVENTED, notes_of
 from discreet.session.parameters import no_noise, see_text
 from discreet.session.question import Question
@@ -39,7 +40,6 @@ from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Known, Limits, plan_t
 from discreet.sql.plan.planner import plan as make_plan
 
 if TYPE_CHECKING:
-    from discreet.session.memory import Memory
     from discreet.sql.finish.postprocess import Answered
     from discreet.sql.lower.run import NoisyIntegers
 
@@ -99,20 +99,13 @@ class Queries:
         self._invented = invented
         self._rehearsed: set[str] = set()
         self._known = Known()
-        self.remembers = not invented
-
-    @cached_property
-    def memory(self) -> Memory:
-        """The answers that the ledger kept; used where `remembers` says so."""
-        from discreet.session.memory import Memory
-
-        return Memory(self)
+        self.remembered: Remembered | None = None if invented else Remembered()
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""
         other = copy.copy(self)
         other.account = account
-        other.remembers = False  # an analyst is shown nothing that was made of the answers of others
+        other.remembered = None  # an analyst is shown nothing that was made of the answers of others
         return other
 
     def planned(self, question: Question) -> QueryPlan:
@@ -229,7 +222,7 @@ class Queries:
         def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
             say("finishing the answer")
             release = self.finish(plan, noisy, *level)
-            return release, pack(release, noisy, follows(plan), question.kept())
+            return release, pack(release, noisy, follows(plan), asked=question.kept())
 
         def again(kept: bytes) -> Release:
             return self.again(plan, kept, level)
@@ -384,8 +377,7 @@ class Queries:
         """The facts for a card, which are gathered when one is asked for."""
         from discreet.release.cards.deployment import facts, mechanisms
 
-        drawn = [release for release in plan.releases if release.recalled is None]
-        return lambda: {**facts(self.policy), "mechanisms": mechanisms(uses_of(drawn))}
+        return lambda: {**facts(self.policy), "mechanisms": mechanisms(uses_of(plan.measured))}
 
     def again(self, plan: QueryPlan, kept_bytes: bytes, level: Level) -> Release:
         """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""

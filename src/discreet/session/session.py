@@ -13,7 +13,6 @@ from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.one_process import asked
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of, truth_of, whole
-from discreet.session.queries import see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.text_only import answer_about, read_price
 from discreet.session.tuning.suggesting import SuggestingSession
@@ -83,9 +82,8 @@ class Session(SuggestingSession):
                 then says which share of the rows was dropped by max_rows, and of the values clamped to bounds.
             within: the largest error allowed by column, such as `{"n": 50}`, in place of epsilon: the least epsilon is
                 spent that reaches it, given what was answered before.
-            fresh: whether it is asked anew. By default, what was answered before counts: a question whose groups are
-                sums of groups answered before, of the same rows, costs only what is missing to be as exact as epsilon
-                makes it, which may be nothing; see docs/accuracy.md.
+            fresh: whether it is asked anew. By default, a question whose groups are sums of groups answered before
+                costs only as much as is missing to be as exact as epsilon makes it, which may be nothing.
             progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
@@ -114,18 +112,13 @@ class Session(SuggestingSession):
             >>> session.sql("SELECT COUNT(*) AS n FROM data", epsilon=1).columns
             ['n']
         """
-        from discreet.session import memory
+        from discreet.session.memory.answering import answered
 
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, split=split, simultaneous=simultaneous,
                                  intervals=intervals, diagnose=diagnose)  # fmt: skip
-        anew = truth_of(fresh, "fresh")
-        if within is not None:
-            return memory.answer_within(self._queries, question, epsilon, within, anew, progress)
-        plan = self._queries.planned(question)
-        see_cost(epsilon, plan)
         with shown_progress(progress) as say:
-            return memory.answer(self._queries, question, plan, say, anew)
+            return answered(self._queries, question, epsilon, within, truth_of(fresh, "fresh"), say)
 
     @asked
     @read_price
@@ -159,8 +152,7 @@ class Session(SuggestingSession):
         one aggregate.
 
         Args:
-            query: as for `sql`.
-            epsilon: as for `sql`.
+            query, epsilon: as for `sql`.
             into: a path that ends in .parquet or .csv.
             confidence: of the intervals, strictly between 0 and 1.
             delta, max_rows, max_groups, split, intervals: as for `sql`.
@@ -179,9 +171,7 @@ class Session(SuggestingSession):
         Raises:
             InvalidParameter: as for `sql`; or `into` has another ending, is there already, belongs to the data or the
                 ledger, or cannot be written. Nothing was charged.
-            QueryRefused: as for `sql`.
-            BudgetExceeded: as for `sql`.
-            LedgerError: as for `sql`.
+            QueryRefused, BudgetExceeded, LedgerError: as for `sql`.
             EngineError: the engine failed; the charge stays, and there is no file.
             PostProcessingError: the post-processing of the noisy tables failed; the charge stays, there is no file, and
                 the noisy integers are kept.
@@ -293,9 +283,8 @@ class Session(SuggestingSession):
             epsilon: the privacy loss to look at; leave it out to have the least one found.
             within: the largest error allowed by column, such as `{"n": 50}`.
             confidence: of the intervals.
-            delta, max_rows, max_groups, split, simultaneous, intervals: as for `sql`.
+            delta, max_rows, max_groups, split, simultaneous, intervals, fresh: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it.
-            fresh: as for `sql`; by default the preview tells what earlier answers make of the question.
 
         Raises:
             InvalidParameter: neither or both of epsilon and within are given, or one is out of range.

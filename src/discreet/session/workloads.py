@@ -117,7 +117,7 @@ class WorkloadSession(OpenSession):
         whole, each = self._queries.plan_together(list(named.values()), question)
         with shown_progress(progress) as say:
             releases = answered(self._queries, question, whole, each, say)
-        replayed = bool(whole.releases) and all(release.replayed for release in releases)
+        replayed = bool(whole.releases) and all(one.replayed for one in releases if one.epsilon)
         return Answers(dict(zip(named, releases, strict=True)), whole.epsilon, whole.delta, replayed)
 
 
@@ -147,15 +147,19 @@ def answered(
         say: takes words on the progress.
     """
     from discreet.sql.finish.serialisation import pack, unpack
+    from discreet.sql.intervals.row_mapping import follows
     from discreet.sql.lower.estimates import tables_of
 
     def finished(noisy: list[NoisyIntegers]) -> list[Release]:
         tables = {table.plan.name: table for table in tables_of(whole, noisy)}
+        paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
         out = []
         for plan in each:
             own = [tables[release.name] for release in plan.releases]
             release = queries.finish(plan, own, *question.level)
-            out.append(replace(release, epsilon=whole.epsilon, delta=whole.delta) if own else release)
+            if own:
+                release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
+            out.append(release)
         return out
 
     def compute(draw: Draw) -> list[NoisyIntegers]:
@@ -165,12 +169,21 @@ def answered(
     def made(noisy: list[NoisyIntegers]) -> tuple[list[Release], io.BytesIO]:
         say("finishing the answers")
         releases = finished(noisy)
-        return releases, io.BytesIO(pack(releases[0], noisy, follows=True))
+        formulas = all(follows(plan) for plan in each if plan.releases)
+        return releases, io.BytesIO(pack(releases[0], noisy, formulas, releases[1:]))
 
     def again(kept: bytes) -> list[Release]:
         stored = unpack(kept, whole)
+        before = [] if stored.answer is None else [stored.answer, *stored.beside]
+        # Intervals that are drawn differ each time, so the same words have the answer that was shown.
+        same = {one.question: one for one in before if (one.confidence, one.simultaneous) == question.level}
         return [
-            replace(release, made=stored.made, replayed=bool(plan.releases))
+            replace(
+                same.get(plan.text, release),
+                made=stored.made,
+                replayed=bool(plan.releases),
+                deployment=release.deployment,
+            )
             for plan, release in zip(each, finished(stored.noisy), strict=True)
         ]
 

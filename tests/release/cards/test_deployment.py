@@ -8,6 +8,7 @@ from tests.people import DECLARED, TABLES
 
 import discreet as dp
 from discreet.accounting import event_text
+from discreet.accounting.events import LaplaceNoise
 from discreet.release import documents
 from discreet.release.cards.deployment import facts
 
@@ -65,6 +66,33 @@ def test_an_answer_has_a_card_of_its_own_now_again_and_elsewhere(session: dp.Ses
     assert again.card().to_dict() == card
     elsewhere = documents.from_arrow(documents.arrow_bytes(release))
     assert elsewhere.card().to_dict() == card
+
+
+TOTALS = "SELECT county, COUNT(*) AS n FROM visits GROUP BY ROLLUP (county)"
+TOGETHER = {
+    "all": "SELECT COUNT(*) AS n FROM visits",
+    "by county": "SELECT county, COUNT(*) AS n FROM visits GROUP BY 1",
+}
+
+
+@pytest.mark.parametrize("asked", [TOTALS, TOGETHER])
+def test_the_card_of_tables_measured_together_names_what_was_drawn(
+    asked: str | dict[str, str], session: dp.Session
+) -> None:
+    """The marginals that were charged, not the tables that are estimated from them."""
+    for _ in range(2):  # the second time from the ledger
+        several = (
+            session.workload(asked, epsilon=1)
+            if isinstance(asked, dict)
+            else {"": session.sql(asked, epsilon=1)}
+        )
+        (charged,) = [entry for entry in session.ledger.entries() if entry.kind == "charge"]
+        for release in several.values():
+            drawn = [
+                event_text.read(_spelled(one["event"])) for one in release.card().to_dict()["mechanisms"]
+            ]
+            assert sum(one.epsilon for one in drawn if isinstance(one, LaplaceNoise)) == 1
+            assert all(event_text.written(one) in str(charged.event) for one in drawn)
 
 
 def _spelled(event: object) -> str:

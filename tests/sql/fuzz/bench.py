@@ -7,7 +7,7 @@ are those of plain DuckDB, but for the grids on which numbers are rounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -22,6 +22,7 @@ from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
 from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.sql.finish.postprocess import Answered, finish
+from discreet.sql.lower.estimates import tables_of
 from discreet.sql.lower.sequence import run_all
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
@@ -107,7 +108,10 @@ def answered(sql: str, limits: Limits = NO_LIMITS, epsilon: Fraction = EPSILON) 
     noisy = run_all(
         planned, inside.engine_of(session), SALT, Silence(uses_of(planned.releases)), catalog.public
     )
-    return finish(planned, noisy, catalog.public, 0.95)
+    tables = tables_of(planned, noisy)
+    return finish(
+        replace(planned, releases=tuple(table.plan for table in tables)), tables, catalog.public, 0.95
+    )
 
 
 class Silence(Draw):

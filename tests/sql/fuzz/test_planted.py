@@ -39,9 +39,9 @@ def least_of_nothing(total: str, count: str) -> str:
     return f"CAST(GREATEST(LEAST({total}, {2**62}), -{2**62}) AS BIGINT)"
 
 
-def of_another_row(noisy: Any, draws: int, only: Any = None) -> Any:
+def of_another_row(*drawn: Any) -> Any:
     """The draws of the groups, each under the number of another one."""
-    made = DRAWS(noisy, draws, only)
+    made = DRAWS(*drawn)
     cells = arrow.numbers(made.column(CELL))
     names = made.column_names
     return made.set_column(names.index(CELL), CELL, arrow.column(cells.max() - cells))

@@ -41,20 +41,29 @@ class StoredAnswer:
         made: when it was made.
         answer: None where it follows from the integers.
         noisy: the integers.
+        beside: the answers of the other questions that were asked as one with it, in order.
     """
 
     made: dt.datetime
     answer: Release | None
     noisy: list[NoisyIntegers]
+    beside: tuple[Release, ...] = ()
 
 
-def pack(release: Release, noisy: Sequence[NoisyIntegers], follows: bool = False, asked: str = "") -> bytes:
+def pack(
+    release: Release,
+    noisy: Sequence[NoisyIntegers],
+    follows: bool = False,
+    beside: Sequence[Release] = (),
+    asked: str = "",
+) -> bytes:
     """Put an answer and its noisy integers into one piece.
 
     Args:
         release: the answer.
         noisy: the integers.
         follows: whether the answer follows from them, so that they are enough.
+        beside: the answers of the other questions that were asked as one with it, which follow as it does.
         asked: the question with its parameters, from which its plan follows.
     """
     out = io.BytesIO()
@@ -66,7 +75,8 @@ def pack(release: Release, noisy: Sequence[NoisyIntegers], follows: bool = False
             for start in range(0, max(1, len(one.entries)), BLOCK):
                 packer.block(index, part, one.entries[start : start + BLOCK, places])
     if not follows:
-        packer.answer(release)
+        for number, answer in enumerate((release, *beside)):
+            packer.answer(answer, number)
     packer.close()
     return out.getvalue()
 
@@ -75,6 +85,9 @@ def unpack(data: bytes, plan: QueryPlan) -> StoredAnswer:
     """Read the bytes that `pack` wrote, for the same plan."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         release = answer_of(archive)
+        beside: list[Release] = []
+        while (other := answer_of(archive, len(beside) + 1)) is not None:
+            beside.append(other)
         noisy = []
         for index, one in enumerate(plan.measured):
             if one.discovery is not None:
@@ -84,11 +97,11 @@ def unpack(data: bytes, plan: QueryPlan) -> StoredAnswer:
             for block in blocks_of(archive, index, one):
                 entries[block.first : block.first + len(block.entries)] = block.entries
             noisy.append(NoisyIntegers(one, entries))
-        return StoredAnswer(made_of(archive), release, noisy)
+        return StoredAnswer(made_of(archive), release, noisy, tuple(beside))
 
 
 def question_of(data: bytes) -> str:
-    """The question of an answer with its parameters, as it was given to `pack`; empty where it was not."""
+    """The question of an answer with its parameters; empty where `pack` was given none."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return asked_of(archive)
 

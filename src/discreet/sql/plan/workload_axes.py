@@ -128,7 +128,7 @@ def with_others(axes: Axes) -> Axes | None:
         if len(axis) > 1 or axes.within:
             return None
         expression = key.expression
-        if _listed(expression):
+        if listed(expression):
             if len(key.values) > MOST_LISTED or expression.type not in LITERAL:
                 return None
             values: list[Expression] = [Literal(value, expression.type) for value in key.values]
@@ -141,9 +141,9 @@ def with_others(axes: Axes) -> Axes | None:
 
 def closed(key: ks.Key) -> bool:
     """Whether every row has one of the values of a key."""
-    return None in key.values or not (key.expression.span.nullable or _listed(key.expression))
+    return None in key.values or not (key.expression.span.nullable or listed(key.expression))
 
 
-def _listed(expression: Expression) -> bool:
+def listed(expression: Expression) -> bool:
     """Whether the policy lists values of a column that an expression reads, so that there may be others."""
     return any(column.span.listed for column in leaves(expression))

@@ -35,10 +35,15 @@ from discreet.sql.expressions.expression import Call, Column, Expression, Litera
 from discreet.sql.expressions.span import Span
 
 KEPT = (
-    "(CASE WHEN len({0}) <= {1} THEN {0} ELSE list_transform(list_slice(list_sort(list_transform(list_sort({0}), "
-    "lambda __item, __place: {{'h': hash(hash(KEYS, __place)), 'v': __item}})), 1, {1}), lambda __kept: __kept.v) END)"
+    "(CASE WHEN len({0}) <= {1} THEN {0} ELSE list_transform([hash(KEYS)], lambda __row: list_transform(list_slice("
+    "list_sort(list_transform(list_sort({0}), lambda __item, __place: {{'h': hash(hash(__row, __place)), "
+    "'v': __item}})), 1, {1}), lambda __kept: __kept.v))[1] END)"
 )
-"""The items that are kept of the list {0}, at most {1}, by a hash of some columns and their place."""
+"""The items that are kept of the list {0}, at most {1}, by a hash of some columns and their place.
+
+A lambda has a copy of all that it reads for each item. So the columns, the list itself among them, are hashed once,
+outside: else a list of a hundred thousand items would take a hundred thousand copies of it.
+"""
 NAME = "unnest"
 """The name that DuckDB gives to a table of items, and to its column."""
 Refuse = Callable[[exp.Expr, str, str], QueryRefused]

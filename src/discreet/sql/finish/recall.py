@@ -1,4 +1,4 @@
-"""Answers from what was released before: a question whose groups are sums of groups released before.
+"""Answers from earlier ones: a question whose groups are sums of groups released before.
 
 The rows must be the same: the same relation, but for conditions that the keys of the earlier release decide, the same
 unit and caps, and the same measure. Its keys, and those conditions, must follow from the keys of the earlier release;
@@ -29,7 +29,7 @@ from discreet.sql.lower.sequence import given_to
 from discreet.sql.measures.measure import Measure
 from discreet.sql.plan.plan import MeasuredRows, QueryPlan, ScopePlan
 from discreet.sql.plan.recalled import Recalled, variance
-from discreet.sql.plan.workload_axes import closed
+from discreet.sql.plan.workload_axes import closed, listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +95,7 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
     partly = {
         marginal.name
         for workload in plan.workloads
-        if workload.closed and not all(map(closed, workload.finest.keys))
+        if workload.closed and not all(map(_closed, workload.finest.keys))
         for _, marginal in workload.marginals
     }  # a row that is in no group of the finest table is in none of the others either
     return [
@@ -123,7 +123,7 @@ def recallable(plan: QueryPlan) -> bool:
 
 @dataclass(eq=False)
 class Recall:
-    """What is known of a question, whatever its epsilon.
+    """The releases of earlier answers, and the places of their groups in one question, for any epsilon.
 
     Attributes:
         sources: the releases of earlier questions.
@@ -222,6 +222,11 @@ def _stand_in(index: int) -> str:
     return f"__known_{index}"
 
 
+def _closed(key: ks.Key) -> bool:
+    """Whether every row has one of the values of a key; of listed values nobody can say so, even beside NULL."""
+    return closed(key) and not listed(key.expression)
+
+
 def _held(
     key: ks.Key,
     index: int,
@@ -231,7 +236,7 @@ def _held(
 ) -> bool:
     """Whether each row that the question counts has one of the values of a key of the earlier release."""
     same = next((own for own in release.keys if own.expression == key.expression), None)
-    if closed(key) or (same is not None and set(same.values) <= set(key.values)):
+    if _closed(key) or (same is not None and set(same.values) <= set(key.values)):
         return True
     for one in conditions:
         if isinstance(one, Call) and one.name in ("eq", "in"):
@@ -240,7 +245,7 @@ def _held(
                 isinstance(value, Literal) and value.value in key.values for value in rest
             ):
                 return True
-    if closed(replace(key, values=(*key.values, None))):  # only NULL may be missing
+    if not listed(key.expression):  # only NULL may be missing
         name = _stand_in(index)
         alone = [one for one in (substitute(condition, stands) for condition in conditions)
                  if {column.name for column in leaves(one)} == {name}]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What was answered before: questions that follow from earlier answers, or need less of epsilon because of them.
+"""Earlier answers: questions that follow from them cost nothing, and others less.
 
 The ledger keeps the noisy integers of every answer, with the question. Its plan is made again from that; where it has
 the identity under which the answer was charged, which tells text, policy and version of the data, the integers are its.
@@ -10,7 +10,6 @@ then follows from these, and from earlier released answers, and never from the d
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,18 +19,18 @@ from discreet.errors import DiscreetError, InvalidParameter
 from discreet.rational import Number
 from discreet.release import gate
 from discreet.release.answer import Release
+from discreet.session.memory.remembered import Remembered
 from discreet.session.parameters import GROUP_ROWS
+from discreet.session.queries import Queries, see_cost
 from discreet.session.question import ONE, Question
-from discreet.session.waiting.progress_line import shown_progress
+from discreet.sql.finish.recall import Recall, Source, Sums, recallable, recalled, sources_of
 from discreet.sql.inspect.preview import expected_errors, least_epsilon, round_up, targets_of
-from discreet.sql.lower.recall import Recall, Source, Sums, recallable, recalled, sources_of
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.recalled import variance
 
 if TYPE_CHECKING:
     from discreet.release.draw import Draw
-    from discreet.session.queries import Queries
 
 MOST_KEPT = 1 << 24
 """Answers of more bytes are not looked at."""
@@ -39,45 +38,34 @@ SAME = 1 + 1e-9
 """Variances that differ by less are the same."""
 
 
-class Memory:
-    """The answers of a ledger, as releases that later questions may be made of."""
+def recall(queries: Queries, remembered: Remembered) -> Recall:
+    """Every release that was answered before and is of the present data, under the present policy."""
+    with remembered.lock:
+        remembered.of_data(queries.versions())
+        for entry in queries.ledger.settled_after(remembered.seen):
+            remembered.seen = entry.number
+            if entry.question not in remembered.sources and entry.settles is not None:
+                remembered.sources[entry.question] = _read(queries, entry.question, entry.settles)
+        return Recall([source for own in remembered.sources.values() for source in own])
 
-    def __init__(self, queries: Queries) -> None:
-        self._queries = queries
-        self._lock = threading.Lock()
-        self._seen = 0
-        self._data: tuple[str, ...] = ()
-        self._sources: dict[str, list[Source]] = {}
 
-    def recall(self) -> Recall:
-        """Every release that was answered before and is of the present data, under the present policy."""
-        with self._lock:
-            data = self._queries.versions()
-            if data != self._data:
-                self._seen, self._data, self._sources = 0, data, {}
-            for entry in self._queries.ledger.settled_after(self._seen):
-                self._seen = entry.number
-                if entry.question not in self._sources and entry.settles is not None:
-                    self._sources[entry.question] = self._read(entry.question, entry.settles)
-            return Recall([source for own in self._sources.values() for source in own])
+def _read(queries: Queries, identity: str, number: int) -> list[Source]:
+    """The releases of an answer; none where it is of another producer, of other data or too large."""
+    from discreet.sql.finish.serialisation import question_of, unpack
 
-    def _read(self, identity: str, number: int) -> list[Source]:
-        """The releases of an answer; none where it is of another producer, of other data or too large."""
-        from discreet.sql.finish.serialisation import question_of, unpack
-
-        kept = self._queries.ledger.replay(identity)
-        if kept is None or len(kept) > MOST_KEPT or not kept.startswith(b"PK"):
-            return []
-        asked = question_of(kept)
-        if not asked:
-            return []
-        try:
-            plan = self._queries.planned(Question.of_kept(asked))
-        except DiscreetError:
-            return []  # under another policy
-        if self._queries.identity(plan) != identity:
-            return []
-        return sources_of(number, plan, unpack(kept, plan.whole).noisy)
+    kept = queries.ledger.replay(identity)
+    if kept is None or len(kept) > MOST_KEPT or not kept.startswith(b"PK"):
+        return []
+    asked = question_of(kept)
+    if not asked:
+        return []
+    try:
+        plan = queries.planned(Question.of_kept(asked))
+    except DiscreetError:
+        return []  # under another policy
+    if queries.identity(plan) != identity:
+        return []
+    return sources_of(number, plan, unpack(kept, plan.whole).noisy)
 
 
 @dataclass(frozen=True)
@@ -120,12 +108,12 @@ class Known:
         return min(self.question.epsilon, round_up(self.question.epsilon * Fraction(most / SAME)))
 
     def shown(self) -> QueryPlan:
-        """The plan of the answer from what is known alone."""
+        """The plan of the answer from earlier answers alone."""
         (release,) = self.plan.releases
         return replace(self.plan, releases=(_of(recalled(release, self.ways)).plan,))
 
     def together(self) -> QueryPlan:
-        """The plan of the answer from what is known and a measurement for epsilon; its noise alone is right."""
+        """The plan of the answer from earlier ones and a measurement for epsilon; its noise alone is right."""
         (release,) = self.plan.releases
         found = recalled(release, self.ways, more=True)
         return self.plan if isinstance(found, NoisyIntegers) else replace(self.plan, releases=(found,))
@@ -136,15 +124,15 @@ def _of(found: object) -> NoisyIntegers:
     return found
 
 
-def known_of(queries: Queries, question: Question, recall: Recall | None = None) -> Known | None:
+def known_of(queries: Queries, question: Question, earlier: Recall | None = None) -> Known | None:
     """The earlier answers that a question may be made of; None where there are none, or it is not of that kind."""
     plan = queries.planned(question)
-    if not queries.remembers or not recallable(plan):
+    if queries.remembered is None or not recallable(plan):
         return None
-    recall = recall or queries.memory.recall()
+    found = recall(queries, queries.remembered) if earlier is None else earlier
     (release,) = plan.releases
-    ways = recall.known(release)
-    return Known(question, plan, recall, ways) if any(ways) else None
+    ways = found.known(release)
+    return Known(question, plan, found, ways) if any(ways) else None
 
 
 def errors_of(queries: Queries, plan: QueryPlan, question: Question, group_rows: int) -> dict[str, float]:
@@ -159,7 +147,7 @@ def least(
     group_rows: int,
     fresh: bool = False,
 ) -> tuple[Fraction, Known | None]:
-    """The least epsilon for an answer that is exact enough, given what is known; 0 where that is enough.
+    """The least epsilon for an answer that is exact enough beside the earlier ones; 0 where these are enough.
 
     Raises:
         InvalidParameter: no epsilon will do, or `within` names no column of the answer.
@@ -179,18 +167,47 @@ def least(
     return epsilon, None if known is None else known_of(queries, question.at(epsilon), known.recall)
 
 
-def answer(
-    queries: Queries, question: Question, plan: QueryPlan, say: Callable[[str], None], fresh: bool
+def answered(
+    queries: Queries,
+    question: Question,
+    epsilon: Number | None,
+    within: Mapping[str, Number] | None,
+    fresh: bool,
+    say: Callable[[str], None],
 ) -> Release:
-    """Answer a question as exactly as its epsilon would, for less or nothing where earlier answers tell of it.
+    """Answer a question, for less or for nothing where earlier answers tell of it.
 
     Args:
         queries: the producer.
-        question: with the epsilon of the answer by itself.
-        plan: of it.
-        say: takes words on the progress.
+        question: the question.
+        epsilon: for which it was asked; None without one.
+        within: the largest error allowed by column, for the least epsilon that reaches it; None for epsilon.
         fresh: whether it is asked anew.
+        say: takes words on the progress.
+
+    Raises:
+        InvalidParameter: both or neither of epsilon and within are given, or no epsilon will do.
     """
+    plan = queries.planned(question)
+    if within is None:
+        see_cost(epsilon, plan)
+        return _as_exactly(queries, question, plan, say, fresh)
+    if epsilon is not None:
+        raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
+    if not plan.releases:
+        return queries.answer(question, plan, say)
+    queries.rehearse(plan)
+    cost, known = least(queries, question, within, GROUP_ROWS, fresh)
+    if known is None:
+        asked = question.at(cost)
+        return queries.answer(asked, queries.planned(asked), say)
+    return measured(queries, known, say) if cost else free(queries, known)
+
+
+def _as_exactly(
+    queries: Queries, question: Question, plan: QueryPlan, say: Callable[[str], None], fresh: bool
+) -> Release:
+    """Answer a question as exactly as its epsilon would by itself."""
     if fresh or not plan.releases or queries.ledger.number_of(queries.identity(plan)) is not None:
         return queries.answer(question, plan, say)
     known = known_of(queries, question)
@@ -206,40 +223,13 @@ def answer(
     return free(queries, known)
 
 
-def answer_within(
-    queries: Queries,
-    question: Question,
-    epsilon: Number | None,
-    within: Mapping[str, Number],
-    fresh: bool,
-    progress: Callable[[str], None] | None,
-) -> Release:
-    """Answer a question for the least epsilon that reaches an error, given what is known.
-
-    Raises:
-        InvalidParameter: epsilon is given, too, or no epsilon will do.
-    """
-    if epsilon is not None:
-        raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
-    plan = queries.planned(question)
-    queries.rehearse(plan)
-    with shown_progress(progress) as say:
-        if not plan.releases:
-            return queries.answer(question, plan, say)
-        cost, known = least(queries, question, within, GROUP_ROWS, fresh)
-        if known is None:
-            asked = question.at(cost)
-            return queries.answer(asked, queries.planned(asked), say)
-        return measured(queries, known, say) if cost else free(queries, known)
-
-
 def _fewer(found: Known, known: Known) -> bool:
     """Whether less is known of a question at another epsilon, at which its integers lie on another grid."""
     return [len(own) for own in found.ways] < [len(own) for own in known.ways]
 
 
 def free(queries: Queries, known: Known) -> Release:
-    """The answer from what is known, which costs nothing."""
+    """The answer from earlier ones, which costs nothing."""
     plan = known.shown()
     queries.rehearse(plan)
     (release,) = known.plan.releases
@@ -248,7 +238,7 @@ def free(queries: Queries, known: Known) -> Release:
 
 
 def measured(queries: Queries, known: Known, say: Callable[[str], None]) -> Release:
-    """The answer from what is known and one more measurement, for the epsilon of the question."""
+    """The answer from earlier ones and one more measurement, for the epsilon of the question."""
     from discreet.sql.finish.serialisation import pack, unpack
 
     (release,) = known.plan.releases
@@ -267,7 +257,7 @@ def measured(queries: Queries, known: Known, say: Callable[[str], None]) -> Rele
     def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
         say("finishing the answer")
         answer = finished(noisy)
-        return answer, pack(answer, noisy, True, known.question.kept())
+        return answer, pack(answer, noisy, True, asked=known.question.kept())
 
     def again(kept: bytes) -> Release:
         stored = unpack(kept, known.plan)

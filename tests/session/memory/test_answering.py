@@ -16,7 +16,7 @@ import pytest
 import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.session.analyst import AnalystSession
-from discreet.sql.lower import recall
+from discreet.sql.finish import recall
 
 DRAW = np.random.default_rng(3)
 ROWS = 4000
