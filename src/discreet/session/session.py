@@ -80,8 +80,8 @@ class Session(SuggestingSession):
                 have their bounds instead, which say nothing.
             diagnose: the share of epsilon that measures how much was cut off, such as 0.05; by default none. The answer
                 then says which share of the rows was dropped by max_rows, and of the values clamped to bounds.
-            within: the largest error allowed by column, such as `{"n": 50}`, in place of epsilon: the least epsilon is
-                spent that reaches it, given what was answered before.
+            within: the largest error allowed by column, such as `{"n": 50}`, in place of epsilon: the least one is
+                spent that reaches it beside earlier answers.
             fresh: whether it is asked anew. By default, a question whose groups are sums of groups answered before
                 costs only as much as is missing to be as exact as epsilon makes it, which may be nothing.
             progress: called with a few words at each step; by default a notebook shows them after a second.
