@@ -27,7 +27,7 @@ from discreet.sql.lower.run import NoisyIntegers, exact_counts, exact_integers, 
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.plan import QueryPlan, ScopePlan
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 from discreet.sql.plan.planner import plan
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def coverage_of_chosen(question: Question, runs: int = CHOSEN_RUNS) -> float:
     return held / max(1, shown)
 
 
-def _with_noise(release: ScopePlan, exact: Integers) -> Integers:
+def _with_noise(release: PlannedRelease, exact: Integers) -> Integers:
     noisy = exact.copy()
     for at, part in enumerate(columns(release.measures)):
         noisy[:, part] = add_laplace(np.ascontiguousarray(exact[:, part]), release.scale(at))
@@ -151,7 +151,7 @@ def coverage(sql: str) -> float:
     return held / (RUNS * GROUPS)
 
 
-def without_noise(release: ScopePlan, engine: Engine) -> Integers:
+def without_noise(release: PlannedRelease, engine: Engine) -> Integers:
     """The integers of a release before any noise; of ranks, the leaf of the exact quantile."""
     exact = exact_integers(release, engine, 1)
     for measure, part in zip(release.measures, columns(release.measures), strict=True):

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.line import Line
 from discreet.planning.marginal_shares import Strategy, _candidates, _Problem, strategy
-from discreet.planning.marginals import Keys, cells, within
+from discreet.planning.marginals import Keys, cells, every_set
 
 WITHIN = 1.02
 STARTS = 12
@@ -30,13 +30,13 @@ def _ways(keys: int, *sizes: int) -> tuple[Keys, ...]:
 
 
 WORKLOADS: dict[str, tuple[tuple[int, ...], tuple[Keys, ...]]] = {
-    "CUBE of 2 x 16 x 2": ((2, 16, 2), tuple(within((0, 1, 2)))),
+    "CUBE of 2 x 16 x 2": ((2, 16, 2), tuple(every_set((0, 1, 2)))),
     "ROLLUP 8 > 80": ((8, 10), ((), (0,), (0, 1))),
     "sex, age, race, education, marital: 1- and 2-way": ((2, 16, 7, 16, 7), _ways(5, 1, 2)),
     "the same: up to 3-way, with a total": ((2, 16, 7, 16, 7), _ways(5, 0, 1, 2, 3)),
     "state > county > tract, 10^5": ((51, 62, 25), ((), (0,), (0, 1), (0, 1, 2))),
     "county, race 63 x ethnicity x adult, 10^6": ((3143, 63, 2, 2), ((), (0,), (0, 2), (0, 3), (0, 1), (0, 1, 2, 3))),
-    "CUBE of county 50, age 18, race 7, sex, tenure 4": ((50, 18, 7, 2, 4), tuple(within((0, 1, 2, 3, 4)))),
+    "CUBE of county 50, age 18, race 7, sex, tenure 4": ((50, 18, 7, 2, 4), tuple(every_set((0, 1, 2, 3, 4)))),
     "eight keys: 1-way": ((9, 7, 15, 7, 6, 5, 2, 42), _ways(8, 1)),
     "six keys: 2-way": ((9, 7, 15, 7, 6, 5), _ways(6, 2)),
     "zip 1000 x age 100 x sex x race 50, 10^7": (

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.sandbox import Sandbox
+from discreet.session.question import Question
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import NO_LIMITS, Limits
 from discreet.sql.plan.planner import plan as planned_of
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 
 def plan_of(session: dp.Session, sql: str, epsilon: Fraction, **more: Any) -> QueryPlan:
-    """The plan of a question."""
-    return session._queries.plan(sql, epsilon, **more)
+    """The plan of a question; the rest is that of `Question`."""
+    return session._queries.planned(Question(sql, epsilon, **more))
 
 
 def engine_of(session: dp.Session) -> Engine:

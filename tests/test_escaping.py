@@ -16,10 +16,11 @@ import pytest
 import discreet as dp
 from discreet import escaping
 from discreet.cli.failure import words
-from discreet.cli.output import dump, print_csv, print_table
+from discreet.cli.output import print_csv, print_table
 from discreet.errors import QueryRefused
 from discreet.release.answer import Release
 from discreet.release.answer_file import without_formulas
+from discreet.release.documents import dump
 from tests.nasty import ALL, BIDI, BREAKS, CONTROLS, FORBIDDEN, UNSEEN, WHOLE, texts
 
 MANY = texts(3000, 10)

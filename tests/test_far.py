@@ -17,6 +17,7 @@ import discreet as dp
 from discreet.cli import output
 from discreet.errors import PolicyError, QueryRefused
 from discreet.far import Far, integer, is_far, listed, shown, values
+from discreet.release import documents
 from tests import servers
 
 DATES = ["-infinity", "0044-03-15 (BC)", "9999-12-31", "10000-01-01", "200000-05-06", "infinity"]
@@ -64,8 +65,10 @@ def test_found_and_shown(source: Any, column: str, wanted: list[str], tmp_path: 
         assert [str(value) for value in one.to_dict()[column]] == wanted
         assert [line.split("  ")[0] for line in repr(one).splitlines()[2:-1]] == wanted
         assert all(290 < n < 310 for name in "nm" for n in one.to_dict()[name])
-    assert [str(value).replace("T", " ") for value in (row[column] for row in output.rows(release))] == wanted
-    json.dumps(output.rows(release))
+    assert [
+        str(value).replace("T", " ") for value in (row[column] for row in documents.rows(release))
+    ] == wanted
+    json.dumps(documents.rows(release))
     assert list(release.to_pandas()[column]) == wanted
     assert release._repr_html_().count("infinity") == 2
     lines = (tmp_path / "a.csv").read_text().splitlines()[1:]

@@ -126,7 +126,7 @@ def row(kind: str, cells: Sequence[str], sides: Sequence[str]) -> str:
 
 def table(lines: Iterable[Sequence[str]], title: str = "") -> str:
     """Names with a description of each, as a table of HTML."""
-    above = f"<caption style='text-align:left'>{markup(title)}</caption>" if title else ""
+    above = f"<caption style='text-align:left;white-space:nowrap'>{markup(title)}</caption>" if title else ""
     body = "".join(row("td", line, ["left"] * len(line)) for line in lines)
     return f"<table>{above}<tbody>{body}</tbody></table>"
 

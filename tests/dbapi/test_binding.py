@@ -56,13 +56,28 @@ def test_values_of_other_types(value: object, written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), b"x", [1], {}, dt.datetime(2024, 1, 1, tzinfo=dt.UTC), object()]
+    "value",
+    [
+        float("nan"),
+        float("inf"),
+        b"x",
+        [1],
+        {},
+        dt.datetime(2024, 1, 1, tzinfo=dt.UTC),
+        object(),
+        Decimal("sNaN"),
+    ],
 )
 def test_a_value_that_sql_cannot_write_is_refused_without_being_shown(value: object) -> None:
     with pytest.raises(InvalidParameter) as caught:
         literal(value)
     assert caught.value.fix
     assert repr(value) not in str(caught.value)
+
+
+def test_a_number_of_thousands_of_digits_is_refused_as_any_other() -> None:
+    with pytest.raises(InvalidParameter):
+        literal(10**5000)
 
 
 def test_numbered_placeholders_stand_in_any_order_and_twice() -> None:

@@ -105,3 +105,14 @@ def test_another_host_is_asked_through_tls_alone() -> None:
     args, keywords = DiscreetDialect().create_connect_args(make_url("discreet://t@stats.example.org/h"))
     assert args == ["https://stats.example.org"]
     assert keywords == {"intervals": False, "token": "t", "dataset": "h"}
+
+
+def test_a_setting_ends_with_its_turn_in_the_pool(engine: Engine) -> None:
+    """Else whoever has the connection next pays a price that somebody else has set."""
+    with engine.connect() as connection:
+        connection.exec_driver_sql("SET discreet.epsilon = 7")
+        assert connection.exec_driver_sql("SHOW discreet.epsilon").scalar() == "7"
+        connection.rollback()
+        assert connection.exec_driver_sql("SHOW discreet.epsilon").scalar() == "7"
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SHOW discreet.epsilon").scalar() == "0.5"

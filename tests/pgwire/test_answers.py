@@ -56,6 +56,22 @@ def test_settings_transactions_and_questions(answers: Answers) -> None:
         ask(answers, "SHOW discreet.nothing")
 
 
+def test_the_catalogue_is_closed_with_the_data_set(answers: Answers, service: Service) -> None:
+    asked = "SELECT relname FROM pg_class"
+    assert ask(answers, asked).rows == [("visits",)]
+    service.people.withdraw("test", "ana", "hospital")
+    try:
+        with pytest.raises(DiscreetError):
+            ask(answers, asked)
+    finally:
+        service.people.grant("test", "ana", "hospital", 20)
+
+
+def test_show_all_is_refused_as_any_other_word(answers: Answers) -> None:
+    with pytest.raises(QueryRefused):
+        ask(answers, "SHOW ALL")
+
+
 def test_a_transaction_that_failed_does_nothing_until_its_end(answers: Answers) -> None:
     assert ask(answers, "BEGIN").tag == "BEGIN"
     assert answers.state == "T"

@@ -87,6 +87,22 @@ def test_so_many_connections_and_no_more(wire: Wire, monkeypatch: pytest.MonkeyP
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_nobody_takes_all_connections(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "MOST_OF_ONE", 2)
+    with (
+        wire.connect(),
+        wire.connect(),
+        pytest.raises(psycopg.OperationalError, match="You have 2 connections"),
+    ):
+        wire.connect()
+    monkeypatch.setattr(listening, "MOST_CONNECTIONS", 3)
+    strangers = [socket.create_connection(("127.0.0.1", wire.port)) for _ in range(5)]
+    with wire.connect() as connection:  # the oldest of those who say nothing makes room
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+    for one in strangers:
+        one.close()
+
+
 def test_strangers_are_slowed_down(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire.running.service.strangers, "allows", lambda _: False)
     with socket.create_connection(("127.0.0.1", wire.port), timeout=10) as raw:

@@ -11,9 +11,9 @@ import pytest
 from scipy.optimize import minimize
 
 from discreet.planning.marginal_shares import Objective, strategy
-from discreet.planning.marginals import Keys, Measured, within
+from discreet.planning.marginals import Keys, Measured, every_set
 
-CUBE = (2, 16, 2), tuple(within((0, 1, 2)))
+CUBE = (2, 16, 2), tuple(every_set((0, 1, 2)))
 ROLLUP = (8, 10), ((), (0,), (0, 1))
 WORKLOADS: list[tuple[tuple[int, ...], tuple[Keys, ...]]] = [
     CUBE,
@@ -21,7 +21,7 @@ WORKLOADS: list[tuple[tuple[int, ...], tuple[Keys, ...]]] = [
     ((2, 2), ((0,), (1,))),
     ((9, 7, 2), ((0, 1), (0, 2), (1, 2))),
     ((50, 4), ((), (0,), (1,))),
-    ((74, 7, 2), tuple(within((0, 1, 2)))),
+    ((74, 7, 2), tuple(every_set((0, 1, 2)))),
     ((5, 5, 5, 2), ((0,), (1,), (2,), (3,), ())),
 ]
 
@@ -33,7 +33,7 @@ def errors(variances: tuple[float, ...]) -> list[float]:
 
 def test_the_known_numbers() -> None:
     finest = Measured((2, 16, 2), {(0, 1, 2): 1.0})
-    assert [round(math.sqrt(2 * finest.variance(table)), 1) for table in reversed(within((0, 1, 2)))] == [
+    assert [round(math.sqrt(2 * finest.variance(table)), 1) for table in reversed(every_set((0, 1, 2)))] == [
         1.4, 2.0, 5.7, 2.0, 8.0, 2.8, 8.0, 11.3,
     ]  # fmt: skip
     cube = errors(strategy(*CUBE).variances)
@@ -80,7 +80,7 @@ def searched(
     sizes: tuple[int, ...], tables: tuple[Keys, ...], objective: Objective, power: int, starts: int = 6
 ) -> float:
     """The least objective that sequential quadratic programming finds from some starts."""
-    candidates = within(tuple(range(len(sizes))))
+    candidates = every_set(tuple(range(len(sizes))))
     even = len(tables) ** power
 
     def variances(p: Any) -> Any:
@@ -111,7 +111,7 @@ def test_every_table_is_determined_by_the_shares() -> None:
     random = np.random.default_rng(1)
     for _ in range(20):
         sizes = tuple(int(n) for n in random.integers(1, 30, 4))
-        every = within((0, 1, 2, 3))
+        every = every_set((0, 1, 2, 3))
         tables = tuple(keys for keys in every if random.random() < 0.3) or ((0,),)
         found = strategy(sizes, tables)
         several = [{key for key in table if sizes[key] > 1} for table in tables]

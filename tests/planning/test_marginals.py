@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.planning import marginals
-from discreet.planning.marginals import Keys, Measured, cells, within
+from discreet.planning.marginals import Keys, Measured, cells, every_set
 
 
 def matrix(sizes: tuple[int, ...], keys: Keys) -> Any:
@@ -24,7 +24,7 @@ def see_dense(seed: int) -> None:
     random = np.random.default_rng(seed)
     count = int(random.integers(1, 4))
     sizes = tuple(int(n) for n in random.integers(1, 5, count))
-    every = within(tuple(range(count)))
+    every = every_set(tuple(range(count)))
     chosen = [keys for keys in every if random.random() < 0.5] or [every[-1]]
     measured = Measured(sizes, {keys: float(random.uniform(0.2, 5)) for keys in chosen})
     spread = np.concatenate([np.full(cells(sizes, k), measured.variances[k] ** 0.5) for k in chosen])

@@ -30,7 +30,7 @@ from discreet.sql.finish import blockwise
 from discreet.sql.lower import run
 from discreet.sql.plan import planner, shares
 from discreet.sql.plan.plan import Discovery
-from discreet.sql.plan.plan import ScopePlan as Scope
+from discreet.sql.plan.plan import PlannedRelease as Scope
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 MEAN = "SELECT COUNT(*) AS n, AVG(age) AS a, MEDIAN(age) AS m FROM visits"

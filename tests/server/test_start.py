@@ -13,8 +13,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import InvalidParameter, PolicyError, ServerError
-from discreet.server.service import opened
-from discreet.server.start import Listening, bound, first_token, open_service, state_place
+from discreet.server.start import Listening, bound, by_name, first_token, open_service, state_place
 from tests.server.conftest import COUNT, FAST, POLICY, make_hospital
 from tests.servers import new_database
 
@@ -60,7 +59,7 @@ def test_the_administrator_is_made_once(tmp_path: Path) -> None:
 def test_two_data_sets_of_one_name_are_refused(tmp_path: Path) -> None:
     service = open_service([make_hospital(tmp_path / "hospital")], FAST)
     with pytest.raises(PolicyError, match="hospital"):
-        opened([*service.datasets.values()] * 2)
+        by_name([*service.datasets.values()] * 2)
     service.close()
     with pytest.raises(PolicyError, match="cannot stand"):
         open_service([make_hospital(tmp_path / "a b")], FAST)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.sql.plan.test_workloads import protect
+from tests.sql.plan.workloads.test_together import protect
 
 import discreet as dp
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused

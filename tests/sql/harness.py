@@ -37,7 +37,7 @@ from discreet.sql.lower.run import exact_integers
 from discreet.sql.lower.sequence import given_to
 from discreet.sql.measures import quantile_tree as quantiles
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import QueryPlan, ScopePlan
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 from discreet.sql.plan.planner import Limits, plan
 
 NAN, INF = float("nan"), float("inf")
@@ -543,7 +543,7 @@ def found_groups(planned: QueryPlan, engine: Any, versions: int, salt: int) -> t
     return problems, replace(planned, releases=tuple(releases))
 
 
-def given(release: ScopePlan, seed: str) -> dict[str, pa.Table]:
+def given(release: PlannedRelease, seed: str) -> dict[str, pa.Table]:
     """Anything that an earlier release may have released: the sensitivity must stand for all of it."""
     rng = random.Random(f"{release.name} {seed}")
     return {name: contents(table, rng) for name, table in given_to(release).items()}

@@ -19,7 +19,7 @@ import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.mechanisms import ThresholdedCounts
 from discreet.sql.lower.compile import compile_discovery
-from discreet.sql.plan.plan import Discovery, ScopePlan
+from discreet.sql.plan.plan import Discovery, PlannedRelease
 
 BASE = [("a", 1), ("a", 2)]
 ALONE = ("c", 3)
@@ -56,7 +56,7 @@ def releases(rows: list[tuple[str, int]], question: str, epsilon: int, delta: Fr
         {"t": table, "pub": PUBLIC},
         policy=dp.Policy(budget=dp.Budget(epsilon=100, delta=Fraction(1, 2)), tables=declared, **policy),  # type: ignore[arg-type]
     )
-    out: list[tuple[ScopePlan, dict[str, int]]] = []
+    out: list[tuple[PlannedRelease, dict[str, int]]] = []
     with session:
         for release in inside.plan_of(session, question, Fraction(epsilon), delta=delta).releases:
             compiled = compile_discovery(release, "duckdb", 7)
@@ -128,7 +128,7 @@ def test_neighbours_that_replace_one(epsilon: int, monkeypatch: pytest.MonkeyPat
 def test_a_doubled_row_that_is_thought_to_count_once_is_caught(
     epsilon: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def once(discovery: Discovery, release: ScopePlan) -> ThresholdedCounts:  # the planted fault
+    def once(discovery: Discovery, release: PlannedRelease) -> ThresholdedCounts:  # the planted fault
         return ThresholdedCounts(discovery.share, discovery.delta, discovery.part.cap)
 
     monkeypatch.setattr(Discovery, "mechanism", once)

@@ -38,7 +38,7 @@ from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
 from discreet.sql.lower import relation_sql
 from discreet.sql.measures import measure
-from discreet.sql.plan.plan import Discovery, ScopePlan
+from discreet.sql.plan.plan import Discovery, PlannedRelease
 
 DEFAULT = {"duckdb": 120, "postgres": 100, "spark": 3}
 SHARDS = {"duckdb": 4, "postgres": 2, "spark": 1}
@@ -120,7 +120,7 @@ def hashed() -> Any:
 def once() -> Any:
     """A row that UNION ALL doubles is thought to count once in a group that is found."""
 
-    def mechanism(discovery: Discovery, release: ScopePlan) -> ThresholdedCounts:
+    def mechanism(discovery: Discovery, release: PlannedRelease) -> ThresholdedCounts:
         return ThresholdedCounts(discovery.share, discovery.delta, discovery.part.cap)
 
     return mock.patch.object(Discovery, "mechanism", mechanism)

@@ -22,7 +22,7 @@ from discreet.sql.analyze.joins import joins
 from discreet.sql.analyze.joins import multiplicity as join_multiplicity
 from discreet.sql.inspect import misleading, warnings
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.plan.planner import Limits, plan
 
 RNG = np.random.default_rng(11)
@@ -98,7 +98,7 @@ def plain() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def release_of(session: dp.Session, sql: str, **limits: int) -> ScopePlan:
+def release_of(session: dp.Session, sql: str, **limits: int) -> PlannedRelease:
     (release,) = plan(sql, inside.catalog_of(session), Fraction(1), Limits(**limits)).releases
     return release
 

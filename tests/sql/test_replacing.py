@@ -19,7 +19,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 AS, CS, DS = (None, -5, 3, 4, 20, 2**63 - 1), (None, "x", "y", "w"), (None, True, False)
 """Ends and middle values of a, in [-5, 20], of which 3 and 4 lie beside a third; a text that is no key."""
@@ -50,7 +50,7 @@ def rows() -> list[tuple[Any, ...]]:
     ]
 
 
-def moved(sql: str, unit: bool, most: int) -> tuple[ScopePlan, float]:
+def moved(sql: str, unit: bool, most: int) -> tuple[PlannedRelease, float]:
     """The plan of a question, and how many times its share of epsilon the worst pair of rows costs."""
     policy = harness.make_policy(unit, most, True)
     case = harness.Case(policy, sql, (), ())
@@ -90,8 +90,10 @@ def test_the_sensitivity_holds_and_is_reached(sql: str, unit: bool, most: int) -
 
 @pytest.mark.parametrize("sql", [sql for sql in QUESTIONS if THIRD not in sql])
 def test_a_sensitivity_one_too_small_is_found(sql: str) -> None:
-    sensitivity = ScopePlan.sensitivity
-    with mock.patch.object(ScopePlan, "sensitivity", lambda plan, own: sensitivity(plan, own) - 1 or 1 / 2):
+    sensitivity = PlannedRelease.sensitivity
+    with mock.patch.object(
+        PlannedRelease, "sensitivity", lambda plan, own: sensitivity(plan, own) - 1 or 1 / 2
+    ):
         assert moved(sql, False, 1)[1] > 1
 
 

@@ -19,7 +19,7 @@ from discreet.sql.conformance.check import SALT, Case, cases
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower import run
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 BY_UNIT = cases("questions by u, 3")
 
@@ -56,7 +56,7 @@ def test_a_slice_that_is_left_out_and_values_that_are_counted_apart_are_found(
     with monkeypatch.context() as patched:
         put = run._put
 
-        def first(out: Any, release: ScopePlan, number: int, result: pa.Table, more: bool) -> None:
+        def first(out: Any, release: PlannedRelease, number: int, result: pa.Table, more: bool) -> None:
             if not more:
                 put(out, release, number, result, more)
 

@@ -62,7 +62,7 @@ def verify(
       discreet audit verify policy.toml --noted 12:9f2c…
     """  # noqa: D301
     from discreet.cli.commands.budget import head_of
-    from discreet.cli.output import dump
+    from discreet.release.documents import dump
     from discreet.server.records.audit import verify_export
 
     before: Head | None = head_of(noted)

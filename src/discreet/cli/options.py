@@ -114,11 +114,13 @@ def question(sql: str | None, file: Path | None) -> str:
     """The text of the question, from the argument, a file or stdin."""
     if (sql is None) == (file is None):
         raise Usage("give the question as SQL, or as --file, or - to read it from stdin")
+    if sql is not None and sql.lower().endswith(".sql") and len(sql.split()) == 1:
+        file = Path(sql)
     if file is not None:
+        if not file.exists():
+            raise Usage(f"there is no file {file}")
         return file.read_text("utf-8")
     assert sql is not None
-    if sql.lower().endswith(".sql") and Path(sql).is_file():
-        return Path(sql).read_text("utf-8")
     return sys.stdin.read() if sql == "-" else sql
 
 

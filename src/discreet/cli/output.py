@@ -13,13 +13,8 @@ from discreet import escaping
 from discreet.cli.options import Usage
 from discreet.release import shown
 from discreet.release.answer_file import SUFFIXES as WRITTEN
-from discreet.release.answer_file import exact as exact
 from discreet.release.answer_file import whole
-from discreet.release.documents import csv_text
-from discreet.release.documents import document as document
-from discreet.release.documents import dump as dump
-from discreet.release.documents import rows as rows
-from discreet.release.documents import state as state
+from discreet.release.documents import csv_text, document, dump
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release

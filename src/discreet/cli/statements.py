@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from discreet.cli.options import Usage
+
+
+def see_one(text: str) -> None:
+    """Refuse a text of several statements, of which nothing but `discreet query` takes one."""
+    if len(statements(text)) > 1:
+        raise Usage(
+            "several statements are one workload, which only `discreet query` takes; look at one at a time"
+        )
+
 
 def statements(text: str) -> dict[str, str]:
     r"""Cut a text into its statements, at the semicolons that no quote or comment holds.

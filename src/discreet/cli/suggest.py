@@ -14,7 +14,7 @@ PEOPLE = (
 )  # fmt: skip
 NUMBERS = ("ssn", "nhs", "nino", "email", "mail", "phone", "uid", "pid", "id", "uuid", "guid")
 NAMELESS = ("BOOLEAN", "DATE", "TIMESTAMP", "OTHER")
-"""Types of which no column tells people apart."""
+"""Types of which no column tells people apart; those of lists, in the plural, tell nobody apart either."""
 
 _PARTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("year", "yr", "yob"), "1900, 2030", "a year"),
@@ -72,7 +72,8 @@ def units(columns: list[tuple[str, str]]) -> list[str]:
         person = any(word.removesuffix("s") in PEOPLE for word in words)
         return -2 * person - any(word in NUMBERS for word in words)
 
-    return sorted((name for name, kind in columns if is_unit(name) and kind not in NAMELESS), key=rank)
+    found = [n for n, kind in columns if is_unit(n) and kind not in NAMELESS and not kind.endswith("S")]
+    return sorted(found, key=rank)
 
 
 def suggest(name: str, kind: str) -> tuple[str, str] | None:
@@ -94,7 +95,7 @@ def suggest(name: str, kind: str) -> tuple[str, str] | None:
     if kind == "BOOLEAN":
         return "", "true or false: it can be grouped by and averaged without a declaration"
     if kind == "OTHER":
-        return "", "it cannot be asked about"
+        return "", "only COUNT and IS NULL; the fields of a struct stand by themselves"
     if kind == "DATE":
         return f"bounds = [{_DAYS}]", ""
     if kind == "TIMESTAMP":

@@ -12,8 +12,8 @@ from discreet.client import wire
 from discreet.client.transport import Address, call, document, unreadable
 from discreet.errors import InvalidParameter, ServerError
 from discreet.rational import Number, decimal
-from discreet.release.answer_file import exact
 from discreet.release.documents import FORMS, from_arrow
+from discreet.release.exactly import exact
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of
 
 if TYPE_CHECKING:

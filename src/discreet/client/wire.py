@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from discreet import errors
 from discreet.accounting.loss import Loss
 from discreet.errors import BudgetExceeded, DiscreetError, QueryRefused, ServerError
-from discreet.release.answer_file import exact
 from discreet.release.documents import state
+from discreet.release.exactly import exact
 
 if TYPE_CHECKING:
     from discreet.session.analyst import AnalystBudget

@@ -91,7 +91,7 @@ def literal(value: object) -> str:
         return "TRUE" if value else "FALSE"
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return literal(value.item())  # a number of NumPy
-    if isinstance(value, int | float | Decimal) and math.isfinite(value):
+    if isinstance(value, int | float | Decimal) and _is_finite(value):
         number = f"{value:f}" if isinstance(value, Decimal) else repr(value)
         return _seen(number, TokenType.NUMBER) if value >= 0 and "-" not in number[:1] else f"({number})"
     if isinstance(value, str):
@@ -103,6 +103,13 @@ def literal(value: object) -> str:
         f"A value of type {type(value).__name__} cannot be a parameter.",
         "Give None, a bool, a finite number, a text, a date, or a datetime without a zone.",
     )
+
+
+def _is_finite(value: float | Decimal) -> bool:
+    """Whether a number is one of up to some thousand digits."""
+    if isinstance(value, int):
+        return value.bit_length() < LARGEST
+    return value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
 
 
 def _places(found: Sequence[Token], style: Style) -> Iterator[tuple[int, int, int]]:
@@ -120,6 +127,8 @@ def _places(found: Sequence[Token], style: Style) -> Iterator[tuple[int, int, in
 
 MOST = 1000
 """Placeholders of a question."""
+LARGEST = 1 << 12
+"""Bits of a whole number; doubles have 1,024."""
 
 
 def _seen(written: str, kind: TokenType, value: str | None = None) -> str:

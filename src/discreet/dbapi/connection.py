@@ -103,7 +103,11 @@ class Connection:
         self._session = session
         self._own = own
         self._closed = False
-        self.settings = settings
+        self._first = self.settings = settings
+
+    def reset(self) -> None:
+        """Take every SET back, as before a pool hands the connection to somebody else."""
+        self.settings = self._first
 
     @property
     def session(self) -> Session | RemoteSession:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from sqlalchemy import types
-from sqlalchemy.engine import URL, default, interfaces, reflection
+from sqlalchemy import event, types
+from sqlalchemy.engine import URL, Engine, default, interfaces, reflection
 from sqlalchemy.exc import ArgumentError, NoSuchTableError
 
 from discreet import dbapi
@@ -51,6 +51,11 @@ class DiscreetDialect(default.DefaultDialect):
     def import_dbapi(cls) -> ModuleType:
         """The interface of PEP 249."""
         return dbapi
+
+    @classmethod
+    def engine_created(cls, engine: Engine) -> None:
+        """A connection that goes back to the pool forgets its settings: the next one is charged as the address says."""
+        event.listen(engine, "reset", lambda connection, record, state: connection.reset())
 
     def create_connect_args(self, url: URL) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of `dbapi.connect` for an address."""

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from discreet.dbapi.binding import tokens
 from discreet.errors import InvalidParameter
 from discreet.rational import decimal, epsilon_of
-from discreet.release.answer_file import exact
+from discreet.release.exactly import exact
 from discreet.session.parameters import confidence_of, delta_of, whole
 from discreet.sql.syntax.priced import priced
 

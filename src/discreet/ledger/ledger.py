@@ -117,6 +117,7 @@ class Ledger:
             InvalidParameter: no account, one name twice, or a text that cannot be stored.
 
         Example:
+            >>> from discreet.ledger import open_ledger
             >>> ledger = open_ledger(None)
             >>> visits = Account("data set visits", Loss(3))
             >>> charge = ledger.charge("count of visits", Loss(0.5), [visits])
@@ -269,6 +270,7 @@ class Ledger:
             wait: seconds to wait at most; then go on without, and pay again.
 
         Example:
+            >>> from discreet.ledger import open_ledger
             >>> ledger = open_ledger(None)
             >>> with ledger.turn("count of visits"):
             ...     ledger.replay("count of visits")

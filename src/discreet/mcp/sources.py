@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.client import wire
 from discreet.release.answer import Release
-from discreet.release.answer_file import exact
 from discreet.release.documents import state
+from discreet.release.exactly import exact
 from discreet.server.people import SCOPES, Caller
 
 if TYPE_CHECKING:

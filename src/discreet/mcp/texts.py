@@ -42,6 +42,8 @@ class Texts:
     def __init__(self, keys: Iterable[str], columns: Iterable[str], declared: Iterable[str]) -> None:
         self._keys = frozenset(keys)
         known = {name.lower() for name in declared}
+        columns = list(columns)
+        self._plain = {name.lower() for name in columns if PLAIN.fullmatch(name)} | known
         odd = {name for name in columns if not PLAIN.fullmatch(name) and name.lower() not in known}
         self._odd = sorted(odd, key=len, reverse=True)
 
@@ -50,7 +52,10 @@ class Texts:
         if isinstance(value, str):
             return value if value in self._keys or value in question else WITHHELD
         if isinstance(value, Mapping):
-            return {name: self.value(one, question) for name, one in value.items()}
+            return {
+                self.heading(str(name), at, question): self.value(one, question)
+                for at, (name, one) in enumerate(value.items())
+            }
         if isinstance(value, list | tuple):
             return [self.value(one, question) for one in value]
         if isinstance(value, dt.date | dt.time | dt.timedelta | Decimal):
@@ -61,7 +66,8 @@ class Texts:
 
     def heading(self, name: str, at: int, question: str) -> str:
         """The name of a column of an answer; PIVOT makes some of values."""
-        if PLAIN.fullmatch(name) or name in question or name in self._keys:
+        whole = name.removesuffix("_low").removesuffix("_high").lower()
+        if whole in self._plain or whole in question.lower() or name in self._keys:
             return name
         return f"column {at + 1}"
 

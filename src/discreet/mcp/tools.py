@@ -52,8 +52,8 @@ def make_server(source: Source) -> MCPServer:
     server: MCPServer = MCPServer(
         "discreet", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR"
     )
-    desk = Tools(source)
-    for tool in (desk.list_tables, desk.describe_table, desk.preview, desk.query, desk.history):
+    tools = Tools(source)
+    for tool in (tools.list_tables, tools.describe_table, tools.preview, tools.query, tools.history):
         server.add_tool(_told(tool), structured_output=False)
     return server
 

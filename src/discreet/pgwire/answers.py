@@ -103,6 +103,7 @@ class Answers:
 
     def __init__(self, service: Service, caller: Caller, dataset: str) -> None:
         self._service, self._caller, self._dataset = service, caller, dataset
+        self.caller = caller.name
         self._tables: dict[str, pa.Table] | None = None
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str, Kind] = {}
@@ -237,8 +238,8 @@ class Answers:
 
     async def _known(self) -> dict[str, pa.Table]:
         """The tables of the catalogue, which are made once."""
+        found = self._service.dataset(self._caller, self._dataset)  # the budget may have been withdrawn
         if self._tables is None:
-            found = self._service.dataset(self._caller, self._dataset)
             schema = await self._service.look(self._caller, found.schema)
             self._numbers = {table["table_name"]: oid for oid, table in enumerate(schema, catalogue.FIRST)}
             columns = [column for table in schema for column in table["columns"]]

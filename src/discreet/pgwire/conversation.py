@@ -27,28 +27,31 @@ START_PATIENCE, IDLE_PATIENCE = 20.0, 3600.0
 """Seconds for the start of a connection, and for the next message."""
 
 
-class Desk(Protocol):
+class Shared(Protocol):
     """The things that all connections share."""
 
     service: Service
     tls: ssl.SSLContext | None
     running: dict[tuple[int, int], Conversation]
 
+    def see_room(self, name: str) -> None:
+        """See that a caller may have one more connection."""
+
 
 class Conversation:
     """One connection.
 
     Args:
-        desk: of all connections.
+        shared: by all connections.
         reader: of bytes.
         writer: of bytes.
         number: of the connection.
     """
 
-    def __init__(self, desk: Desk, reader: asyncio.StreamReader, writer: Any, number: int) -> None:
-        self._desk, self._reader, self._writer = desk, reader, writer
+    def __init__(self, shared: Shared, reader: asyncio.StreamReader, writer: Any, number: int) -> None:
+        self._shared, self._reader, self._writer = shared, reader, writer
         self.key = (number, secrets.randbits(31))
-        self._token = ""
+        self._token = self.caller = ""
         self._answers: Answers
         self._statements: dict[str, Prepared] = {}
         self._portals: dict[str, Portal] = {}
@@ -60,16 +63,20 @@ class Conversation:
     async def run(self) -> None:
         """Speak until the end; nothing that a client sends raises anything here."""
         try:
-            opening = Opening(self._desk.service, self._desk.tls, self._reader, self._writer, self.key)
+            shared = self._shared
+            opening = Opening(
+                shared.service, shared.tls, self._reader, self._writer, self.key, shared.see_room
+            )
             self._answers, self._token = await asyncio.wait_for(opening.opened(), START_PATIENCE)
-            self._desk.running[self.key] = self
+            self.caller = self._answers.caller
+            shared.running[self.key] = self
             while True:
                 await self._next()
         except Refused as error:
             self._say_error(error.state, str(error), error.hint, severity="FATAL")
             await self._flush()
         except Cancelled as error:
-            other = self._desk.running.get(error.key)
+            other = self._shared.running.get(error.key)
             if other is not None and other._task is not None:
                 other._task.cancel()
         except Malformed:
@@ -78,7 +85,7 @@ class Conversation:
         except (Ended, OSError, EOFError, TimeoutError, ssl.SSLError):
             pass
         finally:
-            self._desk.running.pop(self.key, None)
+            self._shared.running.pop(self.key, None)
 
     # Messages --------------------------------------------------------------------------------------------
 
@@ -169,10 +176,10 @@ class Conversation:
             Refused: it was revoked, or is too old.
             Busy: they do.
         """
-        caller = self._desk.service.people.caller(self._token)
+        caller = self._shared.service.people.caller(self._token)
         if caller is None:
             raise Refused("28000", "The token no longer holds.", "Ask the steward for another one.")
-        if not self._desk.service.rate.allows(caller.name):
+        if not self._shared.service.rate.allows(caller.name):
             raise Busy("You ask too often.", "Wait for a moment.")
 
     # The extended way ------------------------------------------------------------------------------------

@@ -14,10 +14,13 @@ from pathlib import Path
 from discreet.client.transport import is_loopback
 from discreet.errors import InvalidParameter, ServerError
 from discreet.pgwire.conversation import Conversation
+from discreet.pgwire.faults import Refused
 from discreet.pgwire.messages import MOST
 from discreet.server.service import Service
 
 MOST_CONNECTIONS = 200
+MOST_OF_ONE = 50
+"""Connections of one caller, so that nobody can take all of them."""
 
 
 class Listener:
@@ -34,28 +37,47 @@ class Listener:
     def __init__(self, service: Service, tls: ssl.SSLContext | None = None) -> None:
         self.service, self.tls = service, tls
         self.running: dict[tuple[int, int], Conversation] = {}
-        self._open: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], Conversation] = {}
         self._numbers = count(1)
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Speak with one client."""
         task = asyncio.current_task()
         assert task is not None
-        if len(self._open) >= MOST_CONNECTIONS:
+        if len(self._open) >= MOST_CONNECTIONS and not self._made_room():
             writer.close()
             return
-        self._open.add(task)
+        conversation = Conversation(self, reader, writer, next(self._numbers))
+        self._open[task] = conversation
         # An answer of several messages would wait for the client's word on the first.
         writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            await Conversation(self, reader, writer, next(self._numbers)).run()
+            await conversation.run()
         except asyncio.CancelledError:
             pass  # at the end of the service
         finally:
-            self._open.discard(task)
+            self._open.pop(task, None)
             writer.close()
             with contextlib.suppress(OSError, ssl.SSLError):
                 await writer.wait_closed()
+
+    def _made_room(self) -> bool:
+        """End the oldest connection that has not signed in, if there is one."""
+        strangers = (task for task, one in self._open.items() if one.key not in self.running)
+        oldest = next(strangers, None)
+        if oldest is not None:
+            oldest.cancel()
+            del self._open[oldest]
+        return oldest is not None
+
+    def see_room(self, name: str) -> None:
+        """See that a caller may have one more connection.
+
+        Raises:
+            Refused: they have too many.
+        """
+        if sum(one.caller == name for one in self.running.values()) >= MOST_OF_ONE:
+            raise Refused("53300", f"You have {MOST_OF_ONE} connections.", "Close some of them.")
 
     async def end(self) -> None:
         """End all conversations; questions that are at work go on, and their charges stay."""

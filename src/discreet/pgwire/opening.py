@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from discreet.client.transport import is_loopback
@@ -49,12 +50,14 @@ class Opening:
         reader: of bytes.
         writer: of bytes.
         key: the number and the secret that cancel its questions.
+        see_room: refuses a caller, by name, who has too many connections.
     """
 
     def __init__(
         self, service: Service, tls: ssl.SSLContext | None, reader: asyncio.StreamReader, writer: Any,
-        key: tuple[int, int],
+        key: tuple[int, int], see_room: Callable[[str], None],
     ) -> None:  # fmt: skip
+        self._see_room = see_room
         self._service, self._tls, self._reader, self._writer, self._key = service, tls, reader, writer, key
         self._secure = False
         self._token = ""
@@ -98,6 +101,7 @@ class Opening:
             raise Refused("28000", "The token and the answers would cross the network for all to read.",
                           "Connect with sslmode=verify-full.")  # fmt: skip
         caller = await self._signed_in(asked.get("user", ""))
+        self._see_room(caller.name)
         dataset = self._dataset(caller, asked)
         answers = Answers(self._service, caller, dataset)
         self._welcome(asked, caller, answers)

@@ -41,11 +41,11 @@ Keys: TypeAlias = tuple[int, ...]
 """The numbers of some keys, increasing."""
 
 
-def within(keys: Keys) -> list[Keys]:
+def every_set(keys: Keys) -> list[Keys]:
     """Every set of some keys, the empty one first.
 
     Example:
-        >>> within((0, 2))
+        >>> every_set((0, 2))
         [(), (0,), (2,), (0, 2)]
     """
     return [one for size in range(len(keys) + 1) for one in itertools.combinations(keys, size)]
@@ -58,7 +58,7 @@ def cells(sizes: Sequence[int], keys: Keys) -> int:
 
 def parts_of(sizes: Sequence[int], tables: Sequence[Keys]) -> list[Keys]:
     """The sets of keys whose parts are not zero in some tables: a key of one value has none."""
-    found = {one for table in tables for one in within(table)}
+    found = {one for table in tables for one in every_set(table)}
     return sorted((t for t in found if all(sizes[key] > 1 for key in t)), key=lambda t: (len(t), t))
 
 
@@ -127,7 +127,7 @@ class Measured:
             for part in parts_of(self.sizes, [common])
         }
         values, counts = [], []
-        for same in within(common):
+        for same in every_set(common):
             others = tuple(key for key in common if key not in same)
             number = alone * math.prod(self.sizes[key] - 1 for key in others)
             if number:

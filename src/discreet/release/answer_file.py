@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from discreet import escaping, far
 from discreet.engines.folders import Folder
 from discreet.errors import InvalidParameter
-from discreet.release.exactly import exact as exact
+from discreet.release.exactly import exact
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from discreet import escaping, far
 from discreet.errors import InvalidParameter
 from discreet.release.answer import Release
-from discreet.release.answer_file import about, exact, flat, without_formulas
+from discreet.release.answer_file import about, flat, without_formulas
+from discreet.release.exactly import exact
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -90,7 +90,7 @@ class Desk:
         waiter = asyncio.wrap_future(self._submit(one, work))
         done, _ = await asyncio.wait([waiter], timeout=self.caps.timeout)
         if not done:
-            waiter.add_done_callback(_read)
+            waiter.add_done_callback(see_outcome)
             raise TooLong
         if self.caps.slot:
             elapsed = monotonic() - one.began
@@ -164,7 +164,7 @@ def slot_after(elapsed: float, base: float) -> float:
     return slot
 
 
-def _read(waiter: asyncio.Future[T]) -> None:
-    """Read the outcome of work that nobody waits for, or asyncio would complain about it."""
-    if not waiter.cancelled():
-        waiter.exception()
+def see_outcome(future: asyncio.Future[T]) -> None:
+    """Look at the outcome of work that nobody waits for, or asyncio would complain about it."""
+    if not future.cancelled():
+        future.exception()

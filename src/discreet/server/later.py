@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from discreet.errors import Busy, DiscreetError, QueryRefused, TimedOut
 from discreet.release.answer import Release
 from discreet.server.dataset import DataSet
-from discreet.server.desk import Desk
+from discreet.server.desk import Desk, see_outcome
 from discreet.server.people import Caller
 from discreet.server.problems import body, not_there
 from discreet.server.records.asks import Asks, Began
@@ -88,7 +88,7 @@ class Later:
             await service.ask(caller, dataset, asked, lambda *_: None, began)
 
         task = asyncio.create_task(work())
-        task.add_done_callback(_read)
+        task.add_done_callback(see_outcome)
         self._known[name] = _Submitted(began, task)
         self._known.move_to_end(name)
         while len(self._known) > MOST:
@@ -132,9 +132,3 @@ class Later:
         if submitted is None or submitted.task.done():
             raise not_there()
         return self._service.questions.cancel(submitted.began)
-
-
-def _read(task: asyncio.Task[None]) -> None:
-    """Read the outcome of a question that nobody looks after, or asyncio would complain about it."""
-    if not task.cancelled():
-        task.exception()

@@ -10,7 +10,7 @@ from typing import Any
 from discreet.errors import InvalidParameter
 from discreet.ledger.terms import Terms
 from discreet.rational import epsilon_of
-from discreet.release.answer_file import exact
+from discreet.release.exactly import exact
 from discreet.server.records.state import State
 from discreet.server.tokens import digest, fits, new_token, parts
 from discreet.session.analyst import name_of

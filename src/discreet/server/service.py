@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -13,8 +13,8 @@ from discreet.accounting.loss import Loss
 from discreet.errors import DiscreetError, NotAllowed, PostProcessingError, QueryRefused, TimedOut, tell
 from discreet.ledger.terms import Terms
 from discreet.release.answer import Release
-from discreet.release.answer_file import exact
 from discreet.release.documents import state
+from discreet.release.exactly import exact
 from discreet.server.dataset import DataSet
 from discreet.server.desk import Caps, Desk, TooLong
 from discreet.server.later import Later
@@ -311,21 +311,3 @@ def _spoken(error: Exception) -> DiscreetError:
         # The kind alone: the message of an engine may quote a value.
         LOG.error("a request failed: %s", type(error).__name__)
     return said
-
-
-def opened(datasets: Sequence[DataSet]) -> dict[str, DataSet]:
-    """Data sets by name.
-
-    Raises:
-        PolicyError: two have one name.
-    """
-    from discreet.errors import PolicyError
-
-    found: dict[str, DataSet] = {}
-    for one in datasets:
-        if one.name in found:
-            raise PolicyError(
-                f"Two data sets have the name {one.name}.", "Name the policy files differently."
-            )
-        found[one.name] = one
-    return found

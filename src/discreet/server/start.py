@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from discreet.client.transport import is_loopback
-from discreet.errors import InvalidParameter, ServerError
+from discreet.errors import InvalidParameter, PolicyError, ServerError
 from discreet.ledger.postgres.address import is_address
-from discreet.server.dataset import open_dataset
+from discreet.server.dataset import DataSet, open_dataset
 from discreet.server.desk import Caps
 from discreet.server.records.state import State
-from discreet.server.service import Service, Settings, opened
+from discreet.server.service import Service, Settings
 
 if TYPE_CHECKING:
     import uvicorn
@@ -91,11 +91,27 @@ def open_service(policies: Sequence[Path], settings: Settings, ledger: str = "")
         for path in policies:
             found.append(open_dataset(path, ledger))
             stack.callback(found[-1].session.close)
-        service = Service(opened(found), State(state_place(policies, ledger)), settings)
+        service = Service(by_name(found), State(state_place(policies, ledger)), settings)
         stack.callback(service.state.close)
         service.note_versions()
         stack.pop_all()
     return service
+
+
+def by_name(datasets: Sequence[DataSet]) -> dict[str, DataSet]:
+    """Data sets by name.
+
+    Raises:
+        PolicyError: two have one name.
+    """
+    found: dict[str, DataSet] = {}
+    for one in datasets:
+        if one.name in found:
+            raise PolicyError(
+                f"Two data sets have the name {one.name}.", "Name the policy files differently."
+            )
+        found[one.name] = one
+    return found
 
 
 def first_token(service: Service) -> str:

@@ -14,9 +14,9 @@ from discreet.rational import Number, epsilon_of, show
 from discreet.release.account import AnalystAccount, ReadOnlyAccount
 from discreet.release.answer import Release
 from discreet.release.guarantee import Guarantee
+from discreet.session.asking import asked
 from discreet.session.base import OpenSession
 from discreet.session.budget import DATA_SET, BudgetState, account_of
-from discreet.session.one_process import asked
 from discreet.session.queries import see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.session import Session

@@ -13,8 +13,8 @@ from discreet.policy import Policy
 from discreet.release.account import DataAccount
 from discreet.release.exactly import exact
 from discreet.release.guarantee import Guarantee
+from discreet.session.asking import no_pickle, see_process
 from discreet.session.budget import DATA_SET, BudgetState, account_of
-from discreet.session.one_process import no_pickle, see_process
 from discreet.session.queries import Queries
 from discreet.session.sources.protected_files import ProtectedFiles, files_of
 from discreet.sql.algebra.catalog import Catalog

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines.engine import Engine
@@ -36,8 +36,9 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Known, Limits, plan_together
 from discreet.sql.plan.planner import plan as make_plan
+from discreet.sql.plan.planner import plan_together
+from discreet.sql.plan.reading import Known
 
 if TYPE_CHECKING:
     from discreet.sql.finish.postprocess import Answered
@@ -65,7 +66,8 @@ def see_cost(epsilon: Number | None, plan: QueryPlan) -> None:
     if epsilon is None and plan.releases:
         raise InvalidParameter(
             "This question has a cost, and epsilon is missing.",
-            "Write epsilon=0.1; session.preview(question, within={…}) finds the least one for an error.",
+            "Write epsilon=0.1, or over a connection for SQL SET discreet.epsilon = 0.1; a preview finds the least one "
+            "for an error.",
         )
 
 
@@ -109,49 +111,29 @@ class Queries:
         return other
 
     def planned(self, question: Question) -> QueryPlan:
-        """Plan a question; see `plan`."""
-        return self.plan(
-            question.text,
-            question.epsilon,
-            question.limits,
-            question.delta,
-            question.split,
-            question.intervals,
-            question.diagnose,
-        )
-
-    def plan(
-        self,
-        query: str,
-        epsilon: Fraction,
-        limits: Limits = NO_LIMITS,
-        delta: Fraction = Fraction(0),
-        emphasis: Emphasis = (),
-        intervals: bool = True,
-        diagnose: Fraction = Fraction(0),
-    ) -> QueryPlan:
         """Plan a question, and see that its noise can be drawn and that the engine can do all that it asks.
 
         Raises:
             InvalidParameter: epsilon is out of range.
             QueryRefused: it cannot be answered with a guarantee, or not on this engine.
         """
-        see_text(query)
-        asked = epsilon * (1 - diagnose)
+        see_text(question.text)
+        asked = question.epsilon * (1 - question.diagnose)
         return self._see_drawn(
-            epsilon,
+            question.epsilon,
             lambda: self._diagnosed(
-                make_plan(query, self.catalog, asked, limits, delta, emphasis, self._known, intervals),
-                epsilon - asked,
+                make_plan(question.text, self.catalog, asked, question.limits, question.delta, question.split,
+                          self._known, question.intervals),
+                question.epsilon - asked,
             ),
             lambda plan: plan.whole,
-        )
+        )  # fmt: skip
 
     def plan_together(self, queries: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
         """Plan several questions as one; the parameters are those of `question`.
 
         Raises:
-            As `plan`.
+            As `planned`.
         """
         for query in queries:
             see_text(query)
@@ -327,7 +309,7 @@ class Queries:
         from discreet.sql.finish.cut_off import told
         from discreet.sql.finish.postprocess import finish
         from discreet.sql.inspect.compared import compared_with
-        from discreet.sql.lower.estimates import tables_of
+        from discreet.sql.lower.workloads import tables_of
 
         drawn = {one.plan.name: one for one in noisy}
         cut = tuple(told(what, drawn[what.plan.name], confidence) for what in plan.cut_off)
@@ -375,9 +357,7 @@ class Queries:
 
     def deployment(self, plan: QueryPlan) -> Callable[[], dict[str, Any]]:
         """The facts for a card, which are gathered when one is asked for."""
-        from discreet.release.cards.deployment import facts, mechanisms
-
-        return lambda: {**facts(self.policy), "mechanisms": mechanisms(uses_of(plan.measured))}
+        return partial(_facts, self.policy, plan)
 
     def again(self, plan: QueryPlan, kept_bytes: bytes, level: Level) -> Release:
         """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
@@ -394,3 +374,10 @@ class Queries:
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
         return replace(self.finish(plan, kept.noisy, *level), made=kept.made, replayed=True)
+
+
+def _facts(policy: Policy, plan: QueryPlan) -> dict[str, Any]:
+    """The facts for the card of an answer, and its mechanisms."""
+    from discreet.release.cards.deployment import facts, mechanisms
+
+    return {**facts(policy), "mechanisms": mechanisms(uses_of(plan.measured))}

@@ -11,7 +11,7 @@ from discreet.ledger import open_ledger
 from discreet.rational import Number, epsilon_of
 from discreet.release import gate
 from discreet.release.answer import Release
-from discreet.session.one_process import asked
+from discreet.session.asking import asked
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of, truth_of, whole
 from discreet.session.question import ONE, Question
 from discreet.session.text_only import answer_about, read_price

@@ -13,8 +13,8 @@ from discreet.errors import InvalidParameter
 from discreet.rational import Number, show
 from discreet.release import gate
 from discreet.release.answer import Release
+from discreet.session.asking import asked
 from discreet.session.base import OpenSession
-from discreet.session.one_process import asked
 from discreet.session.parameters import see_text
 from discreet.session.queries import Queries
 from discreet.session.question import Question
@@ -78,8 +78,10 @@ class WorkloadSession(OpenSession):
     ) -> Answers:
         """Answer several questions as one.
 
-        They cost epsilon together. Where they aggregate the same rows by different keys, the marginals are measured
-        from which all of them are estimated with the least error, and the same number is the same in every answer.
+        They cost epsilon together. Where they have the same FROM, WHERE and aggregates and differ in their keys alone,
+        the marginals are measured from which all of them are estimated with the least error, and the same number is the
+        same in every answer. A total still counts the rows whose key is not listed, so it may differ from the sum of
+        its parts; in one question with GROUP BY ROLLUP it does not.
 
         Args:
             queries: the questions by name, each as for `sql`.
@@ -148,7 +150,7 @@ def answered(
     """
     from discreet.sql.finish.serialisation import pack, unpack
     from discreet.sql.intervals.row_mapping import follows
-    from discreet.sql.lower.estimates import tables_of
+    from discreet.sql.lower.workloads import tables_of
 
     def finished(noisy: list[NoisyIntegers]) -> list[Release]:
         tables = {table.plan.name: table for table in tables_of(whole, noisy)}

@@ -91,6 +91,9 @@ EVERY = pa.table(
         "visit_id": [1, 2], "patient_id": ["a", "b"], "birth_year": [1950, 1960], "is_smoker": [0, 1],
         "share": [0.1, 0.2],
         "active": [True, False], "age": [1, 2], "cost": [1.0, 2.0], "county": ["A", "B"], "tags": [[1], [2]],
+        "is_asked": [["a"], ["b"]], "patient_names": [["a"], []], "ages": [[1], [2]], "birth_dates": [["x"], ["y"]],
+        "flags": [[True], []], "prices": [[1.0], []], "seen_on": pa.array([[0], []], pa.list_(pa.date32())),
+        "form": [{"town": "Ely"}, {"town": "Ware"}],
         "seen": pa.array([0, 1], pa.date32()), "seen_at": pa.array([0, 1], pa.timestamp("us")), "start_date": ["", ""],
         "user_active": [True, True], "month": pa.array([1, 2], pa.int8()), "latitude": [1.0, 2.0], "a b": [1, 2],
     }
@@ -99,7 +102,7 @@ EVERY = pa.table(
 
 def uncommented(text: str) -> str:
     """The draft with every line that could be a line of TOML taken as one."""
-    lines = [re.sub(r'^# (?=[\w"-]+( [\w"]+)* = )', "", line) for line in text.splitlines()]
+    lines = [re.sub(r'^# (?=[\w".-]+( [\w"]+)* = )', "", line) for line in text.splitlines()]
     return "\n".join(lines)
 
 
@@ -110,10 +113,14 @@ def test_every_line_works_when_it_is_uncommented(folder: Path, run: Run, columns
     (folder / "every.toml").write_text(text)
     declared = Policy.from_toml(folder / "every.toml").tables["every"]
     assert declared.privacy_unit == ("patient_id" if "patient_id" in columns else "row")
-    assert set(declared.columns) == set(columns)
+    assert set(declared.columns) == {*columns, *(["form.town"] if "form" in columns else [])}
     result = run("query", "-p", "every.toml", "SELECT COUNT(*) AS n FROM every", "-e", "0.1")
     assert result.exit_code == 0, result.stderr
     for column, rule in declared.columns.items():
+        if rule.max_items is not None:
+            question = f'SELECT COUNT(*) FROM (SELECT UNNEST("{column}") AS item FROM every)'
+            assert run("preview", "-p", "every.toml", question, "-e", "1").exit_code == 0
+            continue
         if rule.bounds is not None and isinstance(rule.bounds[0], Fraction):
             assert (
                 run("preview", "-p", "every.toml", f'SELECT SUM("{column}") FROM every', "-e", "1").exit_code
@@ -144,7 +151,7 @@ def test_names_and_types_alone_suggest(folder: Path, run: Run) -> None:
         "# integer; a year, by its name",
         "# boolean; true or false",
         "# text; a date, by its name",
-        "# other; it cannot be asked about",
+        "# other; only COUNT and IS NULL",
     ):
         assert words in text
     assert "user_active" not in text.partition("columns]")[0]  # true or false names nobody

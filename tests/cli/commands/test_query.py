@@ -332,3 +332,16 @@ def test_several_statements_are_one_workload(folder: Path, run: Run) -> None:
     assert answers["all"]["budget"]["spent"] == "0.1"
     for more in (["--csv"], ["-o", "all.csv"], ["--simultaneous"], ["--split", "n=2"]):
         assert run("query", "tables.sql", "-e", "0.1", *more).exit_code == 2
+    for look in ("preview", "explain"):
+        refused = run(look, "tables.sql", "-e", "0.1")
+        assert refused.exit_code == 2
+        assert "only `discreet query` takes" in refused.stderr
+
+
+@pytest.mark.parametrize("look", ["query", "preview", "explain"])
+def test_a_file_that_is_not_there_is_no_question(folder: Path, run: Run, look: str) -> None:
+    for more in (["nofile.sql"], ["--file", "nofile.sql"]):
+        refused = run(look, *more, "-e", "0.1")
+        assert refused.exit_code == 2
+        assert "nofile.sql" in refused.stderr
+        assert "statement" not in refused.stderr

@@ -45,6 +45,22 @@ def test_from_sign_in_to_the_answer_and_back_to_it(running: Running) -> None:
     assert Visit(running, "ben").get(path).status == 404
 
 
+def test_a_preview_wants_a_price_and_says_what_is_saved_and_what_cannot_be_paid(running: Running) -> None:
+    visit = Visit(running, "ana")
+    unpriced = visit.send("/data/hospital/preview", query=COUNT, epsilon="").data.decode()
+    assert "The price is missing." in unpriced
+    assert "Before you ask" not in unpriced
+    assert "costs nothing" in visit.send("/data/hospital/preview", query="SELECT 1", epsilon="").data.decode()
+    dear = visit.send("/data/hospital/preview", query=COUNT, epsilon="1000").data.decode()
+    assert "This is more than is left." in dear
+    assert "would be left" not in dear
+    cube = "SELECT county, COUNT(*) AS n FROM visits GROUP BY ROLLUP (county)"
+    assert (
+        "estimated from marginals"
+        in visit.send("/data/hospital/preview", query=cube, epsilon="1").data.decode()
+    )
+
+
 def test_trying_on_invented_rows_is_free_and_says_so(running: Running) -> None:
     before = spent(running)
     answer = Visit(running, "ana").send("/data/hospital/mock", query=COUNT, epsilon="5").data

@@ -19,8 +19,8 @@ SOURCE = Path(discreet.__file__).parent
 BESIDE = {"scan": {"o", "f"}, "one_zero": {"f"}, "concat_all": {""}, "in": {""}, "concat_ws": {""}}
 """Calls that no line of the table makes, and the letters of their arguments."""
 ASKING = re.compile(r"""["'](postgres|spark|clickhouse)["']""")
-FACES = {"engines/registry.py", "engines/ibis.py"}
-"""Where urls and packages of others are told apart by their names."""
+FACES = {"engines/registry.py", "engines/ibis.py", "pgwire/answers.py", "pgwire/catalogue_sql.py"}
+"""Where urls and packages of others are told apart by their names, or clients speak the language of one."""
 
 
 def unknown(dialect: Dialect) -> list[str]:

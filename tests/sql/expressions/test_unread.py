@@ -13,7 +13,7 @@ from discreet.sql.expressions.expression import Column, Literal, constant, is_nu
 from discreet.sql.expressions.span import Span
 from discreet.sql.expressions.unread import UnreadLiteral
 from discreet.sql.functions import call
-from discreet.sql.syntax.blanks import ValueNeededError
+from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 PLAIN = Literal(45, Type.INTEGER)
 COLUMN = Column("b", Type.FLOAT, Span(Fraction(0), Fraction(9)))

@@ -26,7 +26,7 @@ from discreet.sql.intervals.simulation.repeated import FEWEST
 from discreet.sql.lower import run
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 RNG = np.random.default_rng(0)
 TABLE = pa.table({
@@ -49,12 +49,12 @@ def protect(table: pa.Table = TABLE, **more: Any) -> dp.Session:
                       keys={"t": ["Eve", "Bob", "Zoe"]}, budget=1000, **more)  # fmt: skip
 
 
-def release_of(session: dp.Session, query: str, epsilon: Fraction = Fraction(1)) -> ScopePlan:
+def release_of(session: dp.Session, query: str, epsilon: Fraction = Fraction(1)) -> PlannedRelease:
     (release,) = inside.plan_of(session, query, epsilon).releases
     return release
 
 
-def measured(release: ScopePlan, part: int, block: Any) -> Any:
+def measured(release: PlannedRelease, part: int, block: Any) -> Any:
     """A block as integers, also one of counts by leaf."""
     if not isinstance(block, SparseCounts):
         return block
@@ -98,7 +98,7 @@ def test_the_data_decides_no_shape(query: str, rows: int, monkeypatch: pytest.Mo
         assert sum(shape[0] for shape in shapes[0]) == release.cells
 
 
-def faults(blocks: Iterator[np.ndarray[Any, Any]], release: ScopePlan) -> str:
+def faults(blocks: Iterator[np.ndarray[Any, Any]], release: PlannedRelease) -> str:
     """What is wrong with the blocks of a count at epsilon 2^-40.
 
     An integer with noise of scale 2^40 is below 1,000 with a probability below 1e-9, and two are the same with one

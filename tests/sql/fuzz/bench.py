@@ -22,9 +22,9 @@ from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
 from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.sql.finish.postprocess import Answered, finish
-from discreet.sql.lower.estimates import tables_of
 from discreet.sql.lower.sequence import run_all
 from discreet.sql.lower.uses import uses_of
+from discreet.sql.lower.workloads import tables_of
 from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
 
 EPSILON = Fraction(100)

@@ -24,12 +24,14 @@ from discreet.noise import laplace
 from discreet.sql.intervals import closed_form as intervals
 from discreet.sql.intervals.closed_form import direct
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 DRAWS, FEW = 20_000, 500
 
 
-def released(rows: int, sql: str, epsilon: Fraction) -> tuple[ScopePlan, np.ndarray[Any, np.dtype[np.int64]]]:
+def released(
+    rows: int, sql: str, epsilon: Fraction
+) -> tuple[PlannedRelease, np.ndarray[Any, np.dtype[np.int64]]]:
     """The plan and the exact integers of a question over some invented rows."""
     rng = np.random.default_rng(rows)
     table = pa.table({

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import inside
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
@@ -224,7 +225,7 @@ def test_roll_ups_of_unknown_keys() -> None:
 
 def test_a_costly_column_does_not_starve_the_search() -> None:
     query = "SELECT place, MEDIAN(x) AS x FROM data GROUP BY place"
-    (release,) = protect()._queries.plan(query, Fraction(1), delta=Fraction(str(DELTA))).releases
+    (release,) = inside.plan_of(protect(), query, Fraction(1), delta=Fraction(str(DELTA))).releases
     assert release.discovery is not None
     assert release.discovery.share >= Fraction(1, 4)
     assert release.epsilon == 1

@@ -16,7 +16,7 @@ from discreet.engines.duckdb import DuckDBEngine
 from discreet.sql.lower import group_numbers
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 TABLE = pa.table({
     "u": [at // 3 for at in range(300)],
@@ -42,7 +42,7 @@ KEYS = {
 """Keys, which rows have public ones, and whether rows carry the place of one of them."""
 
 
-def planned(sql: str, max_rows: int) -> ScopePlan:
+def planned(sql: str, max_rows: int) -> PlannedRelease:
     policy: dict[str, Any] = {
         "bounds": {"a": (0, 10), "b": (0, 6), "g": (0, 3)},
         "keys": {"c": ["z", "y", "x"]},
@@ -89,7 +89,7 @@ def test_texts_are_packed_where_bits_are_left() -> None:
 def test_a_list_with_a_key_twice_breaks_no_bound_of_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are numbered before they are bounded; where they are not bounded, the same fault is found."""
 
-    def in_every_group(release: ScopePlan, axis: tuple[int, ...], of: str, name: str) -> str:
+    def in_every_group(release: PlannedRelease, axis: tuple[int, ...], of: str, name: str) -> str:
         return f"{of}k{axis[0]} IS NOT NULL"
 
     monkeypatch.setattr(group_numbers, "alike_in", in_every_group)

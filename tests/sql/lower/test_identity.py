@@ -110,12 +110,14 @@ def test_found_groups_are_shown_in_another_way(session: dp.Session) -> None:
 
 
 PRINTS = """
+from fractions import Fraction
 import discreet as dp
 from discreet.sql.lower.identity import identity
+from tests.inside import plan_of
 from tests.sql.lower.test_identity import ALIKE, APART, TABLE
 s = dp.protect(TABLE, privacy_unit="id", max_rows=3, bounds={"x": (0, 100)}, keys={"k": ["a", "b"]}, budget=1)
 for dialect in ("duckdb", "postgres", "spark"):
-    print([identity(s._queries.plan(text, 1), dialect) for pair in ALIKE + APART for text in pair[:2]])
+    print([identity(plan_of(s, text, Fraction(1)), dialect) for pair in ALIKE + APART for text in pair[:2]])
 """
 
 

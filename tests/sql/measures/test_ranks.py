@@ -27,7 +27,7 @@ from discreet.sql.finish import blockwise
 from discreet.sql.lower import run
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.measures.ranks import Ranks, ranks_for
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 RNG = np.random.default_rng(4)
 TABLE = pa.table({
@@ -45,7 +45,7 @@ def protect(table: Any = TABLE, unit: str = "who", **more: Any) -> dp.Session:
     return dp.protect(table, privacy_unit=unit, **{**given, **rows, **more})
 
 
-def release_of(session: dp.Session, sql: str, epsilon: Fraction = Fraction(1)) -> ScopePlan:
+def release_of(session: dp.Session, sql: str, epsilon: Fraction = Fraction(1)) -> PlannedRelease:
     (release,) = inside.plan_of(session, sql, epsilon).releases
     return release
 

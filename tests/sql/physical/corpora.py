@@ -23,7 +23,7 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.plan import MeasuredRows, ScopePlan
+from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
 
 ROWS = 64
 BATCH = 24
@@ -138,7 +138,7 @@ def _runs(of: Engine, rows: Rows, some: Sequence[Expression]) -> bool:
     shown = select(rows, [(f"v{at}", expression) for at, expression in enumerate(some)], None)
     chosen = tuple(Measure(0, shown.columns[f"v{at}"], None, False) for at in range(len(some)))
     part = MeasuredRows(shown, (), 1)
-    release = ScopePlan("corpus", (part,), (), chosen, (Fraction(1),) * len(chosen), (), 1)
+    release = PlannedRelease("corpus", (part,), (), chosen, (Fraction(1),) * len(chosen), (), 1)
     if lacking(release, getattr(of, "lacks", frozenset())):
         halves = (some[: len(some) // 2], some[len(some) // 2 :])
         return len(some) == 1 or all(_runs(of, rows, half) for half in halves)

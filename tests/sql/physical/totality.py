@@ -20,7 +20,7 @@ from discreet.policy import Policy
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.lower.compile import compile_discovery
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.plan.planner import plan
 
 SALT = 11
@@ -104,7 +104,7 @@ def run(bench: Bench, sql: str, catalog: Catalog) -> None:
         run_release(bench.engine, release)
 
 
-def run_release(engine: Engine, release: ScopePlan) -> None:
+def run_release(engine: Engine, release: PlannedRelease) -> None:
     """Run what a release asks of the engine."""
     if release.discovery is None:
         exact_integers(release, engine, SALT)

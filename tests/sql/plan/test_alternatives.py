@@ -14,7 +14,7 @@ from tests import inside
 
 import discreet as dp
 from discreet.sql.plan import alternatives
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.plan.strategies import choose
 
 N = 3_000
@@ -39,7 +39,7 @@ def asked(form: str, conditions: tuple[str, ...] = BY_K) -> str:
     return f"SELECT {items} FROM data"
 
 
-def planned(sql: str, unit: str = "row") -> ScopePlan:
+def planned(sql: str, unit: str = "row") -> PlannedRelease:
     with session(unit) as opened:
         (release,) = inside.plan_of(opened, sql, Fraction(1)).releases
     return release

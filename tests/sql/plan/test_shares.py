@@ -9,13 +9,13 @@ import pytest
 from tests import inside
 
 import discreet as dp
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 EPSILON = Fraction(1, 3)
 DATA = pa.table({"a": [1, 2], "b": [1.0, 2.0], "k": ["x", "y"]})
 
 
-def planned(sql: str) -> tuple[ScopePlan, ...]:
+def planned(sql: str) -> tuple[PlannedRelease, ...]:
     with dp.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, keys={"k": ["x", "y"]},
                     budget=1) as session:  # fmt: skip
         return inside.plan_of(session, sql, EPSILON).releases
@@ -64,9 +64,7 @@ def test_a_hint_gives_a_column_more_of_epsilon() -> None:
         assert more.epsilon == even.epsilon == 1
         assert more.errors["a"] < even.errors["a"]
         assert more.errors["b"] > even.errors["b"]
-        shares = (
-            inside.plan_of(session, query, Fraction(1), emphasis=(("a", Fraction(3)),)).releases[0].shares
-        )
+        shares = inside.plan_of(session, query, Fraction(1), split=(("a", Fraction(3)),)).releases[0].shares
         assert shares == (Fraction(3, 4), Fraction(1, 4))
         session.sql(query, epsilon=1, split={"a": 3})
         assert session.sql(query, epsilon=1, split={"a": 3}).replayed
@@ -77,7 +75,7 @@ def test_a_hint_gives_a_column_more_of_epsilon() -> None:
 def test_a_hint_reaches_into_sub_queries() -> None:
     with dp.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, budget=9) as session:
         query = "WITH t AS (SELECT COUNT(*) AS n FROM data) SELECT n, (SELECT SUM(a) FROM data) AS s FROM t"
-        plan = inside.plan_of(session, query, Fraction(1), emphasis=(("N", Fraction(2)),))
+        plan = inside.plan_of(session, query, Fraction(1), split=(("N", Fraction(2)),))
         before = inside.plan_of(session, query, Fraction(1))
         assert plan.releases[0].shares[0] > before.releases[0].shares[0]
         assert plan.epsilon == 1

@@ -55,10 +55,11 @@ def show(
     if ctx.invoked_subcommand is not None:
         ctx.obj = (policy, ledger)
         return
-    from discreet.cli.output import dump, print_table, say, state
+    from discreet.cli.output import print_table, say
     from discreet.ledger import named
     from discreet.rational import show as short
     from discreet.rational import small
+    from discreet.release.documents import dump, state
     from discreet.session import BudgetState
 
     where, account, granted, guarantee = _declared(policy, ledger)
@@ -111,8 +112,8 @@ def verify(
       discreet budget verify
       discreet budget verify --noted 12:9f2c…
     """  # noqa: D301
-    from discreet.cli.output import dump
     from discreet.ledger import named
+    from discreet.release.documents import dump
 
     outer = ctx.obj or (None, None)
     where, _ = _ledger(policy or outer[0], ledger or outer[1])
@@ -150,10 +151,11 @@ def adopt(
       discreet budget adopt
       discreet budget adopt --lost 0.5
     """  # noqa: D301
-    from discreet.cli.output import dump, exact
     from discreet.ledger import Loss, named
     from discreet.ledger.sqlite.adopt import adopt as take_over
     from discreet.rational import show as short
+    from discreet.release.documents import dump
+    from discreet.release.exactly import exact
 
     outer = ctx.obj or (None, None)
     where, account = _ledger(policy or outer[0], ledger or outer[1])
@@ -292,7 +294,7 @@ class _Charge:
         self.answered = answered
 
     def document(self) -> dict[str, object]:
-        from discreet.cli.output import exact
+        from discreet.release.exactly import exact
 
         return {
             "entry": self.number,

@@ -38,8 +38,8 @@ def heights(
       discreet experiment heights
       discreet experiment heights --people 2000 --rounds 1000 --json
     """  # noqa: D301
-    from discreet.cli.output import dump
     from discreet.local import height_experiment
+    from discreet.release.documents import dump
 
     with Progress("asking people") as progress:
         run = height_experiment(people, rounds, progress=counted(progress, "points"))
@@ -89,8 +89,9 @@ def mean(
     """  # noqa: D301
     import numpy as np
 
-    from discreet.cli.output import dump, print_table
+    from discreet.cli.output import print_table
     from discreet.plots.means import mean_releases
+    from discreet.release.documents import dump
 
     _, ends = opt.read_bounds(f"x={bounds}")
     with Progress("releasing") as progress:

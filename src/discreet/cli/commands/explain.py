@@ -11,6 +11,7 @@ from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import Asked, Place
 from discreet.cli.progress import Progress
+from discreet.cli.statements import see_one
 
 
 @grouped
@@ -36,14 +37,17 @@ def command(
       discreet explain "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --sql
       discreet explain --file cost.sql --svg cost.svg
     """  # noqa: D301
-    from discreet.cli.output import dump, exact, say
+    from discreet.cli.output import say
     from discreet.release.answer_file import whole
+    from discreet.release.documents import dump
+    from discreet.release.exactly import exact
 
     if as_json and picture is not None:
         raise opt.Usage("give one of --json and --svg")
     if picture is not None and engine_sql:
         raise opt.Usage("--sql goes with text or --json, not with a picture")
     text = asked.text()
+    see_one(text)
     with Progress("looking at the question"), place.open() as session:
         if picture is not None:
             session.see_free(picture)

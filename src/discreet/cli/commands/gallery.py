@@ -26,8 +26,9 @@ def command(
       discreet gallery pictures
       discreet gallery pictures --no-png
     """  # noqa: D301
-    from discreet.cli.output import dump, say
+    from discreet.cli.output import say
     from discreet.plots import FIGURES, gallery
+    from discreet.release.documents import dump
 
     with Progress("drawing") as progress:
         page = gallery(folder, png=png, progress=counted(progress, "drawing"))

@@ -170,9 +170,13 @@ def _unit_lines(columns: Columns, several: bool) -> tuple[list[tuple[str, str]],
 
 def _rule(name: str, kind: str) -> tuple[str, str]:
     """The line about a column, and the words beside it."""
-    found = suggest(name, kind)
-    rule, why = (_RULES[kind], "") if found is None else found
-    if not kind and found is None:
+    item = kind.removesuffix("S")
+    found = suggest(name, item)
+    rule, why = (_RULES[item], "") if found is None else found
+    if item != kind:
+        rule = ", ".join(part for part in (rule, "max_items = 3") if part)
+        why = "a list: how its items are, and how many of one row UNNEST takes"
+    elif not kind and found is None:
         why = 'or bounds = [0, 100], keys = ["A", "B"], type = "integer"'
     elif not kind and re.fullmatch(r"bounds = \[-?\d+, -?\d+\]", rule):
         rule += ', type = "integer"'  # else bounds make a fraction of it, which cannot be grouped by

@@ -96,7 +96,7 @@ def command(
     }
     document, lines = plans[chosen[0]]()
     if as_json:
-        from discreet.cli.output import dump
+        from discreet.release.documents import dump
 
         typer.echo(dump(document))
     else:

@@ -33,10 +33,11 @@ def command(
       discreet plot neighbours -o neighbours.png
       discreet plot errors -o errors.svg --column
     """  # noqa: D301
-    from discreet.cli.output import dump, print_table, say
+    from discreet.cli.output import print_table, say
     from discreet.plots.catalogue import FIGURES
     from discreet.plots.catalogue import draw as draw_picture
     from discreet.plots.render import check_path, save
+    from discreet.release.documents import dump
 
     if name is None:
         if output is not None:

@@ -11,6 +11,7 @@ from discreet.cli.option_groups import grouped
 from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
+from discreet.cli.statements import see_one
 
 
 @grouped
@@ -40,11 +41,13 @@ def command(
       discreet preview "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --within n=50
       discreet preview --server https://stats.example.org "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1
     """  # noqa: D301
-    from discreet.cli.output import dump, exact
+    from discreet.release.documents import dump
+    from discreet.release.exactly import exact
 
     if (epsilon is None) == (not within):
         raise opt.Usage("give either --epsilon 0.1 or --within n=50")
     text = asked.text()
+    see_one(text)
     errors = dict(opt.read_pair(one, "--within") for one in within or ())
     with Progress("looking at the question"), remote.open(place) or place.open() as session:
         seen = session.preview(

@@ -79,6 +79,7 @@ class Sink:
     def put(self, release: Release | Written, left: BudgetState) -> None:
         """Print an answer, or write it into its file where it is not there already."""
         from discreet.cli import output as out
+        from discreet.release import documents
         from discreet.session.writing import Written
 
         if isinstance(release, Written):
@@ -90,7 +91,7 @@ class Sink:
                 error.add_note("The answer is kept; the same question again is free.")
                 raise
         elif self.as_json:
-            typer.echo(out.dump(out.document(release, left)))
+            typer.echo(documents.dump(documents.document(release, left)))
         elif self.as_csv:
             out.print_csv(release, self.formulas)
         else:
@@ -122,8 +123,9 @@ def command(
     The charge is durable before any data is read, and no later failure undoes it. The same question with
     the same epsilon on the same data is answered again for nothing.
 
-    A text of several statements is one workload: they are charged once, together, and their answers agree. The comment
-    before a statement is its name.
+    A text of several statements is one workload: they are charged once, together. Tables of the same rows with the
+    same aggregates are estimated together, so that they agree but for the rows whose group is not among the keys. The
+    comment before a statement is its name.
 
     \b
     Examples:
@@ -196,6 +198,7 @@ def _workload(
 ) -> None:
     """Answer several statements as one workload, on stdout."""
     from discreet.cli import output as out
+    from discreet.release import documents
 
     keywords = asked.keywords(place)
     if keywords.pop("split") or keywords.pop("simultaneous"):
@@ -206,7 +209,9 @@ def _workload(
         answers = _stoppable(lambda: session.workload(named, epsilon, progress=progress.say, **keywords))
         left = session.budget
     if sink.as_json:
-        typer.echo(out.dump({name: out.document(release, left) for name, release in answers.items()}))
+        typer.echo(
+            documents.dump({name: documents.document(release, left) for name, release in answers.items()})
+        )
     for name, release in answers.items() if not sink.as_json else ():
         typer.echo(escaping.name(name))
         out.print_release(release)

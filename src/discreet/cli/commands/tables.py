@@ -31,7 +31,8 @@ def command(
       discreet tables visits -p hospital/policy.toml
       discreet query "SELECT * FROM information_schema.columns WHERE keys > 1"
     """  # noqa: D301
-    from discreet.cli.output import cells, dump, print_table, rows
+    from discreet.cli.output import cells, print_table
+    from discreet.release.documents import dump, rows
 
     asked = "SHOW TABLES" if name is None else 'DESCRIBE "{}"'.format(name.replace('"', '""'))
     with place.open(describe=True) as session:

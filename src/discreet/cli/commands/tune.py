@@ -47,8 +47,9 @@ def command(
       discreet tune policy.toml --epsilon 0.5 --column cost --groups ward --output draft.toml
       discreet tune policy.toml --epsilon 0.5 --question "SELECT COUNT(*) AS n FROM visits"
     """  # noqa: D301
-    from discreet.cli.output import dump, say
+    from discreet.cli.output import say
     from discreet.cli.place import policy_file
+    from discreet.release.documents import dump
     from discreet.session import protect
 
     if output is not None and output.exists():

@@ -33,6 +33,11 @@ def identity_of(
     if str(kind.id) == "timestamptz_ns":  # which the stubs of DuckDB do not know
         cause = "The column holds nanoseconds with a zone, which DuckDB reads as microseconds only: people could merge."
         return NoIdentity(cause, "Name another column, or store it as a text."), ""
+    if str(kind) == "JSON":
+        cause = "The column holds JSON, which names nobody: one person may be spelled in several ways."
+        return NoIdentity(
+            cause, "Name another column, or a view's that makes an integer or a text of it."
+        ), ""
     own = hidden(name, names)
     if CAPABILITIES.physical(str(kind.id)).stored:
         return Identity(own, str(kind)), f"{stored} AS {quote(own)}"

@@ -10,8 +10,8 @@ from starlette.responses import JSONResponse, Response
 from discreet.client import wire
 from discreet.errors import InvalidParameter
 from discreet.release.answer import Release
-from discreet.release.answer_file import exact
 from discreet.release.documents import FORMS, dump, state
+from discreet.release.exactly import exact
 from discreet.server.access import needs
 from discreet.server.bodies import ExplainQuestion, MockQuestion, PreviewQuestion, Question
 from discreet.server.people import Caller

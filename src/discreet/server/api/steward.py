@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse, Response
 
 from discreet.errors import LedgerCorrupt
-from discreet.release.answer_file import exact
+from discreet.release.exactly import exact
 from discreet.server.access import needs
 from discreet.server.api.analyst import Here
 from discreet.server.bodies import NewBudget, NewPerson, NewToken

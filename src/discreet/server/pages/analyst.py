@@ -30,6 +30,7 @@ from discreet.server.pages.site import (
 )
 from discreet.server.problems import not_there
 from discreet.server.service import MOST_GROUPS
+from discreet.sql.syntax.priced import priced
 
 router = APIRouter(include_in_schema=False)
 Anybody = Annotated[Visitor, Depends(visits("read", "ask", "audit", "manage"))]
@@ -139,6 +140,8 @@ async def preview(request: Request, name: str, visitor: Analyst) -> Response:
         given = asked(fields)
         session = service.session(visitor.caller, name)
         seen = await service.look(visitor.caller, lambda: session.preview(**{"epsilon": 1, **given}))
+        if seen.groups and "epsilon" not in given and priced(given["query"]) is None:
+            raise InvalidParameter("The price is missing.", "Write an epsilon, such as 0.1.")
     except DiscreetError as error:
         return await _editor(request, visitor, name, fields=fields, error=error)
     return await _editor(request, visitor, name, fields=fields, preview=seen)

@@ -23,7 +23,7 @@ from discreet.errors import InvalidParameter
 from discreet.escaping import name as one_line
 from discreet.policy import Policy
 from discreet.rational import Number, show
-from discreet.session.one_process import asked
+from discreet.session.asking import asked
 from discreet.session.parameters import GROUP_ROWS
 from discreet.session.previewing import preview
 from discreet.session.question import Question

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.key_paths import groups_by_key
+from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.from_clause import FromClause, all_of
 from discreet.sql.analyze.public_values import with_public_values
 from discreet.sql.analyze.row_scope import rows_of
@@ -65,7 +67,7 @@ class PrivateSelect:
                            ("pivots", "PIVOT"), ("sample", "SAMPLE"), ("into", "INTO")):  # fmt: skip
             if self.node.args.get(part):
                 raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
-        self.node = written_out(self.node, self.from_clause.rows.names, self.refuse)
+        self.node = written_out(self.node, _whole_columns(self.from_clause.rows), self.refuse)
         self._filter()
         for child in _clauses(self.node):
             with_public_values(child, self.around, self.env)
@@ -254,3 +256,11 @@ def _clauses(node: exp.Select) -> list[exp.Expr]:
     values = [node.args.get(key) for key in ("expressions", "group", "having", "order", "qualify")]
     listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
     return [one for one in listed if isinstance(one, exp.Expr)]
+
+
+def _whole_columns(rows: Rows) -> list[str]:
+    """The columns without the fields of structs, which DuckDB does not list beside them."""
+    structs = tuple(
+        f"{name.lower()}." for name in rows.names if rows.columns[name.lower()].type is Type.OTHER
+    )
+    return [name for name in rows.names if not name.lower().startswith(structs)]

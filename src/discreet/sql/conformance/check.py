@@ -22,7 +22,7 @@ from discreet.sql.expressions.expression import Column
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.plan import MeasuredRows, ScopePlan
+from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
 from discreet.sql.plan.planner import plan
 
 SALT = 0x9E3779B97F4A7C15
@@ -49,7 +49,7 @@ class Case:
     """One release, the subject of its integers, and which expressions of which case of the corpus these are."""
 
     names: tuple[str, ...]
-    release: ScopePlan
+    release: PlannedRelease
     origin: tuple[str, int]
     which: tuple[int, ...] = (0,)
 
@@ -150,8 +150,8 @@ def _subset(case: Case, which: range) -> Case:
     )
 
 
-def _release(part: MeasuredRows, keys: tuple[ks.Key, ...], chosen: tuple[Measure, ...]) -> ScopePlan:
-    return ScopePlan("corpus", (part,), keys, chosen, (Fraction(1),) * len(chosen), (), 1)
+def _release(part: MeasuredRows, keys: tuple[ks.Key, ...], chosen: tuple[Measure, ...]) -> PlannedRelease:
+    return PlannedRelease("corpus", (part,), keys, chosen, (Fraction(1),) * len(chosen), (), 1)
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 from discreet.engines.schema import Type
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.span import Span
-from discreet.sql.syntax.blanks import ValueNeededError
+from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 Step: TypeAlias = tuple[Callable[..., Literal], tuple[Any, ...], Type]
 """A conversion, the things that it takes beside the literal, and the type that it gives."""

@@ -37,10 +37,10 @@ from discreet.sql.intervals.simulation.simulated import Interval, plain, simulat
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.sequence import in_sequence
-from discreet.sql.lower.uses import measure as use_of
+from discreet.sql.lower.uses import use_of
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.plan import QueryPlan, ScopePlan
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,7 +71,9 @@ def integers(plan: QueryPlan) -> int:
     return sum(release.cells * sum(m.entries for m in release.measures) for release in plan.releases)
 
 
-def noisy_blocks(release: ScopePlan, part: int, engine: Engine, salt: int, draw: Draw) -> Iterator[Integers]:
+def noisy_blocks(
+    release: PlannedRelease, part: int, engine: Engine, salt: int, draw: Draw
+) -> Iterator[Integers]:
     """The noisy integers of one part of a release, block by block, for all its groups, independent of the data.
 
     Privacy: each measure of the part is released by `mechanisms.LaplaceVector`, as in `run.run_release`: every
@@ -104,7 +106,9 @@ def noisy_blocks(release: ScopePlan, part: int, engine: Engine, salt: int, draw:
         yield block
 
 
-def _exact(release: ScopePlan, part: int, engine: Engine, salt: int) -> Iterator[Integers | SparseCounts]:
+def _exact(
+    release: PlannedRelease, part: int, engine: Engine, salt: int
+) -> Iterator[Integers | SparseCounts]:
     """The integers before any noise, or the counts by leaf before the choice. Never shown, logged or raised."""
     compiled = compile_part(release, part, engine.dialect, salt)
     measures = [m for m in release.measures if m.part == part]
@@ -297,7 +301,7 @@ def _count(box: Spilling, post: exp.Query) -> int:
 
 def _further(
     items: Mapping[str, exp.Expr],
-    release: ScopePlan,
+    release: PlannedRelease,
     table: pa.Table,
     wanted: Mapping[int, list[str]],
     confidence: float,
@@ -314,7 +318,7 @@ def _further(
     )
 
 
-def _file(kept: zipfile.ZipFile, number: int, release: ScopePlan, extra: list[str], path: Path) -> Path:
+def _file(kept: zipfile.ZipFile, number: int, release: PlannedRelease, extra: list[str], path: Path) -> Path:
     """A noisy table as a Parquet file, with some of its integers beside the estimates from them."""
     from pyarrow import parquet
 
@@ -333,7 +337,7 @@ def _file(kept: zipfile.ZipFile, number: int, release: ScopePlan, extra: list[st
 
 
 def _ends(
-    release: ScopePlan, index: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
+    release: PlannedRelease, index: int, shown: pa.ChunkedArray, entries: pa.Table, confidence: float
 ) -> Interval:
     values = arrow.floats(shown)
     integers = np.zeros((len(values), entries.num_columns))

@@ -27,9 +27,9 @@ from discreet.sql.expressions.expression import replace as substitute
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.lower.sequence import given_to
 from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.plan import MeasuredRows, QueryPlan, ScopePlan
+from discreet.sql.plan.plan import MeasuredRows, PlannedRelease, QueryPlan
 from discreet.sql.plan.recalled import Recalled, variance
-from discreet.sql.plan.workload_axes import closed, listed
+from discreet.sql.plan.workloads.axes import closed, listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,7 +132,7 @@ class Recall:
     sources: Sequence[Source]
     _places: dict[tuple[int, int], tuple[Integers, int] | None] = field(default_factory=dict)
 
-    def known(self, release: ScopePlan) -> tuple[tuple[Sums, ...], ...]:
+    def known(self, release: PlannedRelease) -> tuple[tuple[Sums, ...], ...]:
         """For each measure of a release the ways in which it is a sum of released integers, the most exact first."""
         out = []
         for measure in release.measures:
@@ -146,7 +146,7 @@ class Recall:
             out.append(tuple(found[:MOST_SOURCES]))
         return tuple(out)
 
-    def _placed(self, at: int, release: ScopePlan, part: int, own: int) -> tuple[Integers, int] | None:
+    def _placed(self, at: int, release: PlannedRelease, part: int, own: int) -> tuple[Integers, int] | None:
         if (at, part) not in self._places:
             source = self.sources[at].noisy.plan
             self._places[at, part] = _places(
@@ -155,7 +155,7 @@ class Recall:
         return self._places[at, part]
 
 
-def _number_of(measure: Any, release: ScopePlan, source: ScopePlan) -> int | None:
+def _number_of(measure: Any, release: PlannedRelease, source: PlannedRelease) -> int | None:
     """The number of the same measure of an earlier release, over the same rows as far as the caps go."""
     part = release.parts[measure.part]
     for index, other in enumerate(source.measures):
@@ -171,7 +171,7 @@ def _number_of(measure: Any, release: ScopePlan, source: ScopePlan) -> int | Non
     return None
 
 
-def _read_of(release: ScopePlan, part: int) -> list[Expression]:
+def _read_of(release: PlannedRelease, part: int) -> list[Expression]:
     """The expressions that decide which rows of a unit are kept."""
     own = [argument for m in release.measures if m.part == part for argument in m.arguments]
     return [*release.parts[part].keys, *own]
@@ -188,7 +188,7 @@ def _base(relation: Relation) -> tuple[Relation, list[Expression]]:
 
 
 def _places(
-    release: ScopePlan, part: MeasuredRows, source: ScopePlan, before: MeasuredRows
+    release: PlannedRelease, part: MeasuredRows, source: PlannedRelease, before: MeasuredRows
 ) -> tuple[Integers, int] | None:
     """Where the groups of an earlier release belong among those of a question; None where they do not make it up."""
     (base, asked), (old, given) = _base(part.rows.relation), _base(before.rows.relation)
@@ -230,7 +230,7 @@ def _closed(key: ks.Key) -> bool:
 def _held(
     key: ks.Key,
     index: int,
-    release: ScopePlan,
+    release: PlannedRelease,
     conditions: Sequence[Expression],
     stands: dict[Expression, Expression],
 ) -> bool:
@@ -269,7 +269,10 @@ def _of_null(expressions: Iterable[Expression], key: ks.Key, name: str) -> list[
 
 
 def _numbered(
-    release: ScopePlan, source: ScopePlan, conditions: Sequence[Expression], keys: Sequence[Expression]
+    release: PlannedRelease,
+    source: PlannedRelease,
+    conditions: Sequence[Expression],
+    keys: Sequence[Expression],
 ) -> tuple[Integers, int] | None:
     """The group of the question of each group of the earlier release, and the most that a group has."""
     import pyarrow as pa
@@ -300,11 +303,11 @@ def _numbered(
 
 
 def recalled(
-    release: ScopePlan,
+    release: PlannedRelease,
     known: Sequence[Sequence[Sums]],
     fresh: NoisyIntegers | None = None,
     more: bool = False,
-) -> NoisyIntegers | ScopePlan:
+) -> NoisyIntegers | PlannedRelease:
     """A release made of earlier ones, and of one more measurement of itself where that is there.
 
     Args:

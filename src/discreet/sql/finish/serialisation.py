@@ -21,7 +21,7 @@ from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import QueryPlan, ScopePlan
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,7 +106,7 @@ def question_of(data: bytes) -> str:
         return asked_of(archive)
 
 
-def blocks_of(archive: zipfile.ZipFile, number: int, release: ScopePlan) -> Iterator[NoisyIntegers]:
+def blocks_of(archive: zipfile.ZipFile, number: int, release: PlannedRelease) -> Iterator[NoisyIntegers]:
     """The noisy integers of a release block by block."""
     at, first = 0, 0
     places = places_of(release)
@@ -125,7 +125,7 @@ def _parts(archive: zipfile.ZipFile, number: int, count: int, index: int) -> lis
     return parts or None
 
 
-def places_of(release: ScopePlan) -> list[list[int]]:
+def places_of(release: PlannedRelease) -> list[list[int]]:
     """Where the integers of each part stand among all integers of a group."""
     places = list(zip(release.measures, columns(release.measures), strict=True))
     return [
@@ -134,7 +134,7 @@ def places_of(release: ScopePlan) -> list[list[int]]:
     ]
 
 
-def _found(release: ScopePlan) -> pa.Table:
+def _found(release: PlannedRelease) -> pa.Table:
     """The keys of the groups that were found."""
     import pyarrow as pa
 

@@ -30,7 +30,7 @@ from discreet.sql.measures.all_rows import noise_of as weights_of_noise
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, QueryPlan, ScopePlan
+from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, PlannedRelease, QueryPlan
 from discreet.sql.syntax.nodes import shown_as
 
 
@@ -131,7 +131,7 @@ def pretty(query: str, dialect: str = "duckdb") -> str:
 # Releases ----------------------------------------------------------------------------------------------------
 
 
-def _release(release: ScopePlan, plan: QueryPlan, policy: Policy) -> Node:
+def _release(release: PlannedRelease, plan: QueryPlan, policy: Policy) -> Node:
     facts = [Fact("epsilon", show(release.epsilon))]
     if release.estimated is not None:
         facts = [Fact("epsilon", f"{show(release.epsilon)}, with all tables of the same rows")]
@@ -151,14 +151,14 @@ def _release(release: ScopePlan, plan: QueryPlan, policy: Policy) -> Node:
     )
 
 
-def _neighbours(release: ScopePlan) -> Fact:
+def _neighbours(release: PlannedRelease) -> Fact:
     several = any(part.rows.per_unit for part in release.parts)
     subject = "all rows of one unit" if several else "one row"
     step = "added or removed" if release.unit_factor == 1 else "replaced"
     return Fact("hides", f"{subject}, {step}", {"what": subject, "unit_factor": release.unit_factor})
 
 
-def _found(release: ScopePlan, discovery: Discovery) -> Fact:
+def _found(release: PlannedRelease, discovery: Discovery) -> Fact:
     """How groups are found that are not public."""
     chance = discovery.mechanism(release)
     cap = discovery.part.cap
@@ -182,7 +182,7 @@ def _found(release: ScopePlan, discovery: Discovery) -> Fact:
     return Fact("groups", "\n".join(lines), data)
 
 
-def _key(key: Key, release: ScopePlan, index: int, policy: Policy) -> Fact:
+def _key(key: Key, release: PlannedRelease, index: int, policy: Policy) -> Fact:
     text = words(key.expression)
     if not key.public:
         return Fact("key", f"{text}: not public, so its values are found", {"expression": text, "values": None,
@@ -202,7 +202,7 @@ def _key(key: Key, release: ScopePlan, index: int, policy: Policy) -> Fact:
     return Fact("key", f"{text}: {count}, {values(key.values)}, computed from {where}", data, many=True)
 
 
-def _measure(release: ScopePlan, index: int) -> Fact:
+def _measure(release: PlannedRelease, index: int) -> Fact:
     measure = release.measures[index]
     total, scale, share = release.sensitivity(measure), release.scale(index), release.shares[index]
     subject = measure.name + (
@@ -253,7 +253,7 @@ def _measure(release: ScopePlan, index: int) -> Fact:
     return Fact("measure", "\n".join(lines), data, many=True)
 
 
-def _noise(release: ScopePlan, index: int, row: str, one_unit: str) -> list[str]:
+def _noise(release: PlannedRelease, index: int, row: str, one_unit: str) -> list[str]:
     """By how much a row and a unit move the integers of a measure, and the noise that hides it."""
     measure, scale, share = release.measures[index], release.scale(index), release.shares[index]
     if isinstance(measure, Ranks):
@@ -276,7 +276,7 @@ def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:
     return float(scale if isinstance(measure, QuantileTree) else scale / measure.row_sensitivity), "rows"
 
 
-def _output(release: ScopePlan, index: int, post: exp.Query) -> Fact:
+def _output(release: PlannedRelease, index: int, post: exp.Query) -> Fact:
     aggregate = release.aggregates[index]
     names = shown_as(post, release.name, aggregate_name(index))
     shown = f"{', '.join(names)} = {aggregate.sql}" if names and names != [aggregate.sql] else aggregate.sql
@@ -289,7 +289,7 @@ def _output(release: ScopePlan, index: int, post: exp.Query) -> Fact:
     return Fact("output", text, data, many=True)
 
 
-def _deviation(release: ScopePlan, aggregate: Aggregate) -> float | None:
+def _deviation(release: PlannedRelease, aggregate: Aggregate) -> float | None:
     """The standard deviation of the noise of a linear quantity; None where it depends on the data."""
     weights = release.measures[aggregate.measure].weights(aggregate.quantity)
     if weights is None:

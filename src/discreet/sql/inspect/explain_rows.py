@@ -14,10 +14,10 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.diagram import Fact, Node
 from discreet.sql.inspect.wording import words
-from discreet.sql.plan.plan import MeasuredRows, ScopePlan
+from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
 
 
-def part_node(release: ScopePlan, index: int, policy: Policy) -> Node:
+def part_node(release: PlannedRelease, index: int, policy: Policy) -> Node:
     """The private rows of one part of a release, down to the tables."""
     one = release.parts[index]
     arguments = [argument for m in release.measures if m.part == index for argument in m.arguments]

@@ -120,12 +120,14 @@ def _answers(column: PrivateColumn, unit: bool) -> str:
     if unit:
         return f"COUNT(DISTINCT {column.name}), joins, GROUP BY in a sub-query"
     if kind is Type.OTHER:
-        return "nothing"
+        return f"COUNT({column.name}), IS NULL"
     if kind.item is not None:
         return f"len, list_contains, UNNEST{'' if span.hi is not None else f' of {column.name}[1:n]'}"
     found = [_ANY]
     if span.domain is not None or (span.bounded and kind in (Type.INTEGER, Type.DATE, Type.BOOLEAN)):
         found.append("GROUP BY")
+    elif span.bounded and kind is Type.TIMESTAMP:
+        found.append(f"GROUP BY of parts, such as year({column.name})")
     if kind is Type.BOOLEAN or (span.bounded and kind in (Type.INTEGER, Type.FLOAT)):
         found.append(_SUMS)
     elif kind in (Type.INTEGER, Type.FLOAT):

@@ -22,7 +22,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.plan import QueryPlan, ScopePlan
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _errors(
     return out
 
 
-def _invented(release: ScopePlan, group_rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def _invented(release: PlannedRelease, group_rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     entries = np.zeros((release.cells, sum(m.entries for m in release.measures)), dtype=np.int64)
     for index, (part, measure) in enumerate(zip(columns(release.measures), release.measures, strict=True)):
         if isinstance(measure, Ranks):

@@ -18,7 +18,7 @@ from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
 from discreet.sql.inspect.quoted_names import quoted_names
 from discreet.sql.inspect.wording import ends, value, words
-from discreet.sql.plan.plan import QueryPlan, ScopePlan
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 
 COUNTED = frozenset({"rows", "count", "pairs"})
 AVERAGED = frozenset({"avg", "avgx", "avgy", "stddev_pop", "stddev_samp"})
@@ -43,7 +43,7 @@ def warnings_of(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -
     return tuple(dict.fromkeys(found))
 
 
-def _of_release(release: ScopePlan) -> Iterator[str]:
+def _of_release(release: PlannedRelease) -> Iterator[str]:
     for part in release.parts:
         for where in _filters(part.rows.relation):
             for condition in conjuncts([where]):
@@ -66,7 +66,7 @@ def _of_release(release: ScopePlan) -> Iterator[str]:
     yield from _of_types(release)
 
 
-def _of_types(release: ScopePlan) -> Iterator[str]:
+def _of_types(release: PlannedRelease) -> Iterator[str]:
     """Numbers whose only bounds are those of the type that they are cast to, so that noise of that size is added."""
     for measure in release.measures:
         for argument in measure.arguments if measure.grid is not None else ():

@@ -17,7 +17,7 @@ from discreet.sql import functions as fn
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.inspect.diagram import Fact, Json
-from discreet.sql.plan.plan import QueryPlan, ScopePlan, Workload
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 
 SHOWN_VALUES = 6
 """How many keys are written out before the rest is only counted."""
@@ -158,12 +158,12 @@ def facts_of(plan: QueryPlan) -> list[Fact]:
     ]
 
 
-def keys_of(release: ScopePlan) -> str:
+def keys_of(release: PlannedRelease) -> str:
     """The keys of a release in words."""
     return ", ".join(words(key.expression) for key in release.keys) or "all rows"
 
 
-def deviations(release: ScopePlan) -> tuple[float, float]:
+def deviations(release: PlannedRelease) -> tuple[float, float]:
     """The standard deviation of the noise of an estimated table in rows, and that of the table measured apart."""
     estimated = release.estimated
     assert estimated is not None
@@ -198,5 +198,5 @@ def _data(plan: QueryPlan, workload: Workload) -> Json:
     return {"measured": measured, "tables": tables}
 
 
-def _tables(plan: QueryPlan, workload: Workload) -> list[ScopePlan]:
+def _tables(plan: QueryPlan, workload: Workload) -> list[PlannedRelease]:
     return [release for release in plan.releases if release.name in workload.tables]

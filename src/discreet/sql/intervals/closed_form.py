@@ -26,7 +26,7 @@ from discreet.sql.measures.all_rows import AllRows, noise_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.plan import Aggregate, ScopePlan
+from discreet.sql.plan.plan import Aggregate, PlannedRelease
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ MOST_NUMBERS = 8_000_000
 """The most numbers drawn at a time."""
 
 
-def linear_half_width(release: ScopePlan, aggregate: Aggregate, confidence: float) -> float | None:
+def linear_half_width(release: PlannedRelease, aggregate: Aggregate, confidence: float) -> float | None:
     """The half-width of the interval of a count or a sum, the same in every group; None for other quantities.
 
     Rounding to whole numbers afterwards is covered: the half-width of a whole quantity is rounded up.
@@ -75,7 +75,7 @@ def _unit_width(weights: tuple[float, ...], confidence: float) -> float:
     return float(half_width(np.array(weights), confidence))
 
 
-def closed(release: ScopePlan, aggregate: Aggregate) -> bool:
+def closed(release: PlannedRelease, aggregate: Aggregate) -> bool:
     """Whether the interval of an aggregate is a formula of its entries, the same whenever it is made."""
     measure = release.measures[aggregate.measure]
     return measure.weights(aggregate.quantity) is not None or (
@@ -146,7 +146,7 @@ def _ratio_widths(confidence: float) -> Floats:
     return half_width(np.stack([1 - grid, grid], axis=-1), confidence)
 
 
-def draws_for(releases: Sequence[ScopePlan], least: int = 0, cells: int | None = None) -> int:
+def draws_for(releases: Sequence[PlannedRelease], least: int = 0, cells: int | None = None) -> int:
     """How often the noise of some releases can be drawn again at once within the limits above.
 
     Args:
@@ -165,7 +165,7 @@ def draws_for(releases: Sequence[ScopePlan], least: int = 0, cells: int | None =
     return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
 
 
-def redraw(release: ScopePlan, measure: int, entries: Floats, draws: int) -> Floats:
+def redraw(release: PlannedRelease, measure: int, entries: Floats, draws: int) -> Floats:
     """Noise drawn again around released entries.
 
     This simulates; it protects nothing, so NumPy's generator will do.
@@ -191,7 +191,7 @@ def redraw(release: ScopePlan, measure: int, entries: Floats, draws: int) -> Flo
 
 
 def drawn_again(
-    release: ScopePlan, measure: int, quantities: Sequence[str], entries: Floats, draws: int
+    release: PlannedRelease, measure: int, quantities: Sequence[str], entries: Floats, draws: int
 ) -> list[Floats]:
     """Estimates of some quantities of one measure, with the noise drawn again.
 
@@ -221,7 +221,7 @@ def drawn_again(
 
 
 def direct(
-    release: ScopePlan, aggregate: Aggregate, entries: Floats, values: Floats, confidence: float
+    release: PlannedRelease, aggregate: Aggregate, entries: Floats, values: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
     """The interval of one aggregate in every group.
 
@@ -263,7 +263,7 @@ def direct(
 
 
 def _by_draws(
-    release: ScopePlan, aggregate: Aggregate, entries: Floats, confidence: float
+    release: PlannedRelease, aggregate: Aggregate, entries: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
     low, high = np.full(len(entries), np.nan), np.full(len(entries), np.nan)
     each = release.measures[aggregate.measure].entries

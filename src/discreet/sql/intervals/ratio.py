@@ -23,7 +23,7 @@ from discreet.release.noisy_schema import aggregate_number
 from discreet.sql.lower.run import GroupSelection, NoisyIntegers, blocks
 from discreet.sql.measures.all_rows import noise_of
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,7 +120,7 @@ def _linear(node: exp.Expr, table: str) -> Linear | None:
     return None
 
 
-def weights(release: ScopePlan, sum_: Linear) -> Floats | None:
+def weights(release: PlannedRelease, sum_: Linear) -> Floats | None:
     """A sum of aggregates as one of the integers of a group: float64 array (integers,); None where it is not linear."""
     out = np.zeros(sum(measure.entries for measure in release.measures))
     for index, factor in sum_.terms:
@@ -132,7 +132,7 @@ def weights(release: ScopePlan, sum_: Linear) -> Floats | None:
     return out
 
 
-def noise_weights(release: ScopePlan, sum_: Floats) -> Floats:
+def noise_weights(release: PlannedRelease, sum_: Floats) -> Floats:
     """The weights that the noise of each integer has in such a sum: float64 array (integers,)."""
     places = zip(release.measures, columns(release.measures), strict=True)
     return np.concatenate([noise_of(measure, sum_[place]) for measure, place in places])
@@ -172,7 +172,7 @@ def ratio_ends(noisy: NoisyIntegers, ratio: Ratio, at: GroupSelection, confidenc
     return low, high
 
 
-def _widths(release: ScopePlan, mixed: Floats, used: NDArray[np.bool_], confidence: float) -> Floats:
+def _widths(release: PlannedRelease, mixed: Floats, used: NDArray[np.bool_], confidence: float) -> Floats:
     """The half-widths of weighted sums of the integers of a group: float64 (sums,) from (sums, integers)."""
     measures = np.repeat(np.arange(len(release.measures)), [m.entries for m in release.measures])
     if release.law is not None and not release.law.plain:

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator
 from discreet.engines.capabilities import NESTED
 from discreet.sql.algebra import relation as rel
 from discreet.sql.expressions.expression import Call, Expression, Literal
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 
-def lacking(release: ScopePlan, lacks: Collection[str]) -> str:
+def lacking(release: PlannedRelease, lacks: Collection[str]) -> str:
     """The first function of a release that is among those lacking; empty when there is none."""
     if not lacks:
         return ""
@@ -59,7 +59,7 @@ def repeats(pattern: Expression) -> bool:
     return isinstance(pattern, Literal) and re.search(r"\)[*+{]", str(pattern.value)) is not None
 
 
-def _expressions(release: ScopePlan) -> Iterator[Expression]:
+def _expressions(release: PlannedRelease) -> Iterator[Expression]:
     for measure in release.measures:
         yield from measure.arguments
     for part in release.parts:

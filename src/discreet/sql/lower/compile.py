@@ -27,7 +27,7 @@ from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.plan import AnyMeasure, MeasuredRows, ScopePlan
+from discreet.sql.plan.plan import AnyMeasure, MeasuredRows, PlannedRelease
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +54,7 @@ class Compiled:
 
 
 def compile_part(
-    release: ScopePlan,
+    release: PlannedRelease,
     number: int,
     dialect: str,
     salt: int,
@@ -84,7 +84,7 @@ def compile_part(
 
 
 def _compile_part(
-    release: ScopePlan, number: int, dialect: Dialect, salt: int, portable: bool, units: Units
+    release: PlannedRelease, number: int, dialect: Dialect, salt: int, portable: bool, units: Units
 ) -> Compiled:
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
@@ -137,13 +137,13 @@ def _compile_part(
     )
 
 
-def adds_up(release: ScopePlan, number: int) -> bool:
+def adds_up(release: PlannedRelease, number: int) -> bool:
     """Whether the counts of a part over several slices of the units add up to its counts over all of them."""
     distinct = any(isinstance(m, Measure) and m.distinct for m in release.measures if m.part == number)
     return release.parts[number].rows.per_unit and not distinct
 
 
-def compile_discovery(release: ScopePlan, engine_dialect: str, salt: int) -> Compiled:
+def compile_discovery(release: PlannedRelease, engine_dialect: str, salt: int) -> Compiled:
     """Write the query that counts the units of each group whose keys are not public.
 
     Args:
@@ -221,7 +221,7 @@ def _portable(
     return types
 
 
-def _spans(release: ScopePlan, measures: list[AnyMeasure], numbered: Axes) -> dict[str, tuple[int, int]]:
+def _spans(release: PlannedRelease, measures: list[AnyMeasure], numbered: Axes) -> dict[str, tuple[int, int]]:
     """The spans of those columns of a row that are integers and filtered or scaled into a span."""
     spans = {
         f"t{index}": span

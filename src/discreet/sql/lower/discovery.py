@@ -15,20 +15,20 @@ from discreet.release.draw import Draw
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.released import filled
 from discreet.sql.lower.compile import compile_discovery
-from discreet.sql.lower.uses import groups
+from discreet.sql.lower.uses import use_of_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from discreet.sql.plan.plan import ScopePlan
+    from discreet.sql.plan.plan import PlannedRelease
 
     Integers = NDArray[np.int64]
 
 
 def discover(
-    release: ScopePlan, engine: Engine, salt: int, draw: Draw, given: Mapping[str, pa.Table] = NO_TABLES
-) -> tuple[ScopePlan, Integers]:
+    release: PlannedRelease, engine: Engine, salt: int, draw: Draw, given: Mapping[str, pa.Table] = NO_TABLES
+) -> tuple[PlannedRelease, Integers]:
     """Find the groups of a release.
 
     Privacy: (epsilon, delta)-differentially private by `mechanisms.ThresholdedCounts`: the engine counts every unit
@@ -50,7 +50,7 @@ def discover(
     def choose(counts: Integers) -> Integers:
         nonlocal noisy
         shown: Integers
-        shown, noisy = draw(groups(release), counts)
+        shown, noisy = draw(use_of_groups(release), counts)
         return shown
 
     compiled = compile_discovery(release, engine.dialect, salt)
@@ -66,7 +66,7 @@ def discover(
     return dataclasses.replace(release, keys=ks.found(release.keys, found_values(release, table))), noisy
 
 
-def found_values(release: ScopePlan, table: pa.Table) -> Iterator[tuple[Any, ...]]:
+def found_values(release: PlannedRelease, table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """The values of each key that was found, in the type of the plan: ClickHouse returns dates as numbers of days."""
     unlisted = [key for key in release.keys if not key.public]
     for column, key in zip(table.itercolumns(), unlisted, strict=True):

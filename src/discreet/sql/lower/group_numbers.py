@@ -15,7 +15,7 @@ from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.lower.key_lists import key_list
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +24,7 @@ Axes: TypeAlias = Sequence[tuple[int, ...]]
 """The numbers of the keys that run together, as `axes` gives them."""
 
 
-def alike_in(release: ScopePlan, axis: tuple[int, ...], of: str, name: str) -> str:
+def alike_in(release: PlannedRelease, axis: tuple[int, ...], of: str, name: str) -> str:
     """That the keys of a row are those of a row of a key list, in which NULL may be a value."""
     same = ("IS NOT DISTINCT FROM" if None in release.keys[number].values else "=" for number in axis)
     return " AND ".join(
@@ -32,7 +32,7 @@ def alike_in(release: ScopePlan, axis: tuple[int, ...], of: str, name: str) -> s
     )
 
 
-def numbered_axes(release: ScopePlan) -> Axes:
+def numbered_axes(release: PlannedRelease) -> Axes:
     """The lists of keys of which a row carries only its place, an integer of few bits, while its unit is bounded.
 
     Equality decides which place that is. Where NULL is a value, IS NOT DISTINCT FROM does, by which few engines join
@@ -47,7 +47,7 @@ def numbered_axes(release: ScopePlan) -> Axes:
 
 
 def with_numbers(
-    release: ScopePlan, rows: str, names: list[str], numbered: Axes, dialect: Dialect
+    release: PlannedRelease, rows: str, names: list[str], numbered: Axes, dialect: Dialect
 ) -> tuple[str, list[str]]:
     """Rows with the places of their keys in the lists of keys instead of these, and their columns.
 
@@ -67,7 +67,7 @@ def with_numbers(
     return f"SELECT {', '.join([*items, unit])} FROM ({rows}) AS d{''.join(joins)}", left
 
 
-def filters(release: ScopePlan, numbered: Axes, dialect: Dialect) -> list[str]:
+def filters(release: PlannedRelease, numbered: Axes, dialect: Dialect) -> list[str]:
     """Which rows have public keys: the conditions that must hold before rows of a unit are bounded."""
     out = []
     for axis in axes(release.keys):
@@ -84,7 +84,9 @@ def filters(release: ScopePlan, numbered: Axes, dialect: Dialect) -> list[str]:
     return out
 
 
-def numbering(release: ScopePlan, numbered: Axes) -> tuple[dict[str, pa.Table], str, list[str], list[str]]:
+def numbering(
+    release: PlannedRelease, numbered: Axes
+) -> tuple[dict[str, pa.Table], str, list[str], list[str]]:
     """How a group gets its number: key tables, the expression, joins, and conditions on groups."""
     tables: dict[str, pa.Table] = {}
     terms: list[str] = []

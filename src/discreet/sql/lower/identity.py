@@ -22,7 +22,7 @@ from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
 from discreet.sql.lower.key_lists import digest_of
 from discreet.sql.lower.sequence import given_to
-from discreet.sql.plan.plan import QueryPlan, ScopePlan
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 
 SALT = 0
 """In the place of the secret of the data set, which decides no identity."""
@@ -50,7 +50,7 @@ def identity(plan: QueryPlan, dialect: str) -> str:
     return state.hexdigest()
 
 
-def _pieces(release: ScopePlan, dialect: Dialect) -> Iterator[bytes]:
+def _pieces(release: PlannedRelease, dialect: Dialect) -> Iterator[bytes]:
     shape = release
     if release.discovery is not None:
         yield from _query(compile_discovery(release, dialect.name, SALT))

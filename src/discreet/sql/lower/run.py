@@ -19,13 +19,12 @@ from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
-from discreet.sql.lower.uses import drawn
-from discreet.sql.lower.uses import measure as use_of
+from discreet.sql.lower.uses import drawn, use_of
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.plan import Aggregate, ScopePlan
+from discreet.sql.plan.plan import Aggregate, PlannedRelease
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,7 +66,7 @@ class NoisyIntegers:
         places: of each measure, how many binary places its entries have; none where they are whole.
     """
 
-    plan: ScopePlan
+    plan: PlannedRelease
     entries: Integers
     first: int = 0
     places: tuple[int, ...] = ()
@@ -166,7 +165,7 @@ class NoisyIntegers:
 
 
 def exact_integers(
-    release: ScopePlan,
+    release: PlannedRelease,
     engine: Engine,
     salt: int,
     known: Collection[int] = (),
@@ -210,7 +209,7 @@ def exact_integers(
 
 
 def exact_counts(
-    release: ScopePlan,
+    release: PlannedRelease,
     measure: Ranks,
     engine: Engine,
     salt: int,
@@ -232,7 +231,7 @@ def exact_counts(
 
 
 def _results(
-    release: ScopePlan,
+    release: PlannedRelease,
     number: int,
     engine: Engine,
     salt: int,
@@ -253,7 +252,7 @@ def _by_leaf(result: pa.Table) -> tuple[Integers, Integers, Integers]:
     return cell, leaf, count
 
 
-def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more: bool) -> None:
+def _put(out: Integers, release: PlannedRelease, number: int, result: pa.Table, more: bool) -> None:
     """Put the counts of the engine for a part in its place, or add its counts of one more slice of the units.
 
     Privacy: a unit is in one slice, whose integers it moves by as much as it would move those of all units; adding and
@@ -281,7 +280,7 @@ def _put(out: Integers, release: ScopePlan, number: int, result: pa.Table, more:
 
 
 def run_release(
-    release: ScopePlan, engine: Engine, salt: int, draw: Draw, given: Mapping[str, pa.Table] = NO_TABLES
+    release: PlannedRelease, engine: Engine, salt: int, draw: Draw, given: Mapping[str, pa.Table] = NO_TABLES
 ) -> NoisyIntegers:
     """Compute the integers of a release, and have noise drawn on them.
 

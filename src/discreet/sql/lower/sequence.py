@@ -16,22 +16,22 @@ from discreet.release.draw import REPORT, Draw
 from discreet.release.noisy_schema import is_table
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.released import ReleasedTable, reads_released, released_tables
-from discreet.sql.lower.estimates import run_workload
 from discreet.sql.lower.run import NoisyIntegers, run_release
-from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
+from discreet.sql.lower.workloads import run_workload
+from discreet.sql.plan.plan import Aggregate, PlannedRelease, QueryPlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from sqlglot import exp
 
 
-def given_to(release: ScopePlan) -> dict[str, ReleasedTable]:
+def given_to(release: PlannedRelease) -> dict[str, ReleasedTable]:
     """The tables of released numbers that a release reads, by name."""
     parts = [*release.parts, *([] if release.discovery is None else [release.discovery.part])]
     return released_tables(part.rows.relation for part in parts)
 
 
-def compared(release: ScopePlan, aggregate: Aggregate) -> bool:
+def compared(release: PlannedRelease, aggregate: Aggregate) -> bool:
     """Whether a released number decides which rows an aggregate is of, or the numbers in it."""
     measure = release.measures[aggregate.measure]
     part = release.parts[measure.part]

@@ -14,31 +14,31 @@ from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
     from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
 
 
-def groups(release: ScopePlan) -> str:
+def use_of_groups(release: PlannedRelease) -> str:
     """The name of the use that finds the groups of a release."""
     return f"{release.name} groups"
 
 
-def measure(release: ScopePlan, index: int) -> str:
+def use_of(release: PlannedRelease, index: int) -> str:
     """The name of the use that makes a measure of a release noisy."""
     return f"{release.name} {index}"
 
 
-def uses_of(releases: Iterable[ScopePlan]) -> dict[str, Use]:
+def uses_of(releases: Iterable[PlannedRelease]) -> dict[str, Use]:
     """The uses of mechanisms of some releases, by name."""
     out: dict[str, Use] = {}
     for release in releases:
         neighbours: Neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
         found = release.discovery
         if found is not None:
-            out[groups(release)] = Use(
+            out[use_of_groups(release)] = Use(
                 found.mechanism(release), neighbours, None, _set(release, found.measure)
             )
         for index, measured in enumerate(release.measures):
@@ -50,11 +50,11 @@ def uses_of(releases: Iterable[ScopePlan]) -> dict[str, Use]:
             else:
                 noise = LaplaceVector(release.scale(index), release.sensitivity(measured))
             values = drawn(release, index) if found is None else None
-            out[measure(release, index)] = Use(noise, neighbours, values, _set(release, index))
+            out[use_of(release, index)] = Use(noise, neighbours, values, _set(release, index))
     return out
 
 
-def ranks(release: ScopePlan, index: int, one: Ranks) -> QuantilesWithEnds:
+def ranks(release: PlannedRelease, index: int, one: Ranks) -> QuantilesWithEnds:
     """The mechanism that chooses leaves by rank.
 
     Of groups with keys there may be any number; and one row that is replaced by another may go from one of several
@@ -65,7 +65,7 @@ def ranks(release: ScopePlan, index: int, one: Ranks) -> QuantilesWithEnds:
     return one.mechanism(release.shares[index], release.parts[one.part].cap, neighbours, 1 if alone else 2)
 
 
-def drawn(release: ScopePlan, index: int) -> int:
+def drawn(release: PlannedRelease, index: int) -> int:
     """How many values of a measure get noise: its integers, or, where leaves are chosen by rank, the groups."""
     one = release.measures[index]
     if isinstance(one, AllRows):
@@ -73,6 +73,6 @@ def drawn(release: ScopePlan, index: int) -> int:
     return release.cells * (1 if isinstance(one, Ranks) else one.entries)
 
 
-def _set(release: ScopePlan, at: int | None) -> str:
+def _set(release: PlannedRelease, at: int | None) -> str:
     """The measures of which a row moves one at most, so that they cost as much as the dearest; empty for none."""
     return f"{release.name} {release.sets[at]}" if release.sets and at is not None else ""

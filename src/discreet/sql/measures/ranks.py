@@ -36,8 +36,6 @@ from discreet.sql.measures.measure import Grid
 from discreet.sql.measures.quantile_tree import quantile_of
 from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql, roundest
 
-TINY = Fraction(1, 1 << 40)
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -45,6 +43,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+
+TINY = Fraction(1, 1 << 40)
+"""The least scale of invented entries: where there is no noise at all, epsilon would be infinite."""
 
 
 @dataclass(frozen=True, slots=True)

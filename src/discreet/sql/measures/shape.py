@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SHAPES = frozenset({"skewness", "kurtosis", "kurtosis_pop"})
+"""The measures of shape, as the table of aggregates names them."""
 
 
 def shape(quantity: str, body: Floats, levels: int) -> Floats:
@@ -45,6 +46,3 @@ def shape(quantity: str, body: Floats, levels: int) -> Floats:
             return np.asarray(np.where(n > 1, ratio - 3, np.nan))
         scaled = (n - 1) * ((n + 1) * ratio - 3 * (n - 1)) / ((n - 2) * (n - 3))
         return np.asarray(np.where(n > 3, scaled, np.nan))
-
-
-__all__ = ["SHAPES", "shape"]

@@ -31,7 +31,7 @@ from discreet.sql.expressions.expression import Call, Column, Expression, Litera
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.apply import among, call, case
 from discreet.sql.measures.measure import Measure, grid_of
-from discreet.sql.plan.plan import Aggregate, CutOff, MeasuredRows, ScopePlan
+from discreet.sql.plan.plan import Aggregate, CutOff, MeasuredRows, PlannedRelease
 
 REACH = 4
 """Rows of a unit are counted up to so many times `max_rows`."""
@@ -50,7 +50,7 @@ class _Subject:
     part: MeasuredRows
 
 
-def cut_off(releases: Sequence[ScopePlan], epsilon: Fraction) -> tuple[CutOff, ...]:
+def cut_off(releases: Sequence[PlannedRelease], epsilon: Fraction) -> tuple[CutOff, ...]:
     """The measurements of all that caps and bounds may cut off in a question; none where they cannot bite.
 
     Args:
@@ -68,7 +68,7 @@ def cut_off(releases: Sequence[ScopePlan], epsilon: Fraction) -> tuple[CutOff, .
     )
 
 
-def _subjects(release: ScopePlan) -> Iterator[_Subject]:
+def _subjects(release: PlannedRelease) -> Iterator[_Subject]:
     for number, part in enumerate(release.parts):
         own = MeasuredRows(_narrowed(part.rows, part.keys, release.keys), (), part.cap)
         groups = _groups_of_units(part.rows)
@@ -156,7 +156,7 @@ def _measured(subject: _Subject, name: str, epsilon: Fraction, unit_factor: int)
         for (argument, degree), share in zip(measured, shares, strict=True)
     )
     sets = tuple(range(len(measures)))
-    plan = ScopePlan(name, (part,), (), measures, shares, tuple(aggregates), unit_factor, None, sets)
+    plan = PlannedRelease(name, (part,), (), measures, shares, tuple(aggregates), unit_factor, None, sets)
     return CutOff(subject.kind, shown, plan, REACH * cap)
 
 

@@ -1,4 +1,8 @@
-"""Plans: the steps, the cost and the accuracy of a question, before any data is touched."""
+"""Plans: the steps, the cost and the accuracy of a question, before any data is touched.
+
+A release is here one noisy table: a statement has as many as it has scopes in which private rows turn into numbers. The
+gate releases all of them as one, and knows them as one `ReleasePlan` (`release.plan`).
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,8 @@ from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.estimated import Estimated
 from discreet.sql.plan.recalled import Recalled
+from discreet.sql.plan.workloads.estimated import Estimated
 
 if TYPE_CHECKING:
     from discreet.mechanisms import ThresholdedCounts
@@ -33,7 +37,7 @@ class Aggregate:
 
     Attributes:
         measure: the number of the measure that it is estimated from.
-        quantity: as `measures.estimate` names it.
+        quantity: as the table of aggregates names it (`functions.aggregates`).
         whole: whether the answer is an integer.
         sql: as the analyst wrote it.
     """
@@ -77,7 +81,7 @@ class Discovery:
     delta: Fraction
     measure: int | None
 
-    def mechanism(self, release: ScopePlan) -> ThresholdedCounts:
+    def mechanism(self, release: PlannedRelease) -> ThresholdedCounts:
         """The part that chooses the groups."""
         from discreet.mechanisms import ThresholdedCounts  # a whole room, which few questions need
 
@@ -89,8 +93,8 @@ class Discovery:
 
 
 @dataclass(frozen=True)
-class ScopePlan:
-    """The plan of one release scope: the only place where private rows turn into numbers.
+class PlannedRelease:
+    """The plan of one release scope, once its measures are chosen: the only place where private rows turn into numbers.
 
     Attributes:
         name: of the noisy table that post-processing reads.
@@ -192,7 +196,7 @@ class CutOff:
 
     kind: str
     name: str
-    plan: ScopePlan
+    plan: PlannedRelease
     counted: int
 
 
@@ -202,15 +206,15 @@ class Workload:
 
     Attributes:
         finest: by all of their keys; the engine counts its integers, which are nowhere shown and get no noise.
-        sizes: the number of values of each of its axes, as `workload_axes` says.
+        sizes: the number of values of each of its axes, as `workloads.axes` says.
         marginals: measured ones: sums of these integers over some keys, by the numbers of the axes that are left.
         tables: the names of the releases that are estimated from the marginals.
         closed: whether a row is in all tables or in none; else its place may be missing in some of them.
     """
 
-    finest: ScopePlan
+    finest: PlannedRelease
     sizes: tuple[int, ...]
-    marginals: tuple[tuple[Keys, ScopePlan], ...]
+    marginals: tuple[tuple[Keys, PlannedRelease], ...]
     tables: tuple[str, ...]
     closed: bool
 
@@ -230,7 +234,7 @@ class QueryPlan:
 
     text: str
     statement: str
-    releases: tuple[ScopePlan, ...]
+    releases: tuple[PlannedRelease, ...]
     post: exp.Query
     workloads: tuple[Workload, ...] = ()
     cut_off: tuple[CutOff, ...] = ()
@@ -243,13 +247,13 @@ class QueryPlan:
         return replace(self, releases=(*self.releases, *(one.plan for one in self.cut_off)), cut_off=())
 
     @cached_property
-    def measured(self) -> tuple[ScopePlan, ...]:
+    def measured(self) -> tuple[PlannedRelease, ...]:
         """The releases whose integers get noise: the marginals of a workload stand in the place of its tables."""
         alone = tuple(release for release in self.releases if release.law is None)
         return alone + tuple(marginal for workload in self.workloads for _, marginal in workload.marginals)
 
     @cached_property
-    def counted(self) -> tuple[ScopePlan, ...]:
+    def counted(self) -> tuple[PlannedRelease, ...]:
         """The releases whose integers the engine counts."""
         alone = tuple(release for release in self.releases if release.law is None)
         return alone + tuple(workload.finest for workload in self.workloads)

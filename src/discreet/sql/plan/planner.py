@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
 from sqlglot import exp
 
-from discreet.errors import InvalidParameter, QueryRefused
+from discreet.errors import InvalidParameter
 from discreet.release.noisy_schema import aggregate_name, key_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
-from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
-from discreet.sql.analyze.classify import unknown_table
 from discreet.sql.analyze.release_scope import UnplannedRelease
-from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
-from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, QueryPlan, ScopePlan, Workload
-from discreet.sql.plan.prepared import Shape
-from discreet.sql.plan.shares import shares_of, weights_of
-from discreet.sql.plan.strategies import Chosen, aggregate, choose, measure
-from discreet.sql.plan.unknown_groups import answering
-from discreet.sql.plan.workloads import groups_of, together
-from discreet.sql.syntax.looking import described
+from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
+from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement
+from discreet.sql.plan.shares import shares_of
+from discreet.sql.plan.strategies import Chosen, aggregate, measure
+from discreet.sql.plan.unknown_groups import FINDING, answering
+from discreet.sql.plan.workloads.together import groups_of, together
 from discreet.sql.syntax.nodes import shown_as
-from discreet.sql.syntax.parse import spelled
-from discreet.sql.syntax.templates import Template, alike
 
 
 @dataclass(frozen=True)
@@ -53,48 +45,9 @@ class Limits:
     max_groups: int | None = None
 
 
-Reading: TypeAlias = tuple[list[UnplannedRelease], exp.Query, list[Chosen], list[list[Fraction]]]
-"""A statement read with a catalog, before epsilon is known; see `_analyzed`."""
-MOST_KNOWN = 64
-
-
-@dataclass(frozen=True)
-class ReadingWay:
-    """The choices that a reading depends on, beside its statement.
-
-    Attributes:
-        unknown_keys: whether groups may be found whose keys are not public.
-        intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
-        before: how many releases other statements have that are answered together with it.
-    """
-
-    unknown_keys: bool
-    intervals: bool = True
-    before: int = 0
-
-
-@dataclass(frozen=True)
-class Known:
-    """Readings of earlier statements with the same catalog.
-
-    Attributes:
-        texts: the canonical spelling and the reading of a text.
-        shapes: the readings of statements that are alike but for literals.
-    """
-
-    texts: dict[tuple[str, ReadingWay], tuple[str, Reading]] = field(default_factory=dict)
-    shapes: dict[tuple[Template, ReadingWay], Shape[Reading]] = field(default_factory=dict)
-
-
-LEAST_FINDING = Fraction(1, 4)
-"""The least share of the epsilon of a release that goes into finding its groups."""
 Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
 """By output column, how many times the share of epsilon that it would have otherwise."""
-
-
 NO_LIMITS = Limits()
-FINDING = MeasureChoice(0, None, False, "finding")
-"""The counts of units by which groups are found whose keys are not public."""
 
 
 def plan(
@@ -124,19 +77,15 @@ def plan(
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
-    known = Known() if known is None else known
-    asked = str(text), ReadingWay(delta > 0, intervals)
-    read = known.texts.get(asked)
-    if read is None or not isinstance(text, str):
-        if len(known.texts) >= MOST_KNOWN:
-            known.texts.clear()
-        read = known.texts[asked] = _read(text, catalog, asked[1], known)
-    _, (unplanned, post, chosen, even) = read
-    weights = [list(one) for one in even]
-    sets = [[one.sets[at] for at in one.answered_by] for one in chosen]
-    _emphasise(weights, emphasis, unplanned, sets, post)
-    releases, workloads = _released(unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta)
-    return QueryPlan(text, _statement(read, limits, emphasis), releases, post, workloads)
+    found = (Known() if known is None else known).reading(text, catalog, ReadingWay(delta > 0, intervals))
+    reading = found[1]
+    weights = [list(one) for one in reading.weights]
+    sets = [[one.sets[at] for at in one.answered_by] for one in reading.chosen]
+    _emphasise(weights, emphasis, reading.releases, sets, reading.post)
+    releases, workloads = _released(
+        reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta
+    )
+    return QueryPlan(text, _statement(found, limits, emphasis), releases, reading.post, workloads)
 
 
 def plan_together(
@@ -166,25 +115,26 @@ def plan_together(
     found: list[tuple[str, Reading]] = []
     unplanned: list[UnplannedRelease] = []
     for text in texts:
-        found.append(_read(text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Known()))
-        unplanned += found[-1][1][0]
-    chosen = [one for _, read in found for one in read[2]]
-    weights = [weight for _, read in found for weight in read[3]]
+        found.append(read_statement(text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Known()))
+        unplanned += found[-1][1].releases
+    chosen = [one for _, reading in found for one in reading.chosen]
+    weights = [weight for _, reading in found for weight in reading.weights]
     releases, workloads = _released(unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta)
     own = iter(releases)
     each = []
-    for text, reading in zip(texts, found, strict=True):
-        tables = tuple(itertools.islice(own, len(reading[1][0])))
+    for text, (canonical, reading) in zip(texts, found, strict=True):
+        tables = tuple(itertools.islice(own, len(reading.releases)))
         named = {table.name for table in tables}
         inside = tuple(workload for workload in workloads if named.issuperset(workload.tables))
-        each.append(QueryPlan(text, _statement(reading, limits), tables, reading[1][1], inside))
+        each.append(QueryPlan(text, _statement((canonical, reading), limits), tables, reading.post, inside))
     statement = "; ".join(one.statement for one in each)
     return QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads), each
 
 
-def _statement(read: tuple[str, Reading], limits: Limits, emphasis: Emphasis = ()) -> str:
-    canonical, (_, _, chosen, _) = read
-    return f"{canonical} {limits}{emphasis or ''}{''.join(one.layout for one in chosen)}"
+def _statement(found: tuple[str, Reading], limits: Limits, emphasis: Emphasis = ()) -> str:
+    """The canonical spelling of a statement with all that decides its numbers beside epsilon."""
+    canonical, reading = found
+    return f"{canonical} {limits}{emphasis or ''}{''.join(one.layout for one in reading.chosen)}"
 
 
 def _released(
@@ -195,12 +145,12 @@ def _released(
     epsilon: Fraction,
     limits: Limits,
     delta: Fraction,
-) -> tuple[tuple[ScopePlan, ...], tuple[Workload, ...]]:
+) -> tuple[tuple[PlannedRelease, ...], tuple[Workload, ...]]:
     """The releases with their shares of epsilon, and those of them that are measured together."""
     finding = sum(release.unknown for release in unplanned)
     shares = shares_of(epsilon, weights)
 
-    def build(release: UnplannedRelease, index: int, own: tuple[Fraction, ...]) -> ScopePlan:
+    def build(release: UnplannedRelease, index: int, own: tuple[Fraction, ...]) -> PlannedRelease:
         return _release(release, chosen[index], own, unit_factor, limits, delta / max(finding, 1))
 
     releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
@@ -212,68 +162,6 @@ def _released(
             for index, table in joined[1].items():
                 releases[index] = table
     return tuple(releases), tuple(workloads)
-
-
-def _read(text: str, catalog: Catalog, way: ReadingWay, known: Known) -> tuple[str, Reading]:
-    """The part of a plan that does not depend on epsilon: a preview looks at many, and analysts ask again with another.
-
-    Returns:
-        The canonical spelling, and the reading: the releases, the post-processing, the measures that are chosen, and
-        the weights of their shares; none of which is changed afterwards.
-    """
-    found = alike(text)
-    if found is not None:
-        template, literals = found
-        if len(known.shapes) >= MOST_KNOWN:
-            known.shapes.clear()
-        shape = known.shapes.setdefault((template, way), Shape(template))
-        with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
-            reading = shape.reading(literals, lambda statement, groups: _analyzed(
-                text, statement, catalog, way, groups))  # fmt: skip
-            if reading is None:
-                reading = _analyzed(text, template.filled(literals)[0], catalog, way)
-            return template.spelled(literals), reading
-    statement, canonical = spelled(text)
-    return canonical, _analyzed(text, statement, catalog, way)
-
-
-def _analyzed(
-    text: str,
-    statement: exp.Query,
-    catalog: Catalog,
-    way: ReadingWay,
-    groups: Groups = public_groups,
-) -> Reading:
-    splitter = Splitter(text, catalog, way.unknown_keys, way.before, groups)
-    table = described(statement)
-    if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
-        raise unknown_table(text, catalog, table)
-    post = splitter.split(statement)
-    for release in splitter.releases:
-        if not release.requests and not release.unknown:
-            raise splitter.refuse(release.place, "This asks for no aggregate, and its groups are public already.",
-                                  "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
-    chosen = [choose(release.requests, release.rows.per_unit, way.intervals) for release in splitter.releases]
-    weights = [_weights(release, one) for release, one in zip(splitter.releases, chosen, strict=True)]
-    return splitter.releases, post, chosen, weights
-
-
-def _weights(release: UnplannedRelease, chosen: Chosen) -> list[Fraction]:
-    """The weights of the sets of measures, and behind them that of the counts by which groups are found, if any are."""
-    measures = [measure(c, Fraction(1), 0, planned_cells(release.keys)) for c in chosen.choices]
-    weights = weights_of(measures, chosen.requests, chosen.answered_by, chosen.sets)
-    if not release.unknown:
-        return weights
-    number = answering(chosen.choices, release.keys, release.rows.per_unit)
-    at = len(weights) if number is None else chosen.sets[number]
-    if number is None:
-        weights += weights_of(
-            [measure(FINDING, Fraction(1), 0, 1)], [RequestedAggregate("units", None, "")], [0], [0]
-        )
-    # A group not found has no other answers at all, so a costly column such as a median must not starve the search.
-    rest = sum(weights, Fraction(0)) - weights[at]
-    weights[at] = max(weights[at], rest * LEAST_FINDING / (1 - LEAST_FINDING))
-    return weights
 
 
 def _emphasise(
@@ -308,7 +196,7 @@ def _release(
     unit_factor: int,
     limits: Limits,
     delta: Fraction,
-) -> ScopePlan:
+) -> PlannedRelease:
     parts: list[MeasuredRows] = []
     shared: dict[
         int, MeasuredRows
@@ -335,7 +223,7 @@ def _release(
         answers = answering(chosen.choices, release.keys, release.rows.per_unit)
         share = of_sets[-1] if answers is None else shares[answers]
         discovery = Discovery(_part(release, FINDING, limits), share, delta, answers)
-    return ScopePlan(
+    return PlannedRelease(
         name=release.name,
         parts=tuple(parts),
         keys=release.keys,

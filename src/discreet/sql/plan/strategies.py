@@ -20,6 +20,10 @@ from discreet.sql.plan.measure_choice import MeasureChoice
 from discreet.sql.plan.plan import Aggregate, AnyMeasure
 from discreet.sql.plan.quantile_choice import quantile_choice
 
+Family: TypeAlias = tuple[str, Expression | None, Expression | None]
+"""Aggregates of one family are answered by one measure: which integers are counted, and of which arguments."""
+ALL_ROWS: Family = ("rows", None, None)
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -115,12 +119,7 @@ def _nullable(argument: Expression | None) -> bool:
     return argument is not None and argument.span.nullable
 
 
-Family: TypeAlias = tuple[str, Expression | None, Expression | None]
-ALL_ROWS: Family = ("rows", None, None)
-
-
 def _family(request: RequestedAggregate) -> Family:
-    """Aggregates of one family are answered by one measure."""
     return family_of(request.quantity), request.argument, request.other
 
 

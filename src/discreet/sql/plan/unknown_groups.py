@@ -12,6 +12,8 @@ from discreet.sql.plan.measure_choice import MeasureChoice
 if TYPE_CHECKING:
     from discreet.sql.plan.plan import QueryPlan
 
+FINDING = MeasureChoice(0, None, False, "finding")
+"""The counts of units by which groups are found whose keys are not public."""
 IMAGINED = 10
 """How many groups a preview invents where the keys are not public."""
 

@@ -60,6 +60,8 @@ def spelled(text: str) -> tuple[exp.Query, str]:
         raise _syntax(text, error) from None
     except RecursionError:
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+    except IndexError:  # the parser's own, at the end of words that it knows longer, such as SHOW ALL
+        raise QueryRefused("This is not SQL that can be read.", "Write a SELECT statement.") from None
     if not statements:
         raise QueryRefused("The query is empty.", "Write a SELECT statement.")
     if len(statements) > 1:

@@ -141,7 +141,7 @@ SERIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Type if kind is not Type.OTHER])
+@pytest.mark.parametrize("kind", [kind for kind in Type if kind.single])
 @pytest.mark.parametrize("at", range(len(SERIES)))
 def test_the_short_way_leads_to_the_same(at: int, kind: Type, monkeypatch: pytest.MonkeyPatch) -> None:
     short, _ = to_table(connect(), pd.DataFrame({"x": SERIES[at]}), {"x": kind})

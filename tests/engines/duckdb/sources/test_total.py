@@ -14,6 +14,7 @@ import pytest
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.duckdb.sources.copies import Copies
 from discreet.engines.engine import in_batches
+from discreet.engines.schema import Type
 from discreet.errors import EngineError, SourceError
 
 FAR, END = 2**62, 2**63 - 1
@@ -167,7 +168,11 @@ def test_types_that_duckdb_does_not_know() -> None:
     sums = "SELECT count(d) AS d, max(epoch_us(n)) AS n, count(h) FILTER (WHERE h = 1.5) AS h FROM t"
     assert engine.integers(sums).to_pylist() == [{"d": 1, "n": 1_000_000, "h": 1}]
     with pytest.raises(SourceError, match="of a type that DuckDB cannot read"):
-        DuckDBEngine.open({"t": pa.table({"u": pa.array([[1.5]], pa.list_(pa.float16()))})})
+        DuckDBEngine.open(
+            {"t": pa.table({"u": pa.array([[("k", 1.5)]], pa.map_(pa.string(), pa.float16()))})}
+        )
+    lists = DuckDBEngine.open({"t": pa.table({"u": pa.array([[1.5]], pa.list_(pa.float16()))})})
+    assert lists.schema()["t"]["u"].type is Type.FLOATS
 
 
 def test_nanoseconds_with_a_zone_in_parquet(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from discreet.engines.schema import Type
 from discreet.sql.analyze.binding.literals import NotALiteralError, literal_of, moment_of
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.unread import UnreadLiteral
-from discreet.sql.syntax.blanks import ValueNeededError, blank
+from discreet.sql.syntax.alike.blanks import ValueNeededError, blank
 
 READ: list[tuple[str, bool, object, Type]] = [
     ("45", False, 45, Type.INTEGER), ("1_000", False, 1000, Type.INTEGER), ("2.0", False, 2.0, Type.FLOAT),

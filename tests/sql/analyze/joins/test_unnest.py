@@ -24,7 +24,7 @@ import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.sql.analyze.joins import unnest
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.plan import ScopePlan
+from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.plan.planner import Limits, plan
 
 LISTS: list[list[int | None] | None] = [None, [], [1], [1, 1, 1], [2, 3, 1], [None, 2, 3, 4], [9, -9]]
@@ -47,7 +47,7 @@ def session(rows: Sequence[tuple[int, Any]], by_unit: bool, rule: Any = None) ->
     return dp.protect({"t": table}, policy=dp.Policy(budget=1000, tables=tables))  # type: ignore[arg-type]
 
 
-def release_of(asked: dp.Session, sql: str) -> ScopePlan:
+def release_of(asked: dp.Session, sql: str) -> PlannedRelease:
     (release,) = plan(sql, inside.catalog_of(asked), Fraction(1), Limits()).releases
     return release
 

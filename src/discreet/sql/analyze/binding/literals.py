@@ -11,7 +11,7 @@ from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.unread import UnreadLiteral
-from discreet.sql.syntax.blanks import Blank
+from discreet.sql.syntax.alike.blanks import Blank
 
 I, F, T, D, S = Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
 

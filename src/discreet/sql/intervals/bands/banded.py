@@ -30,7 +30,7 @@ from discreet.sql.intervals.bands.relations import FAN, NoBandsError, Relation
 from discreet.sql.intervals.bands.rewrite import Bands
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.lower.run import NoisyIntegers
-from discreet.sql.plan.plan import Aggregate, QueryPlan, ScopePlan
+from discreet.sql.plan.plan import Aggregate, PlannedRelease, QueryPlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -210,7 +210,7 @@ def banded(plan: QueryPlan, found: Identified | None, public: Mapping[str, pa.Ta
     return Banded(plan, found, public, relation, sql)
 
 
-def _table(release: ScopePlan, ends: Mapping[int, Interval]) -> pa.Table:
+def _table(release: PlannedRelease, ends: Mapping[int, Interval]) -> pa.Table:
     import pyarrow as pa
 
     data: dict[str, pa.Array] = {CELL: arrow.column(np.arange(release.cells)), **ks.table(release.keys)}

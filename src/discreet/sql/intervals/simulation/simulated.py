@@ -23,8 +23,8 @@ from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.intervals.simulation import repeated
 from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
 from discreet.sql.intervals.simulation.rewrite import Rewritten, rewrite
-from discreet.sql.lower.estimates import noise_again
 from discreet.sql.lower.run import LARGEST, NoisyIntegers
+from discreet.sql.lower.workloads import noise_again
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.syntax.once import once
 

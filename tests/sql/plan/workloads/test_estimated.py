@@ -10,7 +10,7 @@ import pytest
 
 from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.planning.marginal_shares import Strategy
-from discreet.sql.plan.estimated import FINE_BITS, MOST_BITS, Estimated
+from discreet.sql.plan.workloads.estimated import FINE_BITS, MOST_BITS, Estimated
 
 HALF = Fraction(1, 2)
 SHARED = Strategy((3, 4), ((), (0,), (0, 1)), (((0,), HALF), ((0, 1), HALF)))

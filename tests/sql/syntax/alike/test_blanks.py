@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from sqlglot import exp
 
-from discreet.sql.syntax.blanks import Blank, ValueNeededError, blank
+from discreet.sql.syntax.alike.blanks import Blank, ValueNeededError, blank
 from discreet.sql.syntax.once import _key
 
 NUMBER = exp.Literal(this="45", is_string=False)

@@ -15,10 +15,10 @@ from discreet.planning.marginals import Keys
 from discreet.release.draw import Draw
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.run import EVERY, NoisyIntegers, blocks, exact_integers
-from discreet.sql.lower.uses import measure as use_of
+from discreet.sql.lower.uses import use_of
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.estimated import Estimated
-from discreet.sql.plan.plan import QueryPlan, ScopePlan, Workload
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
+from discreet.sql.plan.workloads.estimated import Estimated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,9 +33,9 @@ HALF = 31
 def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> list[NoisyIntegers]:
     """Compute the marginals of a workload, and have noise drawn on them.
 
-    Privacy: epsilon-DP with epsilon = the sum over the marginals of `ScopePlan.epsilon`. The integers of the finest
-    grouping move by at most their sensitivity in L1. A marginal sums and saturates them, each of which is 1-Lipschitz
-    in each integer, so it moves by at most as much.
+    Privacy: epsilon-DP with epsilon = the sum over the marginals of `PlannedRelease.epsilon`. The integers of the
+    finest grouping move by at most their sensitivity in L1. A marginal sums and saturates them, each of which is
+    1-Lipschitz in each integer, so it moves by at most as much.
 
     Args:
         workload: the plan.
@@ -83,7 +83,7 @@ def tables_of(plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[NoisyInte
 
 
 def _estimated(
-    workload: Workload, known: Mapping[str, NoisyIntegers], tables: Sequence[ScopePlan]
+    workload: Workload, known: Mapping[str, NoisyIntegers], tables: Sequence[PlannedRelease]
 ) -> dict[str, NoisyIntegers]:
     """The tables of a workload from its noisy marginals."""
     first = tables[0].estimated
@@ -127,7 +127,7 @@ def _of(sizes: Sequence[int], keys: Keys) -> tuple[int, ...]:
     return tuple(sizes[key] for key in keys)
 
 
-def noise_again(release: ScopePlan, measure: int, draws: int, seed: int) -> Floats:
+def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) -> Floats:
     """The noise of a table drawn anew, together with that of all tables of its workload that are given the same seed.
 
     This simulates; it protects nothing, so NumPy's generator will do.

@@ -150,7 +150,7 @@ import discreet as dp
 from discreet.errors import SessionError
 
 if {planted}:
-    import discreet.session.one_process as asking
+    import discreet.session.asking as asking
     asking.see_process = lambda process: None
 session = dp.protect(sys.argv[1], privacy_unit="row", bounds={{"a": (0, 9)}}, budget=100)
 session.sql("SELECT SUM(a) AS n FROM visits", 1)  # its threads are running now

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.inside import answer_of, engine_of, exact_of
-from tests.sql.plan.test_workloads import BRANCHES, CUBE, ROLLUP, ROWS, plan, protect
+from tests.sql.plan.workloads.test_together import BRANCHES, CUBE, ROLLUP, ROWS, plan, protect
 
 import discreet as dp
 from discreet.sql.inspect.wording import words
-from discreet.sql.lower import estimates
-from discreet.sql.lower.estimates import noise_again, summed, tables_of
+from discreet.sql.lower import workloads as estimates
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
+from discreet.sql.lower.workloads import noise_again, summed, tables_of
 
 CASES = [
     CUBE,

@@ -22,8 +22,8 @@ from tests.sql.fuzz import bench, statements
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.lower.identity import identity
-from discreet.sql.plan import planner
-from discreet.sql.syntax import templates
+from discreet.sql.plan import planner, reading
+from discreet.sql.syntax.alike import templates
 from discreet.sql.syntax.once import _key
 from discreet.sql.syntax.parse import spelled
 
@@ -90,7 +90,7 @@ def same_plan(text: str, catalog: Catalog, unknown: bool, patch: pytest.MonkeyPa
     used = templates.alike(text) is not None
     mine = planned(text, catalog, unknown)
     with patch.context() as without:
-        without.setattr(planner, "alike", lambda text: None)
+        without.setattr(reading, "alike", lambda text: None)
         assert mine == planned(text, catalog, unknown)
     return used
 

@@ -26,10 +26,10 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.measures.all_rows import AllRows
-from discreet.sql.plan.estimated import Estimated
-from discreet.sql.plan.plan import ScopePlan, Workload
+from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
-from discreet.sql.plan.workload_axes import Axes, axes_of, with_others
+from discreet.sql.plan.workloads.axes import Axes, axes_of, with_others
+from discreet.sql.plan.workloads.estimated import Estimated
 
 ADDED_UP = frozenset({"rows", "pairs"})
 """Choices whose integers of a total are the sums of those of its parts."""
@@ -40,20 +40,20 @@ MOST_UNASKED = 1_000_000
 
 
 def groups_of(
-    drafts: Sequence[UnplannedRelease], chosen: Sequence[Chosen], weights: Sequence[Sequence[Fraction]]
+    unplanned: Sequence[UnplannedRelease], chosen: Sequence[Chosen], weights: Sequence[Sequence[Fraction]]
 ) -> list[list[int]]:
     """The numbers of the releases that are measured together, by workload."""
-    if released_tables(draft.rows.relation for draft in drafts):
+    if released_tables(release.rows.relation for release in unplanned):
         return []  # a release that waits for another one has its numbers by itself
     found: list[list[int]] = []
-    for index, (draft, one) in enumerate(zip(drafts, chosen, strict=True)):
-        if draft.unknown or not _adds_up(one):
+    for index, (release, one) in enumerate(zip(unplanned, chosen, strict=True)):
+        if release.unknown or not _adds_up(one):
             continue
         for group in found:
             other = group[0]
             if (
-                drafts[other].grouping_sets == draft.grouping_sets
-                and _rows(drafts[other].rows) == _rows(draft.rows)
+                unplanned[other].grouping_sets == release.grouping_sets
+                and _rows(unplanned[other].rows) == _rows(release.rows)
                 and (chosen[other].choices, chosen[other].sets) == (one.choices, one.sets)
                 and weights[other] == weights[index]
             ):
@@ -74,16 +74,16 @@ def _rows(rows: Rows) -> tuple[object, ...]:
 
 def together(
     group: Sequence[int],
-    drafts: Sequence[UnplannedRelease],
-    releases: Sequence[ScopePlan],
+    unplanned: Sequence[UnplannedRelease],
+    releases: Sequence[PlannedRelease],
     shares: Sequence[tuple[Fraction, ...]],
-    build: Callable[[UnplannedRelease, int, tuple[Fraction, ...]], ScopePlan],
-) -> tuple[Workload, dict[int, ScopePlan]] | None:
+    build: Callable[[UnplannedRelease, int, tuple[Fraction, ...]], PlannedRelease],
+) -> tuple[Workload, dict[int, PlannedRelease]] | None:
     """The workload of some releases; None where their keys overlap, or are too many.
 
     Args:
         group: the numbers of the releases.
-        drafts: of all releases.
+        unplanned: of all releases.
         releases: as they would be measured by themselves.
         shares: the epsilon of their sets of alternatives.
         build: plans a release; its number says which measures it has.
@@ -91,8 +91,8 @@ def together(
     Returns:
         The workload, and the releases as tables that are estimated, by number.
     """
-    axes = axes_of([drafts[index].keys for index in group])
-    if axes is not None and not drafts[group[0]].grouping_sets:
+    axes = axes_of([unplanned[index].keys for index in group])
+    if axes is not None and not unplanned[group[0]].grouping_sets:
         axes = with_others(axes)
     entries = sum(measure.entries for measure in releases[group[0]].measures)
     if axes is None or 0 in axes.sizes:
@@ -103,7 +103,7 @@ def together(
     tables = tuple(sorted({tuple(sorted(own)) for own in axes.of}, key=lambda keys: (len(keys), keys)))
     chosen = strategy(axes.sizes, tables, within=axes.within)
     whole = tuple(sum(parts, Fraction(0)) for parts in zip(*(shares[index] for index in group), strict=True))
-    first = drafts[group[0]]
+    first = unplanned[group[0]]
     every = tuple(range(len(axes.sizes)))
     # The least share decides the grid, which all marginals have in common.
     least = min(share for _, share in chosen.shares)
@@ -133,7 +133,7 @@ def together(
     return Workload(finest, axes.sizes, marginals, names, bool(first.grouping_sets)), of_tables
 
 
-def _marginal(finest: ScopePlan, axes: Axes, keys: Keys, times: Fraction, number: int) -> ScopePlan:
+def _marginal(finest: PlannedRelease, axes: Axes, keys: Keys, times: Fraction, number: int) -> PlannedRelease:
     """A marginal that is measured: that many times the epsilon of the finest grouping."""
     own = axes.joined(keys)
     read = tuple(key.expression for key in own)

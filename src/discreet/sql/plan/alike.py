@@ -1,9 +1,9 @@
 """Statements that are alike but for literals are analysed once, where nobody read a literal.
 
-A statement is analysed with blanks in the places of its literals (`syntax.blanks`). Where that goes to the end, no step
-depended on a literal, so the outcome is that of every statement of its shape: the literals are put into their places.
-Only the groups that the conditions leave are worked out by literals. They are worked out again for each statement, and
-the outcome is used where they are the same. In all other cases the statement is analysed by itself.
+A statement is analysed with blanks in the places of its literals (`syntax.alike.blanks`). Where that goes to the end,
+no step depended on a literal, so the outcome is that of every statement of its shape: the literals are put into their
+places. Only the groups that the conditions leave are worked out by literals. They are worked out again for each
+statement, and the outcome is used where they are the same. In all other cases the statement is analysed by itself.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from discreet.sql.algebra.relation import PublicTable, Relation
 from discreet.sql.analyze.binding.literals import literal_of
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.expressions.unread import UnreadLiteral
-from discreet.sql.syntax.blanks import Blank, ValueNeededError, blank
-from discreet.sql.syntax.templates import Template, literal_node
+from discreet.sql.syntax.alike.blanks import Blank, ValueNeededError, blank
+from discreet.sql.syntax.alike.templates import Template, literal_node
 
 Reading = TypeVar("Reading")
 MOST_VARIANTS: Final = 4

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from tests.inside import plan_of
-from tests.sql.plan.test_workloads import protect
+from tests.sql.plan.workloads.test_together import protect
 
 import discreet as dp
 from discreet.sql.plan.plan import Workload

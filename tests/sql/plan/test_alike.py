@@ -22,7 +22,7 @@ from tests import inside
 from tests.depth import examples
 from tests.sql import harness
 from tests.sql.fuzz import bench, statements
-from tests.sql.syntax.test_templates import again
+from tests.sql.syntax.alike.test_templates import again
 
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
@@ -31,9 +31,9 @@ from discreet.sql.analyze.binding.literals import literal_of
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.unread import UnreadLiteral
 from discreet.sql.lower.identity import identity
-from discreet.sql.plan import planner, prepared
-from discreet.sql.syntax import templates
-from discreet.sql.syntax.blanks import Blank
+from discreet.sql.plan import alike, planner, reading
+from discreet.sql.syntax.alike import templates
+from discreet.sql.syntax.alike.blanks import Blank
 from discreet.sql.syntax.once import _key
 
 
@@ -56,7 +56,7 @@ def whole(thing: object) -> object:
     return type(thing).__name__, repr(thing)
 
 
-def planned(text: str, catalog: Catalog, unknown: bool, known: planner.Known | None) -> Any:
+def planned(text: str, catalog: Catalog, unknown: bool, known: reading.Known | None) -> Any:
     """All of a plan, or all that a refusal says."""
     delta = Fraction(1, 1000) if unknown else Fraction(0)
     try:
@@ -77,20 +77,20 @@ def same_plans(asked: list[str], catalog: Catalog, unknown: bool, patch: pytest.
     Returns:
         How many were made of the plan of another one.
     """
-    known, used = planner.Known(), 0
-    reused = prepared.Shape._known
+    known, used = reading.Known(), 0
+    reused = alike.Shape._known
 
-    def counted(self: prepared.Shape[Any], filling: Any) -> Any:
+    def counted(self: alike.Shape[Any], filling: Any) -> Any:
         nonlocal used
         found = reused(self, filling)
         used += found is not None
         return found
 
     with patch.context() as counting:
-        counting.setattr(prepared.Shape, "_known", counted)
+        counting.setattr(alike.Shape, "_known", counted)
         found = [planned(text, catalog, unknown, known) for text in (*asked[:2], *asked)]
     with patch.context() as without:
-        without.setattr(planner, "alike", lambda text: None)
+        without.setattr(reading, "alike", lambda text: None)
         assert found[2:] == [planned(text, catalog, unknown, None) for text in asked]
     return used
 
@@ -173,11 +173,11 @@ FAULTS: dict[str, tuple[object, str, Callable[..., Any]]] = {
         binder, "literal_of", lambda node: literal_of(node.unread.literal if isinstance(node, Blank) else node),
     ),
     "every literal is the first one": (
-        prepared._Filling, "literal", lambda self, unread: unread.of(literal_of(self.literals[0])),
+        alike._Filling, "literal", lambda self, unread: unread.of(literal_of(self.literals[0])),
     ),
     "a conversion is not made again": (UnreadLiteral, "of", lambda self, literal: self._now if self.steps else literal),
     "another type is passed over": (UnreadLiteral, "of", lambda self, literal: converted(self, literal)),
-    "other groups are passed over": (prepared, "_same", lambda now, before: True),
+    "other groups are passed over": (alike, "_same", lambda now, before: True),
     "the canonical text is cut": (templates.Template, "spelled", lambda self, literals: self.canonical[0]),
 }  # fmt: skip
 

@@ -81,7 +81,7 @@ def test_a_wrong_share_is_found_and_nothing_is_charged(monkeypatch: pytest.Monke
         (keys, share), *rest = found.shares
         return dataclasses.replace(found, shares=((keys, share * Fraction(11, 10)), *rest))
 
-    monkeypatch.setattr("discreet.sql.plan.workloads.strategy", wrong)
+    monkeypatch.setattr("discreet.sql.plan.workloads.together.strategy", wrong)
     with protect() as own:
         for sql in (CUBE, ROLLUP, BRANCHES):
             with pytest.raises(QueryRefused, match="does not add up"):

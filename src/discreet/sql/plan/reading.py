@@ -1,0 +1,159 @@
+"""Reads a statement before epsilon is known: its releases, the measures that answer them, the weights of their shares.
+
+A preview looks at many epsilons, and analysts ask again with another one. So a reading is kept, and the readings of
+statements that are alike but for literals too (`alike`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.errors import QueryRefused
+from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.algebra.keys import planned_cells
+from discreet.sql.algebra.public_groups import Groups, public_groups
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
+from discreet.sql.analyze.classify import unknown_table
+from discreet.sql.analyze.release_scope import UnplannedRelease
+from discreet.sql.analyze.splitting import Splitter
+from discreet.sql.plan.alike import Shape
+from discreet.sql.plan.shares import weights_of
+from discreet.sql.plan.strategies import Chosen, choose, measure
+from discreet.sql.plan.unknown_groups import FINDING, answering
+from discreet.sql.syntax.alike.templates import Template, alike
+from discreet.sql.syntax.looking import described
+from discreet.sql.syntax.parse import spelled
+
+MOST_KNOWN = 64
+"""How many readings are kept, and of how many shapes."""
+LEAST_FINDING = Fraction(1, 4)
+"""The least share of the epsilon of a release that goes into finding its groups."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A statement read with a catalog. Nothing in it is changed afterwards.
+
+    Attributes:
+        releases: those that were cut out of it, in the order in which they are made.
+        post: the post-processing that is left.
+        chosen: for each release its measures.
+        weights: for each release those of its sets of alternatives, and behind them that of the counts by which its
+            groups are found, if any are; by them the releases share epsilon.
+    """
+
+    releases: list[UnplannedRelease]
+    post: exp.Query
+    chosen: list[Chosen]
+    weights: list[list[Fraction]]
+
+
+@dataclass(frozen=True)
+class ReadingWay:
+    """The choices that a reading depends on, beside its statement.
+
+    Attributes:
+        unknown_keys: whether groups may be found whose keys are not public.
+        intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
+        before: how many releases other statements have that are answered together with it.
+    """
+
+    unknown_keys: bool
+    intervals: bool = True
+    before: int = 0
+
+
+@dataclass(frozen=True)
+class Known:
+    """Readings of earlier statements with the same catalog.
+
+    Attributes:
+        texts: the canonical spelling and the reading of a text.
+        shapes: the readings of statements that are alike but for literals.
+    """
+
+    texts: dict[tuple[str, ReadingWay], tuple[str, Reading]] = field(default_factory=dict)
+    shapes: dict[tuple[Template, ReadingWay], Shape[Reading]] = field(default_factory=dict)
+
+    def reading(self, text: str, catalog: Catalog, way: ReadingWay) -> tuple[str, Reading]:
+        """The canonical spelling and the reading of a statement, looked up or read anew; see `read_statement`."""
+        found = self.texts.get((str(text), way))
+        if found is None or not isinstance(text, str):
+            if len(self.texts) >= MOST_KNOWN:
+                self.texts.clear()
+            found = self.texts[str(text), way] = read_statement(text, catalog, way, self)
+        return found
+
+
+def read_statement(text: str, catalog: Catalog, way: ReadingWay, known: Known) -> tuple[str, Reading]:
+    """Read a statement: the part of its plan that does not depend on epsilon.
+
+    Args:
+        text: one SELECT in DuckDB's dialect.
+        catalog: the tables and columns that it may refer to.
+        way: the choices that the reading depends on.
+        known: the readings of statements that are alike, to be looked up and added to.
+
+    Returns:
+        The canonical spelling, and the reading.
+
+    Raises:
+        QueryRefused: it cannot be answered with a guarantee.
+    """
+    found = alike(text)
+    if found is not None:
+        template, literals = found
+        if len(known.shapes) >= MOST_KNOWN:
+            known.shapes.clear()
+        shape = known.shapes.setdefault((template, way), Shape(template))
+        with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
+            reading = shape.reading(literals, lambda statement, groups: _analyzed(
+                text, statement, catalog, way, groups))  # fmt: skip
+            if reading is None:
+                reading = _analyzed(text, template.filled(literals)[0], catalog, way)
+            return template.spelled(literals), reading
+    statement, canonical = spelled(text)
+    return canonical, _analyzed(text, statement, catalog, way)
+
+
+def _analyzed(
+    text: str,
+    statement: exp.Query,
+    catalog: Catalog,
+    way: ReadingWay,
+    groups: Groups = public_groups,
+) -> Reading:
+    splitter = Splitter(text, catalog, way.unknown_keys, way.before, groups)
+    table = described(statement)
+    if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
+        raise unknown_table(text, catalog, table)
+    post = splitter.split(statement)
+    for release in splitter.releases:
+        if not release.requests and not release.unknown:
+            raise splitter.refuse(release.place, "This asks for no aggregate, and its groups are public already.",
+                                  "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
+    chosen = [choose(release.requests, release.rows.per_unit, way.intervals) for release in splitter.releases]
+    weights = [_weights(release, one) for release, one in zip(splitter.releases, chosen, strict=True)]
+    return Reading(splitter.releases, post, chosen, weights)
+
+
+def _weights(release: UnplannedRelease, chosen: Chosen) -> list[Fraction]:
+    """The weights of the sets of measures, and behind them that of the counts by which groups are found, if any are."""
+    measures = [measure(c, Fraction(1), 0, planned_cells(release.keys)) for c in chosen.choices]
+    weights = weights_of(measures, chosen.requests, chosen.answered_by, chosen.sets)
+    if not release.unknown:
+        return weights
+    number = answering(chosen.choices, release.keys, release.rows.per_unit)
+    at = len(weights) if number is None else chosen.sets[number]
+    if number is None:
+        weights += weights_of(
+            [measure(FINDING, Fraction(1), 0, 1)], [RequestedAggregate("units", None, "")], [0], [0]
+        )
+    # A group not found has no other answers at all, so a costly column such as a median must not starve the search.
+    rest = sum(weights, Fraction(0)) - weights[at]
+    weights[at] = max(weights[at], rest * LEAST_FINDING / (1 - LEAST_FINDING))
+    return weights
