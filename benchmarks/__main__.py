@@ -27,6 +27,7 @@ MODULES = (
     "selection",
     "quantiles",
     "workloads",
+    "memory",
     "accounting",
     "load",
     "service",

@@ -54,8 +54,8 @@ def linear_half_width(release: PlannedRelease, aggregate: Aggregate, confidence:
     weights = measure.weights(aggregate.quantity)
     if weights is None:
         return None
-    if release.estimated is not None and not release.estimated.plain:
-        width = release.estimated.half_width(weights, aggregate.measure, confidence)
+    if release.law is not None and not release.law.plain:
+        width = release.law.half_width(weights, aggregate.measure, confidence)
         return float(np.ceil(width)) if aggregate.whole else width
     weights = noise_of(measure, weights)
     scale = float(release.scale(aggregate.measure))
@@ -160,8 +160,8 @@ def draws_for(releases: Sequence[PlannedRelease], least: int = 0, cells: int | N
             measure.entries for measure in release.measures if not isinstance(measure, QuantileTree | Ranks)
         )
         numbers += (release.cells if cells is None else cells) * (drawn + len(release.aggregates))
-        if release.estimated is not None and cells is None:
-            numbers += drawn * release.estimated.strategy.cells
+        if release.law is not None and cells is None:
+            numbers += drawn * release.law.drawn_cells
     return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
 
 
@@ -180,8 +180,8 @@ def redraw(release: PlannedRelease, measure: int, entries: Floats, draws: int) -
         float64 array (draws, n, entries).
     """
     shape = draws, *entries.shape
-    if release.estimated is not None:
-        return release.estimated.drawn(measure, shape) + entries
+    if release.law is not None:
+        return release.law.drawn(measure, shape) + entries
     noise = np.random.default_rng().laplace(0.0, float(release.scale(measure)), shape)
     measured = release.measures[measure]
     if isinstance(measured, AllRows):
@@ -245,10 +245,10 @@ def direct(
         assert measure.grid is not None
         if isinstance(measure, AllRows):
             return measure.mean_interval(entries, float_half_width(scale, 1 - confidence))
-        if release.estimated is not None and not release.estimated.plain:
+        if release.law is not None and not release.law.plain:
             grid = np.linspace(0, 1, STEPS + 1)
             own = np.full(2, aggregate.measure)
-            widths = release.estimated.half_widths(np.stack([1 - grid, grid], axis=-1), own, confidence)
+            widths = release.law.half_widths(np.stack([1 - grid, grid], axis=-1), own, confidence)
             low, high = mean_within(entries[:, 0], entries[:, 1], widths)
         else:
             low, high = mean_interval(entries[:, 0], entries[:, 1], scale, confidence)

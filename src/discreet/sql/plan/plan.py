@@ -21,6 +21,7 @@ from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
+from discreet.sql.plan.recalled import Recalled
 from discreet.sql.plan.workloads.estimated import Estimated
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class PlannedRelease:
             each measure is alone.
         estimated: how it is estimated from the marginals of a workload; None where its integers get noise themselves.
         of_several: whether it has the noise of several groups, though it may have but one, as in a workload.
+        recalled: how it is made of integers that were released before; None where it is not.
     """
 
     name: str
@@ -122,11 +124,17 @@ class PlannedRelease:
     sets: tuple[int, ...] = ()
     estimated: Estimated | None = None
     of_several: bool = False
+    recalled: Recalled | None = None
 
     @cached_property
     def entries(self) -> tuple[slice, ...]:
         """Where the entries of each measure stand in the row of integers of a group."""
         return tuple(columns(self.measures))
+
+    @property
+    def law(self) -> Estimated | Recalled | None:
+        """The law of the noise of an integer, where it is another one than that of a release by itself."""
+        return self.recalled if self.recalled is not None else self.estimated
 
     @cached_property
     def cells(self) -> int:
@@ -241,13 +249,13 @@ class QueryPlan:
     @cached_property
     def measured(self) -> tuple[PlannedRelease, ...]:
         """The releases whose integers get noise: the marginals of a workload stand in the place of its tables."""
-        alone = tuple(release for release in self.releases if release.estimated is None)
+        alone = tuple(release for release in self.releases if release.law is None)
         return alone + tuple(marginal for workload in self.workloads for _, marginal in workload.marginals)
 
     @cached_property
     def counted(self) -> tuple[PlannedRelease, ...]:
         """The releases whose integers the engine counts."""
-        alone = tuple(release for release in self.releases if release.estimated is None)
+        alone = tuple(release for release in self.releases if release.law is None)
         return alone + tuple(workload.finest for workload in self.workloads)
 
     @cached_property

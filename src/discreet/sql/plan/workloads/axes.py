@@ -123,12 +123,12 @@ def with_others(axes: Axes) -> Axes | None:
     keys, sizes, more = list(axes.keys), list(axes.sizes), []
     for number, axis in enumerate(axes.keys):
         key = axis[0]
-        if all(map(_closed, axis)):
+        if all(map(closed, axis)):
             continue
         if len(axis) > 1 or axes.within:
             return None
         expression = key.expression
-        if _listed(expression):
+        if listed(expression):
             if len(key.values) > MOST_LISTED or expression.type not in LITERAL:
                 return None
             values: list[Expression] = [Literal(value, expression.type) for value in key.values]
@@ -139,11 +139,11 @@ def with_others(axes: Axes) -> Axes | None:
     return replace(axes, keys=tuple(keys), sizes=tuple(sizes), more=tuple(more))
 
 
-def _closed(key: ks.Key) -> bool:
+def closed(key: ks.Key) -> bool:
     """Whether every row has one of the values of a key."""
-    return None in key.values or not (key.expression.span.nullable or _listed(key.expression))
+    return None in key.values or not (key.expression.span.nullable or listed(key.expression))
 
 
-def _listed(expression: Expression) -> bool:
+def listed(expression: Expression) -> bool:
     """Whether the policy lists values of a column that an expression reads, so that there may be others."""
     return any(column.span.listed for column in leaves(expression))

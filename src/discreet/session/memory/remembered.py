@@ -1,0 +1,32 @@
+"""The releases of earlier answers that a session has read in its ledger so far."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.sql.finish.recall import Source
+
+
+@dataclass(eq=False)
+class Remembered:
+    """The releases of earlier answers, and how far the ledger was read.
+
+    Attributes:
+        lock: held by whoever reads on.
+        seen: the number of the last entry that was read.
+        data: the versions of the tables that they are of.
+        sources: by the identity of the question.
+    """
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    seen: int = 0
+    data: tuple[str, ...] = ()
+    sources: dict[str, list[Source]] = field(default_factory=dict)
+
+    def of_data(self, data: tuple[str, ...]) -> None:
+        """Forget the releases of other versions of the data."""
+        if data != self.data:
+            self.seen, self.data, self.sources = 0, data, {}
