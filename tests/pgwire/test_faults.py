@@ -8,7 +8,7 @@ from discreet.pgwire.faults import state_of
 from tests.servers import connect, postgres
 
 OTHERS = {"DiscreetError", "EntropyError", "Exhausted", "PolicyError", "ServerError", "SessionError", "SourceError",
-          "UnsupportedEvent"}  # fmt: skip
+          "StreamError", "UnsupportedEvent"}  # fmt: skip
 """Errors that the service says in fixed words, or never says."""
 
 
