@@ -24,7 +24,8 @@ from discreet.session.notes import CHOSEN
 from discreet.session.parameters import GROUP_ROWS
 from discreet.session.queries import Queries, see_cost
 from discreet.session.question import ONE, Question
-from discreet.sql.finish.recall import Recall, Source, Sums, recallable, recalled, sources_of
+from discreet.sql.finish.estimates import Estimate, Source
+from discreet.sql.finish.recall import Recall, recallable, recalled, sources_of
 from discreet.sql.inspect.preview import expected_errors, least_epsilon, round_up, targets_of
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.plan.plan import QueryPlan
@@ -49,7 +50,7 @@ def recall(queries: Queries, remembered: Remembered) -> Recall:
             remembered.seen = entry.number
             if entry.question not in remembered.sources and entry.settles is not None:
                 remembered.sources[entry.question] = _read(queries, entry.question, entry.settles)
-        return Recall([source for own in remembered.sources.values() for source in own])
+        return Recall([source for own in remembered.sources.values() for source in own], remembered.between)
 
 
 def _read(queries: Queries, identity: str, number: int) -> list[Source]:
@@ -79,13 +80,13 @@ class Known:
         question: the question; its epsilon is that which is asked for.
         plan: for that epsilon.
         recall: the earlier answers.
-        ways: by measure of that plan, the ways in which it is a sum of released integers.
+        ways: by measure of that plan, the independent ways in which it follows from released integers.
     """
 
     question: Question
     plan: QueryPlan
     recall: Recall
-    ways: tuple[tuple[Sums, ...], ...]
+    ways: tuple[tuple[Estimate, ...], ...]
 
     @property
     def whole(self) -> bool:
@@ -95,7 +96,7 @@ class Known:
     @property
     def numbers(self) -> tuple[int, ...]:
         """Of the charges of the questions that it is made of."""
-        return tuple(sorted({sums.source.number for own in self.ways for sums in own}))
+        return tuple(sorted({source.number for own in self.ways for one in own for source, _ in one.used}))
 
     def missing(self) -> Fraction:
         """The epsilon with which another measurement makes the answer as exact as the asked one alone."""
@@ -103,7 +104,7 @@ class Known:
         most = 0.0
         for index, own in enumerate(self.ways):
             alone = 2 * float(release.scale(index)) ** 2
-            known = variance([sums.law for sums in own]) if own else math.inf
+            known = variance([one.law for one in own]) if own else math.inf
             if known > alone * SAME:
                 most = max(most, math.sqrt(1 - alone / known))
         if not most:
@@ -169,6 +170,9 @@ def least(
     epsilon = least_epsilon(make, queries.catalog.public, within, question.level, group_rows)
     if known is None:
         return epsilon, None
+    alone = errors_of(queries, queries.planned(question.at(epsilon)), question, group_rows)
+    if all(alone.get(name, math.inf) <= target for name, target in targets.items()):
+        return epsilon, None  # the earlier answers are too coarse to help
     asked = _unasked(queries, question.at(epsilon))
     return asked.epsilon, known_of(queries, asked, known.recall)
 

@@ -24,6 +24,7 @@ from discreet.sql.algebra.relation import Relation, Select
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves, spell
 from discreet.sql.expressions.expression import replace as substitute
+from discreet.sql.finish.estimates import Estimate, Source, Sums, better
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.lower.sequence import given_to
 from discreet.sql.measures.measure import Measure
@@ -38,56 +39,13 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1 << 16
 """The most groups of a question, and of an earlier release, that are looked at."""
-MOST_SOURCES = 16
-"""The most earlier releases that a number is made of: the most exact ones."""
+MOST_SOURCES, MOST_TABLES = 16, 4
+"""The most earlier releases that a number is a sum of, the most exact ones, and how many of these are looked into."""
 FINE_BITS, MOST_BITS = 10, 24
 """Integers that are no counts are rounded to 2^-10 of their noise, and to no more than 24 binary places."""
 
 
 ROW = "__known_row"
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """A release of an earlier question.
-
-    Attributes:
-        number: of the charge of that question in the ledger.
-        noisy: its integers.
-    """
-
-    number: int
-    noisy: NoisyIntegers
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """A measure of a question as sums of integers that were released.
-
-    Attributes:
-        source: where they are.
-        measure: the number of the measure there.
-        place: int64 array (groups of the source,): the group of the question that each belongs to, or -1.
-        count: the most of them that a group adds up.
-    """
-
-    source: Source
-    measure: int
-    place: Integers
-    count: int
-
-    @property
-    def law(self) -> tuple[float, int]:
-        """The scale of the noise of an integer, and how many are added up."""
-        return float(self.source.noisy.plan.scale(self.measure)), self.count
-
-    def entries(self, cells: int) -> Integers:
-        """The sums, by group: int64 array (cells, integers)."""
-        own = self.source.noisy.plan.entries[self.measure]
-        out = np.zeros((cells, own.stop - own.start), np.int64)
-        used = self.place >= 0
-        np.add.at(out, self.place[used], self.source.noisy.entries[used, own])
-        return out
 
 
 def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[Source]:
@@ -127,28 +85,72 @@ class Recall:
 
     Attributes:
         sources: the releases of earlier questions.
+        between: which of them are sums of others, measure by measure, as far as that was looked at.
     """
 
     sources: Sequence[Source]
+    between: dict[tuple[Source, int, Source], Sums | None] = field(default_factory=dict)
     _places: dict[tuple[int, int], tuple[Integers, int] | None] = field(default_factory=dict)
+    _found: dict[tuple[object, ...], tuple[Estimate, ...]] = field(default_factory=dict)
 
-    def known(self, release: PlannedRelease) -> tuple[tuple[Sums, ...], ...]:
-        """For each measure of a release the ways in which it is a sum of released integers, the most exact first."""
+    def known(self, release: PlannedRelease) -> tuple[tuple[Estimate, ...], ...]:
+        """For each measure of a release the independent ways in which it follows from released integers."""
         out = []
-        used: set[tuple[int, int]] = set()
+        used: frozenset[tuple[Source, int]] = frozenset()
         for measure in release.measures:
             found = []
             for at, source in enumerate(self.sources):
                 own = _number_of(measure, release, source.noisy.plan)
-                if own is None or (at, own) in used:
+                if own is None or (source, own) in used:
                     continue  # measures of one question have independent noise
                 placed = self._placed(at, release, measure.part, own)
                 if placed is not None:
-                    used.add((at, own))
                     found.append(Sums(source, own, *placed))
             found.sort(key=lambda sums: variance([sums.law]))
-            out.append(tuple(found[:MOST_SOURCES]))
+            ways = self._best(found[:MOST_SOURCES], release.cells, used)
+            used = used.union(*(one.used for one in ways))
+            out.append(ways)
         return tuple(out)
+
+    def _best(
+        self, ways: Sequence[Sums], groups: int, used: frozenset[tuple[Source, int]]
+    ) -> tuple[Estimate, ...]:
+        """The same ways, or a better one from the cells of one of these tables and from sums of its cells."""
+        key = (tuple((one.source, one.measure, one.place.tobytes()) for one in ways), groups, used)
+        if key not in self._found:
+            tables = []
+            for table in ways[:MOST_TABLES]:
+                free = [other for other in self.sources if not any(other is source for source, _ in used)]
+                cells = tuple(
+                    filter(None, (self._sums(table.source, table.measure, other) for other in free))
+                )
+                rest = [other for other in free if not any(other is one.source for one in cells)]
+                sums = tuple(filter(None, (self._above(table, other) for other in rest)))
+                tables.append((table, cells, sums))
+            self._found[key] = better(ways, tables, groups) if ways else ()
+        return self._found[key]
+
+    def _sums(self, table: Source, measure: int, source: Source) -> Sums | None:
+        """The cells of a table as sums of those of another one; None where they are not."""
+        key = (table, measure, source)
+        if key not in self.between:
+            own, before = table.noisy.plan, source.noisy.plan
+            index = _number_of(own.measures[measure], own, before)
+            placed = None
+            if index is not None and type(own.measures[measure]) is Measure:
+                parts = own.parts[own.measures[measure].part], before.parts[before.measures[index].part]
+                placed = _places(own, parts[0], before, parts[1])
+            self.between[key] = None if placed is None or index is None else Sums(source, index, *placed)
+        return self.between[key]
+
+    def _above(self, table: Sums, source: Source) -> Sums | None:
+        """A release whose groups are sums of the cells of a table, with the group that each cell is in."""
+        own = table.source.noisy.plan
+        index = _number_of(own.measures[table.measure], own, source.noisy.plan)
+        found = None if index is None else self._sums(source, index, table.source)
+        if index is None or found is None or found.measure != table.measure:
+            return None
+        return Sums(source, index, found.place, 1)
 
     def _placed(self, at: int, release: PlannedRelease, part: int, own: int) -> tuple[Integers, int] | None:
         if (at, part) not in self._places:
@@ -308,7 +310,7 @@ def _numbered(
 
 def recalled(
     release: PlannedRelease,
-    known: Sequence[Sequence[Sums]],
+    known: Sequence[Sequence[Estimate]],
     fresh: NoisyIntegers | None = None,
     more: bool = False,
 ) -> NoisyIntegers | PlannedRelease:
@@ -316,7 +318,7 @@ def recalled(
 
     Args:
         release: the plan of that measurement.
-        known: by measure, the ways in which it is a sum of released integers.
+        known: by measure, the independent ways in which it follows from released integers.
         fresh: the measurement; None where there is none, or not yet.
         more: whether it is still to come: then the plan is returned, with the law that its noise will have.
     """
@@ -324,7 +326,7 @@ def recalled(
     for index, ways in enumerate(known):
         law = [sums.law for sums in ways]
         if fresh is not None or more:
-            law.append((float(release.scale(index)), 1))
+            law.append(((float(release.scale(index)), 1),))
         laws.append(tuple(law))
     found = Recalled(tuple(laws))
     plan = replace(release, recalled=found)
@@ -336,9 +338,10 @@ def recalled(
         values = [sums.entries(release.cells) for sums in ways]
         if fresh is not None:
             values.append(fresh.entries[:, part])
-        bits = _bits(release.measures[index], found.variances[index]) if len(values) > 1 else 0
+        alone = len(values) == 1 and values[0].dtype == np.int64
+        bits = 0 if alone else _bits(release.measures[index], found.variances[index])
         places.append(bits)
-        if len(values) == 1:
+        if alone:
             out[:, part] = values[0]
         else:
             mean = sum(weight * one for weight, one in zip(found.weights[index], values, strict=True))

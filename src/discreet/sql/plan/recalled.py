@@ -1,6 +1,6 @@
 """The noise of a table that is made of integers released before: the law of each of its integers.
 
-An integer is the mean of several independent estimates of it, each a sum of cells that have Laplace noise of one scale,
+An integer is the mean of several independent estimates of it, each with a sum of Laplace variables as its noise,
 weighted by the inverse of their variances. No unbiased weighted mean of them has less variance (Gauss and Markov).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -21,17 +21,20 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+Law: TypeAlias = tuple[tuple[float, int], ...]
+"""Of the noise of an estimate: independent Laplace variables are added up, so many of each scale."""
+
 
 @dataclass(frozen=True)
 class Recalled:
     """How the measures of a table are made of integers that were released.
 
     Attributes:
-        laws: of each measure: for each estimate the scale of the noise of a cell, and how many cells it adds up. Where
-            groups are sums of different numbers of cells, the largest number: the intervals hold all the more.
+        laws: of each measure: for each estimate the law of its noise. Where groups have different ones, such as sums of
+            different numbers of cells, that of the largest: the intervals hold all the more.
     """
 
-    laws: tuple[tuple[tuple[float, int], ...], ...]
+    laws: tuple[tuple[Law, ...], ...]
 
     plain = False
     """No table of this kind has the noise of a single release."""
@@ -54,8 +57,9 @@ class Recalled:
 
     def law(self, measure: int) -> tuple[Floats, Floats]:
         """The weighted scales of the noise of an integer, and how many variables have each."""
-        scales, counts = (np.array(one, np.float64) for one in zip(*self.laws[measure], strict=True))
-        return scales * self.weights[measure], counts
+        each = zip(self.laws[measure], self.weights[measure], strict=True)
+        pairs = [(scale * weight, count) for law, weight in each for scale, count in law]
+        return np.array([scale for scale, _ in pairs]), np.array([float(count) for _, count in pairs])
 
     @property
     def drawn_cells(self) -> int:
@@ -65,10 +69,10 @@ class Recalled:
     def half_width(self, weights: Floats, measure: int, confidence: float) -> float:
         """The half-width of a weighted sum of the integers of one measure in a cell: float64 array (integers,)."""
         used = np.abs(weights[weights != 0])
-        if len(used) == 1 and len(self.laws[measure]) == 1 and self.laws[measure][0][1] == 1:
-            # One discrete Laplace variable, as in a release by itself.
-            return float(used[0]) * float_half_width(self.laws[measure][0][0], 1 - confidence)
         scales, counts = self.law(measure)
+        if len(used) == 1 and counts.tolist() == [1.0]:
+            # One discrete Laplace variable, as in a release by itself.
+            return float(used[0]) * float_half_width(float(scales[0]), 1 - confidence)
         each = np.abs(np.outer(weights, scales)).reshape(-1)
         return half_width(each, confidence, np.tile(counts.astype(np.int64), len(weights)))
 
@@ -93,11 +97,20 @@ class Recalled:
         return out
 
 
-def variance(law: Sequence[tuple[float, int]]) -> float:
+def variance(laws: Sequence[Law]) -> float:
     """Of the mean of some estimates."""
-    return 1 / sum(1 / (2 * scale * scale * count) for scale, count in law)
+    return 1 / sum(1 / _variance(law) for law in laws)
 
 
-def _weights(law: Sequence[tuple[float, int]]) -> Floats:
-    found = np.array([1 / (2 * scale * scale * count) for scale, count in law])
+def scaled(law: Law, factor: float) -> Law:
+    """The law of so many times the noise."""
+    return tuple((scale * factor, count) for scale, count in law)
+
+
+def _variance(law: Law) -> float:
+    return max(sum(2 * scale * scale * count for scale, count in law), 1e-300)
+
+
+def _weights(laws: Sequence[Law]) -> Floats:
+    found = np.array([1 / _variance(law) for law in laws])
     return np.asarray(found / found.sum())
