@@ -49,6 +49,7 @@ _ROOMS = frozenset(
         "plots",
         "policy",
         "sensitivity",
+        "spatial",
         "streams",
     }
 )

@@ -9,7 +9,7 @@ from discreet.dbapi.exceptions import kind_of, translated
 from discreet.errors import BudgetExceeded, DiscreetError, QueryRefused
 
 OTHERS = {"DiscreetError", "EntropyError", "Exhausted", "StreamError", "UnsupportedEvent"}
-"""Errors that no question to a session raises but in a fault of ours, InternalError, or of blocks or streams."""
+"""Errors that no question to a session raises but in a fault of ours: InternalError, or of building blocks."""
 
 
 def test_every_error_of_a_question_has_a_class_of_its_own() -> None:

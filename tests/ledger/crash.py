@@ -28,6 +28,7 @@ from discreet.ledger.chain.entry import digest_of, make_entry
 from discreet.ledger.store import Rows
 
 YOUNG = 20  # so many lives are cut short from their first moment, while the file is made
+ENOUGH, MOST = 30, 10  # on a busy machine more lives are cut, so that enough answers are shown
 LONGEST = 0.03  # seconds; the other lives last so long after they are ready; a question takes about 6 ms
 EPSILON, PER_ANALYST = "0.1", "0.45"  # an analyst's budget ends after 4 questions, so refusals are frequent
 
@@ -82,7 +83,8 @@ def ask_until_killed(ledger: Ledger, show: int, life: int, fault: str) -> None:
 def main(path: str, kills: int, fault: str) -> None:
     shown: list[str] = []
     parents = None
-    for life in range(kills):
+    life = -1
+    while (life := life + 1) < kills or (len(shown) < ENOUGH and life < MOST * kills):
         if life == YOUNG:
             parents = open_ledger(path)  # later children inherit it, as in a server that forks its workers
         read, show = os.pipe()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from discreet.errors import InvalidParameter
 from discreet.escaping import picture
@@ -26,14 +26,24 @@ from discreet.plots.release_rows import (
     steps,
     text_of,
 )
-from discreet.plots.theme import BAND, COLOURS, INK, RULE, Picture, Size, altair, axis, data, finish, size_of
-
-if TYPE_CHECKING:
-    pass
+from discreet.plots.theme import (
+    BAND,
+    COLOURS,
+    INK,
+    PALE,
+    RULE,
+    Picture,
+    Size,
+    altair,
+    axis,
+    data,
+    finish,
+    size_of,
+)
 
 MOST_PANELS, MOST_POINTS = 4, 2000
 GROUND: Final = "#9a9a9a"
-PALE: Final = "#dedcd8"
+
 CROSS: Final = "\N{MULTIPLICATION SIGN}"
 EXPLAINED: Final = "the noise alone could have made it"
 _NONE: Final = f"{CROSS} no answer"

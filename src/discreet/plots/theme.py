@@ -22,7 +22,7 @@ Picture: TypeAlias = Any
 COLOURS: Final = ("#12355b", "#b8401a", "#4698d2", "#e2b33c")
 """Dark to light: relative luminance .03, .14, .28, .49, and blue against orange rather than red against green."""
 DASHES: Final[tuple[list[int], ...]] = ([1, 0], [7, 4], [2, 3], [10, 3, 2, 3])
-BAND, RULE, INK, FAINT = "#c9d8e8", "#5a5a5a", "#1c1c1c", "#e6e6e6"
+BAND, RULE, INK, FAINT, PALE = "#c9d8e8", "#5a5a5a", "#1c1c1c", "#e6e6e6", "#dedcd8"
 FONT: Final = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
 
 

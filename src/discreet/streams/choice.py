@@ -55,7 +55,7 @@ def named(name: str, periods: int) -> Strategy:
 
     Example:
         >>> named("tree", 365).l1
-        9
+        7
     """
     for kind in STRATEGIES:
         if kind.name == name:

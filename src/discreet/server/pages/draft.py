@@ -74,7 +74,7 @@ def policy_of(draft: Draft, fields: Mapping[str, str]) -> Policy:
         >>> draft = Draft(Path("v.toml"), "csv:v.csv", "v", (Column("who", ""), Column("age", "")))
         >>> fields = {"unit": "who", "max_rows": "2", "epsilon": "1", "rule1": "bounds", "values1": "0, 120"}
         >>> policy_of(draft, fields).tables["v"].columns["age"].words()
-        'bounds 0 … 120, type integer'
+        '0 … 120'
     """
     unit = fields.get("unit", "")
     if unit not in ("row", *(column.name for column in draft.columns)):

@@ -25,6 +25,7 @@ from discreet.sql.syntax import rewrites
 if TYPE_CHECKING:
     import pyarrow as pa
 
+NO_VALUE = "The condition leaves no value of {} that can have rows."
 MOST_BINS = 256
 """The most counts that one histogram is made of."""
 HISTOGRAMS = ("histogram", "histogram_exact")
@@ -98,6 +99,10 @@ class Expansion:
             raise self._binder.refuse(node, f"The values of {shown} are not public, and {name} would show them.",
                                       self._fix(name, x, bound))  # fmt: skip
         values = sorted(group[0] for group in found.groups if group[0] is not None)
+        if not values:
+            raise self._binder.refuse(
+                node, NO_VALUE.format(shown), "Leave out the condition, or this column."
+            )
         self._see_few(node, len(values))
         return [exp.convert(value) for value in values]
 

@@ -1,0 +1,1 @@
+"""Commands for structures that are no table of numbers: maps."""

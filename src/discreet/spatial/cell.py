@@ -1,0 +1,35 @@
+"""A cell of a map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.spatial.grid import Box
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a map.
+
+    Attributes:
+        column: its place from west to east, from zero on.
+        row: its place from south to north.
+        box: its ends, in the units of the columns.
+        value: the noisy number.
+        low: the lower end of its interval.
+        high: the upper end.
+        side: how many of the finest cells it is wide and high; `column` and `row` count in its own size.
+    """
+
+    column: int
+    row: int
+    box: Box
+    value: float
+    low: float
+    high: float
+    side: int = 1
+
+    @property
+    def explained(self) -> bool:
+        """Whether the noise alone could have made the number: zero lies in the interval."""
+        return self.low <= 0 <= self.high

@@ -1,0 +1,174 @@
+"""Counting on a grid: one GROUP BY over the public cells of an area."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Protocol
+
+import sqlglot
+
+from discreet.errors import InvalidParameter
+from discreet.rational import Number, decimal
+from discreet.spatial.cell import Cell
+from discreet.spatial.grid import WGS84, Box, Grid
+from discreet.spatial.heat_map import HeatMap
+
+if TYPE_CHECKING:
+    from discreet.release.answer import Release
+
+
+class Asked(Protocol):
+    """A session, at hand or on a server."""
+
+    @property
+    def sql(self) -> Callable[..., Release]:
+        """Answers a question."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """The rows of a table as points of an area, for SQL.
+
+    Attributes:
+        table: its name.
+        x: the column from west to east.
+        y: the column from south to north.
+        area: west, south, east and north.
+        total: a column to add up; None to count.
+        where: a condition on the rows, or nothing.
+    """
+
+    table: str
+    x: str
+    y: str
+    area: Box
+    total: str | None
+    where: str
+
+    @property
+    def name(self) -> str:
+        """Of the number of a cell."""
+        return "n" if self.total is None else self.total
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """Both columns, quoted."""
+        return _quoted(self.x), _quoted(self.y)
+
+    def grouped(self, keys: Mapping[str, str]) -> str:
+        """The statement with the number `map_value` of each group of some keys, by their names."""
+        (across, up), (west, south, east, north) = self.axes, map(_decimal, self.area)
+        inside = [f"{across} >= {west} AND {across} < {east}", f"{up} >= {south} AND {up} < {north}"]
+        if self.where:
+            inside.append(f"({_condition(self.where)})")
+        number = "COUNT(*)" if self.total is None else f"SUM({_quoted(self.total)})"
+        listed = ", ".join(f"{key} AS {name}" for name, key in keys.items())
+        places = ", ".join(str(place) for place in range(1, len(keys) + 1))
+        return (
+            f"SELECT {listed}, {number} AS map_value FROM {_quoted(self.table)} "
+            f"WHERE {' AND '.join(inside)} GROUP BY {places} ORDER BY {places}"
+        )
+
+
+def heat_map(
+    session: Asked,
+    table: str,
+    size: str,
+    epsilon: Number,
+    *,
+    area: Box,
+    x: str = "lng",
+    y: str = "lat",
+    crs: str = WGS84,
+    total: str | None = None,
+    where: str = "",
+    max_rows: int | None = None,
+    confidence: float = 0.95,
+    **options: Any,
+) -> HeatMap:
+    """Count the rows of a table, or add up a column, in each cell of a grid.
+
+    Args:
+        session: of `protect` or `connect`.
+        table: with a point in each row.
+        size: of a cell: `3km`, `500m`, `0.05deg`.
+        epsilon: of the whole map.
+        area: west, south, east and north, in the units of the columns. It is public: choose it without the data.
+        x: the column from west to east; it has bounds in the policy.
+        y: the column from south to north; it has bounds in the policy.
+        crs: the reference system of both columns.
+        total: a bounded column to add up; by default rows are counted.
+        where: a condition in SQL on the rows.
+        max_rows: how many rows of a unit count; by default as the policy says. Few rows of each observer make the
+            noise small; those that count are a fair choice.
+        confidence: of all intervals together.
+        options: as for `Session.sql`, such as `split`.
+
+    Returns:
+        One cell for each place of the grid in the area, those without rows too.
+
+    Raises:
+        InvalidParameter: the size or the area cannot be read. Nothing was charged.
+        Every error of `Session.sql` is raised too.
+
+    Privacy: that of `Session.sql`, which answers it as one GROUP BY over public keys: Laplace noise of scale
+    max_rows / epsilon in each cell of a count.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> import discreet as dp
+        >>> seen = pa.table({"lat": [52.1, 52.3], "lng": [4.9, 5.1]})
+        >>> session = dp.protect(seen, privacy_unit="row", budget=3, bounds={"lat": (52, 53), "lng": (4, 6)})
+        >>> len(heat_map(session, "data", "0.5deg", 1, area=(4, 52, 6, 53)).cells)
+        8
+    """
+    box = read_area(area)
+    grid = Grid.read(size, box, crs)
+    points = Points(table, x, y, box, total, where)
+    across, up = grid.keys(*points.axes)
+    sql = points.grouped({"map_row": up, "map_column": across})
+    answer = session.sql(sql, epsilon, max_rows=max_rows, confidence=confidence, simultaneous=True, **options)
+    found = answer.to_dict()
+    cells = [
+        Cell(column, row, grid.box(column, row), value, low, high)
+        for row, column, value, low, high in zip(
+            found["map_row"], found["map_column"], found["map_value"], found["map_value_low"],
+            found["map_value_high"], strict=True,
+        )
+        if grid.meets(column, row, box)
+    ]  # fmt: skip
+    return HeatMap(points.name, cells, grid, answer.epsilon, answer.confidence, tuple(map(str, answer.notes)))
+
+
+def read_area(area: object) -> Box:
+    """Read west, south, east and north.
+
+    Raises:
+        InvalidParameter: these are not four numbers, or the ends are in the wrong order.
+    """
+    if isinstance(area, Sequence) and not isinstance(area, str | bytes) and len(area) == 4:
+        west, south, east, north = (float(decimal(end, "area")) for end in area)
+        if west < east and south < north:
+            return west, south, east, north
+    raise InvalidParameter(
+        "The area is not west, south, east and north.",
+        "Write area=(4.3, 51.5, 6.0, 52.7), least x and y first.",
+    )
+
+
+def _condition(text: str) -> str:
+    try:
+        return sqlglot.parse_one(text, dialect="duckdb").sql("duckdb", comments=False)
+    except sqlglot.errors.SqlglotError:
+        pass
+    raise InvalidParameter("The condition cannot be read.", "Write where=\"bird = 'owl' AND year >= 2020\".")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _decimal(number: float) -> str:
+    return format(Decimal(repr(number)), "f")

@@ -1,0 +1,146 @@
+"""Grids of a map: public cells, as keys in SQL and as outlines on the earth."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, TypeAlias
+
+from discreet.errors import InvalidParameter
+from discreet.rational import Number, decimal
+
+Box: TypeAlias = tuple[float, float, float, float]
+"""West, south, east and north: least and greatest x and y."""
+Ring: TypeAlias = list[tuple[float, float]]
+"""The corners of a cell as longitude and latitude, against the clock, the first one again at the end."""
+
+METRES_PER_DEGREE: Final = Fraction("111195.08")
+"""Of latitude, on a sphere of the earth's mean radius, 6,371,008.8 m."""
+WGS84: Final = "EPSG:4326"
+_DIGITS: Final = 12
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(deg|°|km|m)\s*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid of cells, fixed without the data.
+
+    Cells are `width` wide and `height` high in the units of the columns and begin at zero, so that the same grid has
+    the same cells in every area. The cell of a point is (floor(x / width), floor(y / height)).
+
+    Attributes:
+        width: of a cell, in units of x: degrees of longitude, or metres of a projection.
+        height: of a cell, in units of y.
+        crs: the reference system of the columns, such as `EPSG:4326` (degrees) or `EPSG:28992`.
+        words: the size in the words of the caller.
+    """
+
+    width: Fraction
+    height: Fraction
+    crs: str = WGS84
+    words: str = ""
+
+    @classmethod
+    def read(cls, size: str, area: Box, crs: str = WGS84) -> Grid:
+        """Read a size such as `3km`, `500m` or `0.05deg`.
+
+        Columns in degrees and a size in metres make cells that are square in the middle of the area and as high
+        everywhere: a degree of longitude is shorter near a pole. In a projected system a size is in its metres.
+
+        Args:
+            size: of a cell, a positive number and its unit.
+            area: where the map is.
+            crs: of the columns.
+
+        Raises:
+            InvalidParameter: the size cannot be read, or does not fit the reference system.
+
+        Example:
+            >>> Grid.read("0.5deg", (0, 50, 10, 60)).index(4.9, 52.3)
+            (9, 104)
+        """
+        found = _SIZE.fullmatch(size)
+        if found is None or decimal(found[1]) == 0:
+            raise InvalidParameter("The size of a cell cannot be read.", "Write 3km, 500m or 0.05deg.")
+        number, unit = decimal(found[1]), found[2]
+        degrees = unit in ("deg", "°")
+        if crs != WGS84:
+            if degrees:
+                raise InvalidParameter(
+                    f"Columns in {crs} are not degrees, and the size is.", "Write a size in m or km."
+                )
+            side = number * (1000 if unit == "km" else 1)
+            return cls(side, side, crs, size.strip())
+        if degrees:
+            return cls(number, number, crs, size.strip())
+        height = _rounded(number * (1000 if unit == "km" else 1) / METRES_PER_DEGREE)
+        narrow = math.cos(math.radians((area[1] + area[3]) / 2))
+        if narrow < 0.01:
+            raise InvalidParameter(
+                "The middle of the area is a pole.", "Use a projection: crs=…, columns in metres."
+            )
+        return cls(_rounded(height / Fraction(narrow)), height, crs, size.strip())
+
+    def coarser(self, times: int) -> Grid:
+        """The grid whose cells are so many times as wide and high."""
+        return Grid(self.width * times, self.height * times, self.crs, self.words)
+
+    def keys(self, x: str, y: str) -> tuple[str, str]:
+        """The keys of a point in SQL: column and row of its cell, from two expressions."""
+        return f"floor({x} / {_text(self.width)})", f"floor({y} / {_text(self.height)})"
+
+    def index(self, x: Number, y: Number) -> tuple[int, int]:
+        """The cell of a point."""
+        return math.floor(decimal(x) / self.width), math.floor(decimal(y) / self.height)
+
+    def box(self, column: int, row: int) -> Box:
+        """The ends of a cell, in the units of the columns."""
+        return (
+            float(column * self.width), float(row * self.height),
+            float((column + 1) * self.width), float((row + 1) * self.height),
+        )  # fmt: skip
+
+    def meets(self, column: int, row: int, area: Box) -> bool:
+        """Whether a cell has an inner point in common with an area."""
+        west, south, east, north = self.box(column, row)
+        return west < area[2] and east > area[0] and south < area[3] and north > area[1]
+
+    def rings(self, cells: list[Box]) -> list[Ring]:
+        """The outlines of cells as longitude and latitude.
+
+        Raises:
+            InvalidParameter: a projected system needs `pyproj`, of the extra `maps`, or is not known to it.
+        """
+        rings = [[(w, s), (e, s), (e, n), (w, n), (w, s)] for w, s, e, n in cells]
+        if self.crs == WGS84:
+            return rings
+        to_degrees = _projection(self.crs)
+        return [list(zip(*to_degrees.transform(*zip(*ring, strict=True)), strict=True)) for ring in rings]
+
+
+def _projection(crs: str) -> Any:
+    try:
+        import pyproj
+    except ImportError:
+        raise InvalidParameter(
+            f"Outlines in {crs} need pyproj, which is not installed.", 'pip install "discreet[maps]"'
+        ) from None
+    try:
+        return pyproj.Transformer.from_crs(crs, WGS84, always_xy=True)
+    except pyproj.exceptions.ProjError:
+        pass
+    raise InvalidParameter("pyproj does not know this reference system.", "Write a code such as EPSG:28992.")
+
+
+def _rounded(number: Fraction) -> Fraction:
+    """A decimal of some digits, which SQL can say."""
+    return Fraction(round(number * 10**_DIGITS), 10**_DIGITS)
+
+
+def _text(number: Fraction) -> str:
+    whole, rest = divmod(number * 10**_DIGITS, 10**_DIGITS)
+    if rest.denominator != 1:
+        raise InvalidParameter("The size of a cell has too many digits.", f"Write at most {_DIGITS}.")
+    return f"{whole}.{int(rest):0{_DIGITS}d}".rstrip("0").rstrip(".")

@@ -1,0 +1,78 @@
+"""`discreet map` writes a picture, a page and files for map tools, and refuses before it charges."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from tests.cli.conftest import Run
+from tests.spatial.invented import sightings
+
+POLICY = """\
+budget = { epsilon = 5 }
+source = { url = "parquet:sightings.parquet" }
+[tables.sightings]
+privacy_unit = "observer"
+max_rows = 4
+[tables.sightings.columns]
+lat = { bounds = [50, 54] }
+lng = { bounds = [3, 8] }
+"""
+GIVEN = ("map", "sightings", "--cell", "10km", "--area", "4.3,51.5,6.0,52.7", "-e", "0.5")
+
+
+@pytest.fixture
+def birds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    pq.write_table(sightings(), tmp_path / "sightings.parquet")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISCREET_POLICY", raising=False)
+    return tmp_path
+
+
+def test_a_map_in_every_form(birds: Path, run: Run) -> None:
+    shown = run(*GIVEN)
+    assert shown.exit_code == 0, shown.stderr
+    assert "cells of 10km" in shown.stdout
+    assert len(shown.stdout.splitlines()) > 5
+    for name in ("map.png", "map.svg", "map.html", "map.geojson", "map.parquet"):
+        done = run(*GIVEN, "-o", name)
+        assert done.stdout == shown.stdout  # one release, whatever is made of it
+    assert (birds / "map.png").read_bytes()[:4] == b"\x89PNG"
+    page = (birds / "map.html").read_text()
+    assert "<script" in page
+    assert 'src="http' not in page
+    collection = json.loads((birds / "map.geojson").read_text())
+    assert collection["features"][0]["geometry"]["type"] == "Polygon"
+    table = pq.read_table(birds / "map.parquet")
+    geo = json.loads((table.schema.metadata or {})[b"geo"])
+    assert geo["columns"]["geometry"]["encoding"] == "WKB"
+    assert len(table) == len(collection["features"])
+    assert json.loads(run(*GIVEN, "--json").stdout) == collection
+    assert len(json.loads(run("budget", "--json").stdout)["charges"]) == 1
+
+
+def test_adaptive_and_smooth(birds: Path, run: Run) -> None:
+    adaptive = json.loads(run(*GIVEN, "--adaptive", "--json").stdout)
+    assert len({one["properties"]["side"] for one in adaptive["features"]}) > 1
+    smooth = run(*GIVEN, "--smooth", "1", "--json")
+    assert "smoothing" in json.loads(smooth.stdout)["notes"][-1]
+    assert run(*GIVEN, "--smooth", "1", "--adaptive").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--cell", "3 miles"),
+        ("--area", "4,51,6"),
+        ("-o", "map.pdf"),
+        ("--x", "longitude"),
+        ("--where", "1 ="),
+    ],
+)
+def test_bad_usage_is_free(birds: Path, run: Run, wrong: tuple[str, str]) -> None:
+    done = run(*GIVEN, *wrong)
+    assert done.exit_code == 2, done.stdout
+    assert json.loads(run("budget", "--json").stdout)["charges"] == []

@@ -1,0 +1,26 @@
+"""Sightings with two hot spots, and a session over them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+import discreet as dp
+
+AREA = (4.3, 51.5, 6.0, 52.7)
+
+
+def sightings(rows: int = 30_000, seed: int = 1) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    third = rows // 3
+    spots = [(52.1, 5.1, 0.08), (51.9, 4.6, 0.05)]
+    lat = [*(rng.normal(lat, spread, third) for lat, _, spread in spots), rng.uniform(51.5, 52.7, third)]
+    lng = [*(rng.normal(lng, spread, third) for _, lng, spread in spots), rng.uniform(4.3, 6.0, third)]
+    observer = rng.integers(0, rows // 3, 3 * third)
+    return pa.table({"observer": observer, "lat": np.concatenate(lat), "lng": np.concatenate(lng)})
+
+
+def session(table: pa.Table, max_rows: int = 20, budget: int = 10**6) -> dp.Session:
+    """Over a table whose units have fewer rows than count, so that the truth is that of plain numpy."""
+    bounds = {"lat": (50, 54), "lng": (3, 8)}
+    return dp.protect(table, privacy_unit="observer", max_rows=max_rows, budget=budget, bounds=bounds)
