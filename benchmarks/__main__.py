@@ -35,6 +35,7 @@ MODULES = (
     "workloads",
     "graphs",
     "gaussian",
+    "memory",
     "accounting",
     "load",
     "service",

@@ -99,6 +99,17 @@ NoIntervals = Annotated[
         "--no-intervals", help="All of epsilon for the numbers of quantiles, none for their intervals."
     ),
 ]
+Within = Annotated[
+    list[str] | None,
+    typer.Option("--within", metavar="COLUMN=ERROR", help="Find the least epsilon; may be repeated."),
+]
+Reuse = Annotated[
+    bool | None,
+    typer.Option(
+        "--reuse/--fresh",
+        help="Make it of earlier answers as far as they tell, or of none; by default, reuse --within an error.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -133,6 +144,11 @@ def price_in(text: str) -> str | None:
     if found is not None and "epsilon" in found.options:
         return found.options["epsilon"]
     return "1" if looked_at(text) is not None or looks_around(text) else None  # which is not spent
+
+
+def errors_of(within: list[str] | None) -> dict[str, str] | None:
+    """The largest error by column; None where none is given."""
+    return dict(read_pair(one, "--within") for one in within) if within else None
 
 
 def read_bounds(text: str) -> tuple[str, tuple[str, str]]:

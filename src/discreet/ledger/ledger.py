@@ -313,6 +313,21 @@ class Ledger:
                     found.append(entry)
         return found
 
+    def settled_after(self, number: int) -> list[Entry]:
+        """List the settlements above a number in order, without answers."""
+        found: list[Entry] = []
+        while page := _page(self._store, number):
+            number = page[-1].number
+            found += [entry for entry in page if entry.settles is not None]
+        return found
+
+    def number_of(self, question: str) -> int | None:
+        """Return the number of the charge whose answer the same question is given; None where it has none yet."""
+        if self._store.lacks(question):
+            return None
+        entry = self._store.read(lambda rows: rows.first_settlement(question))
+        return None if entry is None else entry.settles
+
     def latest(self, account: str) -> Entry | None:
         """Return the last charge of an account that gives its guarantee; None before the first."""
         return self._store.read(lambda rows: last_charge(rows, account))

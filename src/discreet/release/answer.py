@@ -51,6 +51,8 @@ class Release:
         simultaneous: whether all intervals together have the confidence, instead of each by itself.
         deployment: gives the facts of the deployment and the mechanisms, for the card.
         cut_off: the shares of rows and values that caps and bounds cut off, where a part of epsilon measured them.
+        known_from: the numbers, in the ledger, of the earlier questions whose noisy numbers it is made of: alone, where
+            its epsilon is 0, else beside a measurement of its own.
 
     It iterates over its rows; `release[0]` is a row and `release["n"]` a column; and every reader of Arrow takes it
     directly, such as `polars.DataFrame(release)`.
@@ -72,6 +74,7 @@ class Release:
     simultaneous: bool = False
     deployment: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
     cut_off: tuple[CutShare, ...] = ()
+    known_from: tuple[int, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -137,6 +140,7 @@ class Release:
             ("Intervals", f"{percent}, of the noise{together}"),
             *(("Not covered", note) for note in self.notes[1:]),
             *(("Cut off", str(share)) for share in self.cut_off),
+            ("Made of", _questions(self.known_from)),
             *(("Warning", warning) for warning in self.warnings),
             (
                 "Made",
@@ -157,6 +161,7 @@ class Release:
             "intervals_hold_together": self.simultaneous,
             "not_covered_by_intervals": list(self.notes[1:]),
             "warnings": list(self.warnings),
+            "made_of_questions": list(self.known_from),
             "made": self.made.isoformat(),
         }
         return {**own, **self.deployment(), **own}
@@ -243,6 +248,7 @@ class Release:
             "warnings": list(self.warnings),
             "simultaneous": self.simultaneous,
             "cut_off": [share.to_dict() for share in self.cut_off],
+            "known_from": list(self.known_from),
         }
         return table_bytes(pa.table(columns).replace_schema_metadata({_META: json.dumps(meta).encode()}))
 
@@ -270,12 +276,21 @@ class Release:
                    tuple(meta["notes"]), made, replayed=True, delta=Fraction(meta.get("delta", 0)),
                    without=tuple(meta.get("without", ())), meanings=meta.get("meanings", {}),
                    warnings=tuple(meta.get("warnings", ())), simultaneous=meta.get("simultaneous", False),
-                   cut_off=tuple(map(CutShare.from_dict, meta.get("cut_off", ()))))  # fmt: skip
+                   cut_off=tuple(map(CutShare.from_dict, meta.get("cut_off", ()))),
+                   known_from=tuple(meta.get("known_from", ())))  # fmt: skip
 
     def _free(self, name: str) -> str:
         while name in self.columns:
             name += "_"
         return name
+
+
+def _questions(numbers: tuple[int, ...]) -> str:
+    """Earlier questions in words; empty without any."""
+    if not numbers:
+        return ""
+    said = ", ".join(map(str, numbers))
+    return f"the numbers released for question{'s' * (len(numbers) > 1)} {said}, at no further cost"
 
 
 SMALL = 4096

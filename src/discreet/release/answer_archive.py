@@ -37,9 +37,9 @@ FEW = 64
 class Packer:
     """Puts an answer and its noisy integers into one piece, block by block."""
 
-    def __init__(self, into: IO[bytes], made: dt.datetime) -> None:
+    def __init__(self, into: IO[bytes], made: dt.datetime, asked: str = "") -> None:
         self._archive = zipfile.ZipFile(into, "w", zipfile.ZIP_STORED)  # the pieces are compressed already
-        self._made = made.isoformat()
+        self._made, self._asked = made.isoformat(), asked
         self._few: dict[str, list[list[int]]] = {}
         self._blocks: dict[tuple[int, int], int] = {}
 
@@ -68,13 +68,19 @@ class Packer:
 
     def close(self) -> None:
         """Write the end."""
-        self._archive.writestr("about.json", json.dumps({"made": self._made, "few": self._few}))
+        about = {"made": self._made, "few": self._few} | ({"asked": self._asked} if self._asked else {})
+        self._archive.writestr("about.json", json.dumps(about))
         self._archive.close()
 
 
 def made_of(archive: zipfile.ZipFile) -> dt.datetime:
     """When an answer that was kept was made."""
     return dt.datetime.fromisoformat(json.loads(archive.read("about.json"))["made"])
+
+
+def asked_of(archive: zipfile.ZipFile) -> str:
+    """The question with its parameters, from which its plan follows; empty where it was not kept."""
+    return str(json.loads(archive.read("about.json")).get("asked", ""))
 
 
 def answer_of(archive: zipfile.ZipFile, number: int = 0) -> Release | None:

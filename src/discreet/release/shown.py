@@ -124,7 +124,11 @@ def footer(release: Shown) -> list[str]:
     """The lines under an answer: rows, cost, the meaning of the intervals, and warnings."""
     cost = "free: asked before" if release.replayed else release.cost
     if not release.epsilon:
-        cost = "free: nothing private was read"
+        cost = (
+            "free: made of earlier answers"
+            if getattr(release, "known_from", ())
+            else "free: nothing private was read"
+        )
     said = [f"{len(release):,} row{'s' * (len(release) != 1)}", cost]
     if release.low:
         together = ", for all numbers together" if release.simultaneous else ""

@@ -13,6 +13,8 @@ from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
+CHOSEN = "that the earlier answers may be why the question was asked: without reuse its noise is independent of them"
+"""Of an answer that is made of earlier ones."""
 
 
 def notes_of(

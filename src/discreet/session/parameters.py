@@ -81,6 +81,11 @@ def truth_of(value: object, name: str) -> bool:
     return value
 
 
+def choice_of(value: object, name: str) -> bool | None:
+    """Read a parameter that is True or False, or None where another one decides."""
+    return None if value is None else truth_of(value, name)
+
+
 def confidence_of(confidence: object) -> float:
     """Read a confidence."""
     value = float(exact(confidence, "confidence"))

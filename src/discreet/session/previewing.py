@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
-from discreet.errors import InvalidParameter
 from discreet.ledger import Loss
 from discreet.rational import Number
 from discreet.release.gate import event_of
 from discreet.session.budget import BudgetState
+from discreet.session.memory import answering as memory
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
-from discreet.sql.inspect.preview import Preview, least_epsilon, preview_of
+from discreet.sql.inspect.preview import Preview, preview_of
 from discreet.sql.lower.uses import uses_of
 
 
@@ -22,6 +23,7 @@ def preview(
     within: Mapping[str, Number] | None,
     group_rows: int,
     budget: BudgetState,
+    reuse: bool | None = None,
 ) -> Preview:
     """Preview a question.
 
@@ -31,22 +33,24 @@ def preview(
         within: the largest error allowed by column.
         group_rows: how many rows a group is assumed to have.
         budget: of the data set.
+        reuse: whether it is made of earlier answers, as for `Session.sql`.
 
     Raises:
         InvalidParameter: one of `within` is no column or no error.
         QueryRefused: the question is refused.
     """
-    level, public = asked.level, queries.catalog.public
     queries.rehearse(queries.planned(asked if within is None else asked.at(ONE)))
+    used = memory.reused(reuse, within)
     if within is not None:
-        if not isinstance(within, Mapping):
-            raise InvalidParameter("within does not say of which column.", 'Write within={"n": 50}.')
-        asked = asked.at(
-            least_epsilon(lambda e: queries.planned(asked.at(e)), public, within, level, group_rows)
-        )
+        epsilon, known = memory.least(queries, asked, within, group_rows, used)
+    elif used:
+        epsilon, known = memory.as_exact(queries, asked)
+    else:
+        epsilon, known = asked.epsilon, memory.known_of(queries, asked) if reuse is None else None
+    asked = asked.at(epsilon or ONE)
     plan = queries.planned(asked)
     cost = Fraction(0)
-    if plan.releases:
+    if plan.releases and epsilon:
         left = queries.account.left
         loss = Loss(plan.epsilon, plan.delta)
         # Of Gaussian noise only the event tells the price.
@@ -54,4 +58,22 @@ def preview(
             Fraction(0),
             left() - left(event_of(uses_of(plan.whole.measured), loss) if plan.gaussian else loss),
         )
-    return preview_of(plan, public, level, group_rows, cost, budget.left)
+    shown = plan
+    if known is not None and used:
+        shown = known.together() if epsilon else known.shown()
+    found = preview_of(shown, queries.catalog.public, asked.level, group_rows, cost, budget.left)
+    if known is None:
+        return found
+    said = _said(queries, known, group_rows, used)
+    return replace(found, epsilon=plan.epsilon if epsilon else Fraction(0), known=said)
+
+
+def _said(queries: Queries, known: memory.Known, group_rows: int, used: bool) -> str:
+    """The earlier questions, and how exactly they alone tell the answer."""
+    numbers = ", ".join(map(str, known.numbers))
+    said = f"question{'s' * (len(known.numbers) > 1)} {numbers}"
+    if not known.whole:
+        return f"combined with {said}" if used else f"with reuse: combined with {said}"
+    errors = memory.errors_of(queries, known.shown(), known.question, group_rows)
+    free = f"free, from {said}: " + ", ".join(f"{name} ± {error:,.4g}" for name, error in errors.items())
+    return free if used else f"with reuse: {free}"

@@ -24,6 +24,7 @@ from discreet.release.cut_share import CutShare
 from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
+from discreet.session.memory.remembered import Remembered
 from discreet.session.notes import INVENTED, notes_of
 from discreet.session.parameters import no_noise, see_text
 from discreet.session.question import Question
@@ -103,11 +104,13 @@ class Queries:
         self._rehearsed: set[str] = set()
         self._known = Known()
         self._plans: dict[Question, QueryPlan] = {}
+        self.remembered: Remembered | None = None if invented else Remembered()
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""
         other = copy.copy(self)
         other.account = account
+        other.remembered = None  # an analyst is shown nothing that was made of the answers of others
         return other
 
     def planned(self, question: Question) -> QueryPlan:
@@ -232,7 +235,7 @@ class Queries:
         def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
             say("finishing the answer")
             release = self.finish(plan, noisy, *level)
-            return release, pack(release, noisy, follows(plan))
+            return release, pack(release, noisy, follows(plan), asked=question.kept())
 
         def again(kept: bytes) -> Release:
             return self.again(plan, kept, level)
@@ -298,14 +301,18 @@ class Queries:
         """The canonical question on this version of the data: the numbers released, not the writing or the display."""
         from discreet.sql.lower.identity import identity
 
-        tables = sorted(name for name, table in self.policy.tables.items() if not table.public)
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
         known = plan.__dict__  # a plan never changes, and has one engine
         if "_identity" not in known:
             known["_identity"] = identity(plan.whole, self.engine.dialect)
         parts = [known["_identity"], loss, self._policy_digest,
-                 self._public_digest, *(f"{name} {self.engine.version(name)}" for name in tables)]  # fmt: skip
+                 self._public_digest, *self.versions()]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def versions(self) -> tuple[str, ...]:
+        """The versions of the private tables."""
+        tables = sorted(name for name, table in self.policy.tables.items() if not table.public)
+        return tuple(f"{name} {self.engine.version(name)}" for name in tables)
 
     @cached_property
     def _policy_digest(self) -> str:

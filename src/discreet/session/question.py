@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 
 from discreet.ledger import Loss
@@ -81,6 +82,21 @@ class Question:
         shown = truth_of(intervals, "intervals")
         known = cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
         return replace(known, diagnose=share_of(diagnose))
+
+    def kept(self) -> str:
+        """The parameters that its plan follows from, as text; `of_kept` reads it."""
+        limits = astuple(self.limits)
+        split = [[name, str(factor)] for name, factor in self.split]
+        return json.dumps([self.text, str(self.epsilon), str(self.delta), limits, split, self.intervals,
+                           str(self.diagnose)])  # fmt: skip
+
+    @classmethod
+    def of_kept(cls, kept: str) -> Question:
+        """Read the text of `kept`."""
+        text, epsilon, delta, limits, split, intervals, diagnose = json.loads(kept)
+        factors = tuple((name, Fraction(factor)) for name, factor in split)
+        return cls(text, Fraction(epsilon), Fraction(delta), limits=Limits(*limits), split=factors,
+                   intervals=intervals, diagnose=Fraction(diagnose))  # fmt: skip
 
     @property
     def level(self) -> Level:

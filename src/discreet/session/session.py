@@ -12,8 +12,7 @@ from discreet.rational import Number, epsilon_of
 from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.asking import asked
-from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of, whole
-from discreet.session.queries import see_cost
+from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, choice_of, confidence_of, whole
 from discreet.session.question import ONE, Question
 from discreet.session.text_only import answer_about, read_price
 from discreet.session.tuning.suggesting import SuggestingSession
@@ -52,6 +51,8 @@ class Session(SuggestingSession):
         simultaneous: bool = False,
         intervals: bool = True,
         diagnose: Number | None = None,
+        within: Mapping[str, Number] | None = None,
+        reuse: bool | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Answer a question.
@@ -80,6 +81,10 @@ class Session(SuggestingSession):
                 have their bounds instead, which say nothing.
             diagnose: the share of epsilon that measures how much was cut off, such as 0.05; by default none. The answer
                 then says which share of the rows was dropped by max_rows, and of the values clamped to bounds.
+            within: the largest error allowed by column, such as `{"n": 50}`, in place of epsilon: the least one is
+                spent that reaches it beside earlier answers.
+            reuse: whether groups that are sums of groups answered before are made of these, and only the rest is paid;
+                by default with `within`. The intervals do not cover a question that was chosen because of these.
             progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
@@ -108,14 +113,14 @@ class Session(SuggestingSession):
             >>> session.sql("SELECT COUNT(*) AS n FROM data", epsilon=1).columns
             ['n']
         """
+        from discreet.session.memory.answering import answered
+
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
                                  split=split, simultaneous=simultaneous, intervals=intervals,
                                  diagnose=diagnose)  # fmt: skip
-        plan = self._queries.planned(question)
-        see_cost(epsilon, plan)
         with shown_progress(progress) as say:
-            return self._queries.answer(question, plan, say)
+            return answered(self._queries, question, epsilon, within, choice_of(reuse, "reuse"), say)
 
     @asked
     @read_price
@@ -149,8 +154,7 @@ class Session(SuggestingSession):
         made in memory first. With more groups, a column has an interval where it is monotone in one aggregate.
 
         Args:
-            query: as for `sql`.
-            epsilon: as for `sql`.
+            query, epsilon: as for `sql`.
             into: a path that ends in .parquet or .csv.
             confidence: of the intervals, strictly between 0 and 1.
             delta, max_rows, max_groups, max_rows_per_group, split, intervals: as for `sql`.
@@ -168,9 +172,7 @@ class Session(SuggestingSession):
         Raises:
             InvalidParameter: as for `sql`; or `into` has another ending, is there already, belongs to the data or the
                 ledger, or cannot be written. Nothing was charged.
-            QueryRefused: as for `sql`.
-            BudgetExceeded: as for `sql`.
-            LedgerError: as for `sql`.
+            QueryRefused, BudgetExceeded, LedgerError: as for `sql`.
             EngineError: the engine failed; the charge stays, and there is no file.
             PostProcessingError: the post-processing of the noisy tables failed; the charge stays, there is no file, and
                 the noisy integers are kept.
@@ -274,6 +276,7 @@ class Session(SuggestingSession):
         simultaneous: bool = False,
         intervals: bool = True,
         group_rows: int = GROUP_ROWS,
+        reuse: bool | None = None,
     ) -> Preview:
         """Give the cost of a question and the errors of its answer, without reading data or charging.
 
@@ -282,7 +285,7 @@ class Session(SuggestingSession):
             epsilon: the privacy loss to look at; leave it out to have the least one found.
             within: the largest error allowed by column, such as `{"n": 50}`.
             confidence: of the intervals.
-            delta, max_rows, max_groups, max_rows_per_group, split, simultaneous, intervals: as for `sql`.
+            delta, max_rows, max_groups, max_rows_per_group, split, simultaneous, intervals, reuse: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it.
 
         Raises:
@@ -298,7 +301,7 @@ class Session(SuggestingSession):
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
                                  split=split, simultaneous=simultaneous, intervals=intervals)  # fmt: skip
-        return preview(self._queries, question, within, group_rows, self.budget)
+        return preview(self._queries, question, within, group_rows, self.budget, choice_of(reuse, "reuse"))
 
     @asked
     @read_price

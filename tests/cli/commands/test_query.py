@@ -47,6 +47,19 @@ def test_the_same_question_again_is_free(folder: Path, run: Run) -> None:
     assert again["budget"] == {"epsilon": "1", "spent": "0.1", "left": "0.9"}
 
 
+def test_an_error_buys_only_what_earlier_answers_do_not_tell(folder: Path, run: Run) -> None:
+    first = json.loads(run("query", COUNT, "--within", "n=80", "--json").stdout)
+    assert all(row["n_high"] - row["n_low"] <= 160 for row in first["rows"])
+    rewritten = COUNT.replace("ORDER BY county", "")
+    seen = json.loads(run("preview", rewritten, "--within", "n=80", "--json").stdout)
+    assert (seen["epsilon"], seen["known"][:21]) == ("0", "free, from question 1")
+    assert json.loads(run("query", COUNT, "--within", "n=80", "--json").stdout)["epsilon"] == "0"
+    assert "made of earlier answers" in run("query", COUNT, "-e", "0.01", "--reuse").stdout
+    assert json.loads(run("query", COUNT, "-e", "0.01", "--json").stdout)["epsilon"] == "0.01"
+    for odd in (["-e", "0.1", "--within", "n=50"], ["--within", "n=50", "-o", "n.csv"], []):
+        assert run("query", COUNT, *odd).exit_code == 2
+
+
 def test_json_holds_values_intervals_cost_and_what_is_not_covered(folder: Path, run: Run) -> None:
     result = run("query", "SELECT AVG(age) AS age FROM visits", "-e", "1/3", "--confidence", "0.5", "--json")
     answer = json.loads(result.stdout)

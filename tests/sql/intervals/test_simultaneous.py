@@ -109,7 +109,7 @@ def test_a_preview_says_how_wide_they_are(session: dp.Session) -> None:
     assert alone.errors["n"] < both.errors["n"] == width
     assert "for all numbers together" in repr(both)
     assert both.to_dict()["simultaneous"] is True
-    assert session.preview(COUNTS, within={"n": 20}, simultaneous=True).epsilon > 0.3
+    assert session.preview(COUNTS, within={"n": 20}, simultaneous=True, reuse=False).epsilon > 0.3
 
 
 def test_an_interval_that_draws_cannot_show_is_not_given(session: dp.Session) -> None:

@@ -22,10 +22,8 @@ def command(
     epsilon: Annotated[
         str | None, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")
     ] = None,
-    within: Annotated[
-        list[str] | None,
-        typer.Option("--within", metavar="COLUMN=ERROR", help="Find the least epsilon; may be repeated."),
-    ] = None,
+    within: opt.Within = None,
+    reuse: opt.Reuse = None,
     group_rows: Annotated[
         int, typer.Option("--group-rows", metavar="N", help="Rows of a group, where an error depends on it.")
     ] = 1000,
@@ -48,11 +46,12 @@ def command(
         raise opt.Usage("give either --epsilon 0.1 or --within n=50")
     text = asked.text()
     see_one(text)
-    errors = dict(opt.read_pair(one, "--within") for one in within or ())
-    with Progress("looking at the question"), remote.open(place) or place.open() as session:
-        seen = session.preview(
-            text, epsilon, within=errors or None, group_rows=group_rows, **asked.keywords(place)
-        )
+    errors, there = opt.errors_of(within), remote.open(place)
+    if reuse is not None and there is not None:
+        raise opt.Usage("--reuse and --fresh are for data here, not for a server")
+    more = asked.keywords(place) | ({} if reuse is None else {"reuse": reuse})
+    with Progress("looking at the question"), there or place.open() as session:
+        seen = session.preview(text, epsilon, within=errors, group_rows=group_rows, **more)
     if as_json:
         left = {} if seen.left is None else {"left": exact(seen.left)}
         typer.echo(dump({**seen.to_dict(), "epsilon": exact(seen.epsilon), **left}))

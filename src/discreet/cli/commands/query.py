@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -114,6 +114,8 @@ def command(
             "--diagnose", metavar="SHARE", help="The share of epsilon that measures how much was cut off."
         ),
     ] = None,
+    within: opt.Within = None,
+    reuse: opt.Reuse = None,
     mock: Annotated[
         bool, typer.Option("--mock", help="Ask invented data of the same shape: free, and means nothing.")
     ] = False,
@@ -122,6 +124,8 @@ def command(
 
     The charge is durable before any data is read, and no later failure undoes it. The same question with
     the same epsilon on the same data is answered again for nothing.
+
+    With --within, the least epsilon is spent that reaches the error, beside earlier answers of the same data.
 
     A text of several statements is one workload: they are charged once, together. Tables of the same rows with the
     same aggregates are estimated together, so that they agree but for the rows whose group is not among the keys. The
@@ -135,6 +139,7 @@ def command(
       discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --delta 1e-9
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.svg
       discreet query "SELECT AVG(cost) AS cost FROM visits" --epsilon 1 --diagnose 0.05
+      discreet query "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --within n=50
       discreet query --mock "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
       discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --simultaneous
       discreet query --server https://stats.example.org "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
@@ -146,16 +151,26 @@ def command(
     from discreet.cli.output import say
 
     text = asked.text()
-    if epsilon is None:
+    known = {"within": opt.errors_of(within), "reuse": reuse}
+    if epsilon is None and not within:
         epsilon = opt.price_in(text)
-    if epsilon is None:
-        raise opt.Usage("name the cost with --epsilon; `discreet preview` helps to choose it")
+    if (epsilon is None) == (not within):
+        raise opt.Usage(
+            "name the cost with --epsilon, or the error with --within; `discreet preview` helps to choose"
+        )
     sink.see()
     named = statements(text)
+    apart = len(named) > 1 or sink.table is not None or remote.open(place) is not None
+    if apart and (within or reuse is not None):
+        raise opt.Usage(
+            "--within, --reuse and --fresh are for one statement, answered here and not into a table"
+        )
     if len(named) > 1:
+        assert epsilon is not None
         _workload(named, epsilon, asked, place, sink, remote, mock)
         return
     if (there := remote.open(place)) is not None:
+        assert epsilon is not None
         if diagnose is not None:
             raise opt.Usage("--diagnose is for data here, not for a server")
         _ask_server(there.mock() if mock else there, text, epsilon, asked, place, sink, mock)
@@ -164,7 +179,7 @@ def command(
         if sink.output is not None:
             session.see_free(sink.output)
         raised = None if place.source is None else _raised(session)
-        release = _ask(session, text, (epsilon, diagnose), asked, place, sink, progress)
+        release = _ask(session, text, epsilon, {"diagnose": diagnose, **known}, asked, place, sink, progress)
         left = session.budget
         where = session.ledger.where
     sink.put(release, left)
@@ -272,18 +287,20 @@ def _opened(place: Place, mock: bool) -> Session:
 def _ask(
     session: Session,
     text: str,
-    price: tuple[str, str | None],
+    epsilon: str | None,
+    price: dict[str, Any],
     asked: Answered,
     place: Place,
     sink: Sink,
     progress: Progress,
 ) -> Release | Written:
-    """Ask, straight into a file of a table; the price is epsilon and the share that measures how much was cut off."""
-    epsilon, diagnose = price
-    keywords = {**asked.keywords(place), "diagnose": diagnose}
+    """Ask, straight into a file of a table; the price are the options beside epsilon that decide on it."""
+    keywords = asked.keywords(place)
     if sink.table is None:
-        return _stoppable(lambda: session.sql(text, epsilon, progress=progress.say, **keywords))
+        return _stoppable(lambda: session.sql(text, epsilon, progress=progress.say, **keywords, **price))
     into = sink.table
+    assert epsilon is not None
+    keywords["diagnose"] = price["diagnose"]
     return _stoppable(
         lambda: session.write(
             text, epsilon, into, replace=True, formulas=sink.formulas, progress=progress.say, **keywords

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet import far
 from discreet.release.answer import Release
-from discreet.release.answer_archive import Packer, answer_of, block_of, made_of, table_of
+from discreet.release.answer_archive import Packer, answer_of, asked_of, block_of, made_of, table_of
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.lower.run import NoisyIntegers
@@ -55,6 +55,7 @@ def pack(
     noisy: Sequence[NoisyIntegers],
     follows: bool = False,
     beside: Sequence[Release] = (),
+    asked: str = "",
 ) -> bytes:
     """Put an answer and its noisy integers into one piece.
 
@@ -63,9 +64,11 @@ def pack(
         noisy: the integers.
         follows: whether the answer follows from them, so that they are enough.
         beside: the answers of the other questions that were asked as one with it, which follow as it does.
+        asked: the question with its parameters, from which its plan follows.
     """
     out = io.BytesIO()
-    packer = Packer(out, dt.datetime.now(dt.UTC).replace(microsecond=0) if release is None else release.made)
+    made = dt.datetime.now(dt.UTC).replace(microsecond=0) if release is None else release.made
+    packer = Packer(out, made, asked)
     for index, one in enumerate(noisy):
         if one.plan.discovery is not None:
             packer.table(_keys(index), _found(one.plan))
@@ -96,6 +99,12 @@ def unpack(data: bytes, plan: QueryPlan) -> StoredAnswer:
                 entries[block.first : block.first + len(block.entries)] = block.entries
             noisy.append(NoisyIntegers(one, entries))
         return StoredAnswer(made_of(archive), release, noisy, tuple(beside))
+
+
+def question_of(data: bytes) -> str:
+    """The question of an answer with its parameters; empty where `pack` was given none."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return asked_of(archive)
 
 
 def blocks_of(archive: zipfile.ZipFile, number: int, release: PlannedRelease) -> Iterator[NoisyIntegers]:

@@ -53,6 +53,7 @@ class Preview:
         simultaneous: whether the errors are those of all numbers of the answer together.
         meanings: the content of a column where it differs from its question, such as a quantile for MAX.
         together: the marginals that are measured for tables that are estimated together, and how much that saves.
+        known: the earlier questions that it is answered from, and how exactly they alone tell it; empty without such.
     """
 
     epsilon: Fraction
@@ -69,6 +70,7 @@ class Preview:
     simultaneous: bool = False
     meanings: Mapping[str, str] = field(default_factory=dict)
     together: tuple[str, ...] = ()
+    known: str = ""
 
     def to_dict(self) -> dict[str, object]:
         """The same for machines."""
@@ -84,6 +86,7 @@ class Preview:
             "shown_from": self.shown_from,
             "warnings": list(self.warnings),
             "together": list(self.together),
+            "known": self.known,
             "cost": show(self.epsilon if self.cost is None else self.cost, 12),
         }
 
@@ -122,6 +125,7 @@ class Preview:
         said = f"expected at {100 * self.confidence:g} %{together}{assumed}"
         return [
             said,
+            *([escaping.name(self.known)] if self.known else []),
             *map(escaping.name, self.together),
             *(f"warning: {escaping.name(warning)}" for warning in self.warnings),
         ]
@@ -234,9 +238,7 @@ def least_epsilon(
     Raises:
         InvalidParameter: an error is not a positive number, a column is not in the answer, or no epsilon will do.
     """
-    targets = {name: _positive(name, value) for name, value in within.items()}
-    if not targets:
-        raise InvalidParameter("within names no column.", 'Write within={"n": 50}.')
+    targets = targets_of(within)
 
     def meets(epsilon: Fraction) -> bool:
         errors = _errors(make(epsilon), public, level, group_rows)
@@ -261,6 +263,19 @@ def least_epsilon(
     return round_up(high)
 
 
+def targets_of(within: Mapping[str, object]) -> dict[str, float]:
+    """The largest error allowed, by column.
+
+    Raises:
+        InvalidParameter: there is none, or one is not a positive number.
+    """
+    if not isinstance(within, Mapping):
+        raise InvalidParameter("within does not say of which column.", 'Write within={"n": 50}.')
+    if not within:
+        raise InvalidParameter("within names no column.", 'Write within={"n": 50}.')
+    return {name: _positive(name, value) for name, value in within.items()}
+
+
 def round_up(value: Fraction, digits: int = 3) -> Fraction:
     """Round a positive rational up to some significant digits."""
     exponent = math.floor(math.log10(value)) - digits + 1
@@ -280,4 +295,5 @@ __all__ = [
     "least_epsilon",
     "preview_of",
     "round_up",
+    "targets_of",
 ]

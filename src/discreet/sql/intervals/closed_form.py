@@ -55,8 +55,8 @@ def linear_half_width(release: PlannedRelease, aggregate: Aggregate, confidence:
     weights = measure.weights(aggregate.quantity)
     if weights is None:
         return None
-    if release.estimated is not None and not release.estimated.plain:
-        width = release.estimated.half_width(weights, aggregate.measure, confidence)
+    if release.law is not None and not release.law.plain:
+        width = release.law.half_width(weights, aggregate.measure, confidence)
         return float(np.ceil(width)) if aggregate.whole else width
     weights = noise_of(measure, weights)
     used = tuple(sorted(abs(float(w)) for w in weights if w != 0))
@@ -164,8 +164,8 @@ def draws_for(releases: Sequence[PlannedRelease], least: int = 0, cells: int | N
             measure.entries for measure in release.measures if not isinstance(measure, QuantileTree | Ranks)
         )
         numbers += (release.cells if cells is None else cells) * (drawn + len(release.aggregates))
-        if release.estimated is not None and cells is None:
-            numbers += drawn * release.estimated.strategy.cells
+        if release.law is not None and cells is None:
+            numbers += drawn * release.law.drawn_cells
     return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
 
 
@@ -184,8 +184,8 @@ def redraw(release: PlannedRelease, measure: int, entries: Floats, draws: int) -
         float64 array (draws, n, entries).
     """
     shape = draws, *entries.shape
-    if release.estimated is not None:
-        return release.estimated.drawn(measure, shape) + entries
+    if release.law is not None:
+        return release.law.drawn(measure, shape) + entries
     generator = np.random.default_rng()
     noise = (
         generator.laplace(0.0, float(release.scale(measure)), shape)
@@ -254,14 +254,14 @@ def direct(
         assert measure.grid is not None
         if isinstance(measure, AllRows):
             return measure.mean_interval(entries, float_half_width(scale, 1 - confidence))
-        estimated = None if release.estimated is None or release.estimated.plain else release.estimated
-        if estimated is not None or release.gaussian(aggregate.measure) is not None:
+        law = None if release.law is None or release.law.plain else release.law
+        if law is not None or release.gaussian(aggregate.measure) is not None:
             grid = np.linspace(0, 1, STEPS + 1)
             own, mixed = np.full(2, aggregate.measure), np.stack([1 - grid, grid], axis=-1)
             widths = (
                 half_widths(release, mixed, own, confidence)
-                if estimated is None
-                else estimated.half_widths(mixed, own, confidence)
+                if law is None
+                else law.half_widths(mixed, own, confidence)
             )
             low, high = mean_within(entries[:, 0], entries[:, 1], widths)
         else:

@@ -175,8 +175,8 @@ def ratio_ends(noisy: NoisyIntegers, ratio: Ratio, at: GroupSelection, confidenc
 def _widths(release: PlannedRelease, mixed: Floats, used: NDArray[np.bool_], confidence: float) -> Floats:
     """The half-widths of weighted sums of the integers of a group: float64 (sums,) from (sums, integers)."""
     measures = np.repeat(np.arange(len(release.measures)), [m.entries for m in release.measures])
-    if release.estimated is not None and not release.estimated.plain:
-        return release.estimated.half_widths(mixed, measures, confidence)
+    if release.law is not None and not release.law.plain:
+        return release.law.half_widths(mixed, measures, confidence)
     return half_widths(release, mixed[:, used], measures[used], confidence)
 
 

@@ -135,6 +135,8 @@ def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) ->
     Returns:
         float64 array (draws, groups, entries of the measure).
     """
+    if release.recalled is not None:  # a table by itself, whose groups are sums of different cells
+        return release.recalled.drawn(measure, (draws, release.cells, release.measures[measure].entries))
     estimated = release.estimated
     assert estimated is not None
     model, entries = estimated.strategy.measured, release.measures[measure].entries

@@ -21,6 +21,7 @@ from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
+from discreet.sql.plan.recalled import Recalled
 from discreet.sql.plan.workloads.estimated import Estimated
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class PlannedRelease:
         of_several: whether it has the noise of several groups, though it may have but one, as in a workload.
         rhos: for each measure the zCDP of its Gaussian noise, 0 where it has Laplace noise; empty where all have. The
             shares of the measures with Gaussian noise are spent together, with the delta of the plan.
+        recalled: how it is made of integers that were released before; None where it is not.
     """
 
     name: str
@@ -148,11 +150,17 @@ class PlannedRelease:
     estimated: Estimated | None = None
     of_several: bool = False
     rhos: tuple[Fraction, ...] = ()
+    recalled: Recalled | None = None
 
     @cached_property
     def entries(self) -> tuple[slice, ...]:
         """Where the entries of each measure stand in the row of integers of a group."""
         return tuple(columns(self.measures))
+
+    @property
+    def law(self) -> Estimated | Recalled | None:
+        """The law of the noise of an integer, where it is another one than that of a release by itself."""
+        return self.recalled if self.recalled is not None else self.estimated
 
     @cached_property
     def cells(self) -> int:
@@ -287,13 +295,13 @@ class QueryPlan:
     @cached_property
     def measured(self) -> tuple[PlannedRelease, ...]:
         """The releases whose integers get noise: the marginals of a workload stand in the place of its tables."""
-        alone = tuple(release for release in self.releases if release.estimated is None)
+        alone = tuple(release for release in self.releases if release.law is None)
         return alone + tuple(marginal for workload in self.workloads for _, marginal in workload.marginals)
 
     @cached_property
     def counted(self) -> tuple[PlannedRelease, ...]:
         """The releases whose integers the engine counts."""
-        alone = tuple(release for release in self.releases if release.estimated is None)
+        alone = tuple(release for release in self.releases if release.law is None)
         return alone + tuple(workload.finest for workload in self.workloads)
 
     @cached_property

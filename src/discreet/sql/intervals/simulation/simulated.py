@@ -235,7 +235,7 @@ def _draws_table(noisy: NoisyIntegers, draws: int, seed: int, only: Integers | N
     for measure, asked in by_measure.items():
         quantities = [noisy.plan.aggregates[index].quantity for index in asked]
         entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
-        if noisy.plan.estimated is not None and only is None:
+        if noisy.plan.law is not None and only is None:
             again = noise_again(noisy.plan, measure, draws, seed) + entries
             estimate = noisy.plan.measures[measure].estimate
             values.update(

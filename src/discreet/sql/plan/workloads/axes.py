@@ -123,12 +123,12 @@ def with_others(axes: Axes) -> Axes | None:
     keys, sizes, more = list(axes.keys), list(axes.sizes), []
     for number, axis in enumerate(axes.keys):
         key = axis[0]
-        if all(map(_closed, axis)):
+        if all(map(closed, axis)):
             continue
         if len(axis) > 1 or axes.within:
             return None
         expression = key.expression
-        if _listed(expression):
+        if listed(expression):
             if None in key.values:
                 return None  # NULL is a group then, and cannot stand for the rows of no public value
             if len(key.values) > MOST_LISTED or expression.type not in LITERAL:
@@ -141,14 +141,14 @@ def with_others(axes: Axes) -> Axes | None:
     return replace(axes, keys=tuple(keys), sizes=tuple(sizes), more=tuple(more))
 
 
-def _closed(key: ks.Key) -> bool:
+def closed(key: ks.Key) -> bool:
     """Whether every row has one of the values of a key.
 
     Of a column whose values are listed, rows with others may be there, and an expression of those may be anything.
     """
-    return not _listed(key.expression) and (None in key.values or not key.expression.span.nullable)
+    return not listed(key.expression) and (None in key.values or not key.expression.span.nullable)
 
 
-def _listed(expression: Expression) -> bool:
+def listed(expression: Expression) -> bool:
     """Whether the policy lists values of a column that an expression reads, so that there may be others."""
     return any(column.span.listed for column in leaves(expression))

@@ -110,6 +110,11 @@ class Estimated:
         number = squares**2 / np.maximum(fourth, 1e-300)
         return np.asarray(largest * np.sqrt(2 * squares) * effective(np.maximum(number, 1), confidence))
 
+    @property
+    def drawn_cells(self) -> int:
+        """How many more cells are drawn where all tables of the workload are drawn again."""
+        return self.strategy.cells
+
     def drawn(self, measure: int, shape: tuple[int, ...]) -> Floats:
         """Noise of single cells, drawn anew: n equal Laplace variables are the difference of two gamma ones.
 

@@ -1,0 +1,1 @@
+"""Questions that follow from earlier answers, or cost less beside them."""

@@ -1,0 +1,293 @@
+"""Earlier answers: questions that follow from them cost nothing, and others less.
+
+The ledger keeps the noisy integers of every answer, with the question. Its plan is made again from that; where it has
+the identity under which the answer was charged, which tells text, policy and version of the data, the integers are its.
+
+Privacy: everything here is read from the ledger's released answers, the policy and the text. The price of a question
+then follows from these, and from earlier released answers, and never from the data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError, InvalidParameter
+from discreet.rational import Number
+from discreet.release import gate
+from discreet.release.answer import Release
+from discreet.session.memory.remembered import Remembered
+from discreet.session.notes import CHOSEN
+from discreet.session.parameters import GROUP_ROWS
+from discreet.session.queries import Queries, see_cost
+from discreet.session.question import ONE, Question
+from discreet.sql.finish.estimates import Estimate, Source
+from discreet.sql.finish.recall import Recall, recallable, recalled, sources_of
+from discreet.sql.inspect.preview import expected_errors, least_epsilon, round_up, targets_of
+from discreet.sql.lower.run import NoisyIntegers
+from discreet.sql.plan.plan import QueryPlan
+from discreet.sql.plan.recalled import variance
+
+if TYPE_CHECKING:
+    from discreet.release.draw import Draw
+
+MOST_KEPT = 1 << 24
+"""Answers of more bytes are not looked at."""
+SAME = 1 + 1e-9
+"""Variances that differ by less are the same."""
+STEP = Fraction(201, 200)
+"""How much more epsilon makes a question another one, in three digits."""
+
+
+def recall(queries: Queries, remembered: Remembered) -> Recall:
+    """Every release that was answered before and is of the present data, under the present policy."""
+    with remembered.lock:
+        remembered.of_data(queries.versions())
+        for entry in queries.ledger.settled_after(remembered.seen):
+            remembered.seen = entry.number
+            if entry.question not in remembered.sources and entry.settles is not None:
+                remembered.sources[entry.question] = _read(queries, entry.question, entry.settles)
+        return Recall([source for own in remembered.sources.values() for source in own], remembered.between)
+
+
+def _read(queries: Queries, identity: str, number: int) -> list[Source]:
+    """The releases of an answer; none where it is of another producer, of other data or too large."""
+    from discreet.sql.finish.serialisation import question_of, unpack
+
+    kept = queries.ledger.replay(identity)
+    if kept is None or len(kept) > MOST_KEPT or not kept.startswith(b"PK"):
+        return []
+    asked = question_of(kept)
+    if not asked:
+        return []
+    try:
+        plan = queries.planned(Question.of_kept(asked))
+    except DiscreetError:
+        return []  # under another policy
+    if queries.identity(plan) != identity:
+        return []
+    return sources_of(number, plan, unpack(kept, plan.whole).noisy)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A question and the earlier answers that it may be made of.
+
+    Attributes:
+        question: the question; its epsilon is that which is asked for.
+        plan: for that epsilon.
+        recall: the earlier answers.
+        ways: by measure of that plan, the independent ways in which it follows from released integers.
+    """
+
+    question: Question
+    plan: QueryPlan
+    recall: Recall
+    ways: tuple[tuple[Estimate, ...], ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every measure is known."""
+        return all(self.ways)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of the charges of the questions that it is made of."""
+        return tuple(sorted({source.number for own in self.ways for one in own for source, _ in one.used}))
+
+    def missing(self) -> Fraction:
+        """The epsilon with which another measurement makes the answer as exact as the asked one alone."""
+        (release,) = self.plan.releases
+        most = 0.0
+        for index, own in enumerate(self.ways):
+            alone = 2 * float(release.scale(index)) ** 2
+            known = variance([one.law for one in own]) if own else math.inf
+            if known > alone * SAME:
+                most = max(most, math.sqrt(1 - alone / known))
+        if not most:
+            return Fraction(0)
+        return min(self.question.epsilon, round_up(self.question.epsilon * Fraction(most / SAME)))
+
+    def shown(self) -> QueryPlan:
+        """The plan of the answer from earlier answers alone."""
+        (release,) = self.plan.releases
+        return replace(self.plan, releases=(_of(recalled(release, self.ways)).plan,))
+
+    def together(self) -> QueryPlan:
+        """The plan of the answer from earlier ones and a measurement for epsilon; its noise alone is right."""
+        (release,) = self.plan.releases
+        found = recalled(release, self.ways, more=True)
+        return self.plan if isinstance(found, NoisyIntegers) else replace(self.plan, releases=(found,))
+
+
+def _of(found: object) -> NoisyIntegers:
+    assert isinstance(found, NoisyIntegers)
+    return found
+
+
+def known_of(queries: Queries, question: Question, earlier: Recall | None = None) -> Known | None:
+    """The earlier answers that a question may be made of; None where there are none, or it is not of that kind."""
+    plan = queries.planned(question)
+    if queries.remembered is None or not recallable(plan):
+        return None
+    found = recall(queries, queries.remembered) if earlier is None else earlier
+    (release,) = plan.releases
+    ways = found.known(release)
+    return Known(question, plan, found, ways) if any(ways) else None
+
+
+def errors_of(queries: Queries, plan: QueryPlan, question: Question, group_rows: int) -> dict[str, float]:
+    """The half-widths that the intervals of an answer are expected to have."""
+    return expected_errors(plan, queries.catalog.public, question.level, group_rows)[0]
+
+
+def least(
+    queries: Queries,
+    question: Question,
+    within: Mapping[str, Number],
+    group_rows: int,
+    reuse: bool = True,
+) -> tuple[Fraction, Known | None]:
+    """The least epsilon for an answer that is exact enough beside the earlier ones; 0 where these are enough.
+
+    Raises:
+        InvalidParameter: no epsilon will do, or `within` names no column of the answer.
+    """
+    targets = targets_of(within)
+    known = known_of(queries, question.at(ONE)) if reuse else None
+    if known is not None and known.whole:
+        errors = errors_of(queries, known.shown(), question, group_rows)
+        if all(errors.get(name, math.inf) <= target for name, target in targets.items()):
+            return Fraction(0), known
+
+    def make(epsilon: Fraction) -> QueryPlan:
+        own = None if known is None else known_of(queries, question.at(epsilon), known.recall)
+        return queries.planned(question.at(epsilon)) if own is None else own.together()
+
+    epsilon = least_epsilon(make, queries.catalog.public, within, question.level, group_rows)
+    if known is None:
+        return epsilon, None
+    alone = errors_of(queries, queries.planned(question.at(epsilon)), question, group_rows)
+    if all(alone.get(name, math.inf) <= target for name, target in targets.items()):
+        return epsilon, None  # the earlier answers are too coarse to help
+    asked = _unasked(queries, question.at(epsilon))
+    return asked.epsilon, known_of(queries, asked, known.recall)
+
+
+def _unasked(queries: Queries, question: Question) -> Question:
+    """The question for the next larger epsilon that it was not asked for: a replay would be no measurement more."""
+    while queries.ledger.number_of(queries.identity(queries.planned(question))) is not None:
+        question = question.at(round_up(question.epsilon * STEP))
+    return question
+
+
+def as_exact(queries: Queries, question: Question) -> tuple[Fraction, Known | None]:
+    """The epsilon for an answer as exact as that of the question makes it by itself; 0 where earlier ones are that."""
+    known = known_of(queries, question)
+    if known is None or not (missing := known.missing()):
+        return question.epsilon * (known is None), known
+    asked = _unasked(queries, question.at(missing))
+    found = known_of(queries, asked, known.recall)
+    if asked.epsilon >= question.epsilon or found is None or _fewer(found, known):
+        return question.epsilon, None
+    return asked.epsilon, found
+
+
+def reused(reuse: bool | None, within: object) -> bool:
+    """Whether a question is made of earlier answers: by default where it names an error, and not an epsilon.
+
+    Who names an epsilon buys noise that is independent of all that was seen before. So the interval holds also where
+    the question was chosen because of an earlier answer, which that of a reused answer does not promise.
+    """
+    return within is not None if reuse is None else reuse
+
+
+def answered(
+    queries: Queries,
+    question: Question,
+    epsilon: Number | None,
+    within: Mapping[str, Number] | None,
+    reuse: bool | None,
+    say: Callable[[str], None],
+) -> Release:
+    """Answer a question, for less or for nothing where earlier answers tell of it.
+
+    Args:
+        queries: the producer.
+        question: the question.
+        epsilon: for which it was asked; None without one.
+        within: the largest error allowed by column, for the least epsilon that reaches it; None for epsilon.
+        reuse: whether it is made of earlier answers, as for `Session.sql`.
+        say: takes words on the progress.
+
+    Raises:
+        InvalidParameter: both or neither of epsilon and within are given, or no epsilon will do.
+    """
+    plan = queries.planned(question)
+    if within is None:
+        see_cost(epsilon, plan)
+    elif epsilon is not None:
+        raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
+    if not plan.releases:
+        return queries.answer(question, plan, say)
+    cost, known = question.epsilon, None
+    if within is not None:
+        queries.rehearse(plan)
+        cost, known = least(queries, question, within, GROUP_ROWS, reused(reuse, within))
+    elif reuse and queries.ledger.number_of(queries.identity(plan)) is None:
+        cost, known = as_exact(queries, question)
+    if known is None:
+        asked = question.at(cost)
+        return queries.answer(asked, queries.planned(asked), say)
+    return measured(queries, known, say) if cost else free(queries, known)
+
+
+def _fewer(found: Known, known: Known) -> bool:
+    """Whether less is known of a question at another epsilon, at which its integers lie on another grid."""
+    return [len(own) for own in found.ways] < [len(own) for own in known.ways]
+
+
+def _told(answer: Release, known: Known) -> Release:
+    """An answer with the numbers of the earlier questions, and the warning that belongs to them."""
+    return replace(answer, known_from=known.numbers, notes=(*answer.notes, CHOSEN))
+
+
+def free(queries: Queries, known: Known) -> Release:
+    """The answer from earlier ones, which costs nothing."""
+    plan = known.shown()
+    queries.rehearse(plan)
+    (release,) = known.plan.releases
+    made = queries.finish(plan, [_of(recalled(release, known.ways))], *known.question.level)
+    return _told(made, known)
+
+
+def measured(queries: Queries, known: Known, say: Callable[[str], None]) -> Release:
+    """The answer from earlier ones and one more measurement, for the epsilon of the question."""
+    from discreet.sql.finish.serialisation import pack, unpack
+
+    (release,) = known.plan.releases
+
+    def finished(noisy: list[NoisyIntegers]) -> Release:
+        table = _of(recalled(release, known.ways, noisy[0]))
+        shown = replace(known.plan, releases=(table.plan,))
+        found = _told(queries.finish(shown, [table], *known.question.level), known)
+        return replace(found, epsilon=known.plan.epsilon, deployment=queries.deployment(known.plan))
+
+    def compute(draw: Draw) -> list[NoisyIntegers]:
+        say("reading the data")
+        return queries.run(known.plan, draw)
+
+    def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
+        say("finishing the answer")
+        answer = finished(noisy)
+        return answer, pack(answer, noisy, True, asked=known.question.kept())
+
+    def again(kept: bytes) -> Release:
+        stored = unpack(kept, known.plan)
+        return replace(finished(stored.noisy), made=stored.made, replayed=True)
+
+    asked = queries.release_plan(known.question, known.plan, compute, made, again)
+    return gate.release(asked, queries.ledger, queries.account)
