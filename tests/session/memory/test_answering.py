@@ -307,8 +307,8 @@ def test_gaussian_noise_and_rows_dropped_by_group_are_asked_anew(monkeypatch: py
     """The law of an estimate is that of sums of Laplace variables over the same rows; planted: all pass for that."""
     budget = dp.Budget(epsilon=9, delta="1e-5", accountant="zcdp")
     session = protect(privacy_unit="id", max_rows=40, budget=budget)
-    capped = {"max_rows_per_group": 1}
-    given = {"epsilon": 1, "delta": "1e-9", **capped}
+    capped: dict[str, Any] = {"max_rows_per_group": 1}
+    given: dict[str, Any] = {"epsilon": 1, "delta": "1e-9", **capped}
     assert "Gaussian" in str(session.explain(TABLE, **given))
     table = session.sql(TABLE, **given)
     again = session.sql(TABLE, epsilon="0.5", reuse=True, **capped)
@@ -321,6 +321,6 @@ def test_gaussian_noise_and_rows_dropped_by_group_are_asked_anew(monkeypatch: py
 
 
 @pytest.mark.parametrize("limits", [{}, {"max_rows_per_group": 3}, {"max_rows": 4, "max_groups": 2}])
-def test_the_parameters_of_a_question_are_read_again(limits: dict[str, int]) -> None:
+def test_the_parameters_of_a_question_are_read_again(limits: dict[str, Any]) -> None:
     asked = Question.read(TOTAL, "1/3", delta="1e-9", split={"n": 2}, **limits)
     assert Question.of_kept(asked.kept()) == asked
