@@ -110,7 +110,8 @@ def _known(kind: str) -> dict[str, list[Sequence[str]]]:
         "SELECT function_name, parameter_types, varargs FROM duckdb_functions() WHERE database_name = 'system' "
         f"AND schema_name = 'main' AND function_type = '{kind}' ORDER BY ALL"
     )
-    for name, types, more in known.fetchall():
+    for full, types, more in known.fetchall():
+        name = re.sub(r"^collate_.*", "collate", full)
         if re.fullmatch(r"[a-z][a-z0-9_]*", name) and not name.startswith(
             ("st_", "icu_", "pg_", "finalize", "combine")
         ):
