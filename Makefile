@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 # Applies to build environments too, so nothing unpinned is installed.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The tests start hundreds of processes; each would compile every module again, which takes longer than its work.
+unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(BIN)/python -m pip install --quiet
 # One for each core; each starts a PostgreSQL of its own, and one of them a Spark, see tests/conftest.py.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)

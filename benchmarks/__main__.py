@@ -33,6 +33,7 @@ MODULES = (
     "selection",
     "quantiles",
     "workloads",
+    "gaussian",
     "accounting",
     "load",
     "service",

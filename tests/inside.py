@@ -21,6 +21,7 @@ from discreet.sql.plan.planner import plan as planned_of
 if TYPE_CHECKING:
     import discreet as dp
     from discreet.engines.engine import Engine
+    from discreet.ledger import Ledger
     from discreet.release.answer import Release
     from discreet.release.draw import Draw
     from discreet.session.queries import Queries
@@ -86,3 +87,13 @@ def identity_of(session: dp.Session, plan: QueryPlan) -> str:
 def queries_of(session: dp.Session) -> Queries:
     """The part that plans, runs and answers its questions, for faults that are planted there."""
     return session._queries
+
+
+def ledger_of(session: dp.Session) -> Ledger:
+    """Where it is charged."""
+    return session._queries.ledger
+
+
+def workload_plan_of(session: dp.Session, queries: list[str], **more: Any) -> QueryPlan:
+    """The plan of several questions as one, for an epsilon of 1; the rest is that of `Question`."""
+    return session._queries.plan_together(queries, Question("", Fraction(1), **more))[0]

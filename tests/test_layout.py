@@ -21,7 +21,7 @@ ROOMS = {
     "server": "",
     "server/api": "",
     "server/pages": "site",
-    "accounting": "atoms events homogeneous pricing sampling zcdp",
+    "accounting": "atoms events homogeneous sampling zcdp",
     "ledger": "store",
     "ledger/chain": "verify",
     "ledger/sqlite": "making store",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.policy import Budget, Policy
     from discreet.release.answer import Release
     from discreet.session import Session, protect
+    from discreet.session.sources.graphing import graph
     from discreet.session.sources.streaming import stream
     from discreet.sql.inspect.preview import Preview
 
@@ -31,6 +32,7 @@ _WHERE = {
     "Release": "discreet.release.answer",
     "Session": "discreet.session",
     "connect": "discreet.client",
+    "graph": "discreet.session.sources.graphing",
     "load_ipython_extension": "discreet.dbapi.notebook",
     "protect": "discreet.session",
     "stream": "discreet.session.sources.streaming",
@@ -41,6 +43,8 @@ _ROOMS = frozenset(
         "dbapi",
         "engines",
         "errors",
+        "graphs",
+        "learning",
         "ledger",
         "local",
         "mechanisms",
@@ -54,7 +58,7 @@ _ROOMS = frozenset(
     }
 )
 
-__all__ = ["Budget", "Policy", "Preview", "Release", "Session", "connect", "protect", "stream"]
+__all__ = ["Budget", "Policy", "Preview", "Release", "Session", "connect", "graph", "protect", "stream"]
 
 
 def __getattr__(name: str) -> Any:

@@ -228,3 +228,20 @@ def moments(days: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
         )
     micros = pa.array(np.rint(known * 86_400_000_000.0).astype(np.int64), pa.int64(), mask=missing)
     return micros.cast(pa.timestamp("us")).cast(kind)
+
+
+def values_of(table: pa.Table) -> int:
+    """How many values a table has, those inside of lists and structs too.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> values_of(pa.table({"a": [1, 2], "b": [[3, 4, 5], [6]]}))
+        8
+    """
+    found, open_ = 0, [chunk for column in table.columns for chunk in column.chunks]
+    while open_:
+        one = open_.pop()
+        found += len(one)
+        inside = one.type.num_fields
+        open_ += [one.values] if hasattr(one, "values") else [one.field(index) for index in range(inside)]
+    return found

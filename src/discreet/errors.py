@@ -127,6 +127,10 @@ class PolicyError(DiscreetError, ValueError):
         self.key = key
 
 
+class MissingExtra(DiscreetError, ImportError):
+    """A library of an optional extra is not installed."""
+
+
 class SourceError(DiscreetError):
     """The data source cannot be opened, or is of a kind that is not supported."""
 

@@ -21,6 +21,7 @@ EVENTS = [
     NOISE,
     FIXED,
     ev.Concentrated(ZCDP("1/8", "1e-7"), neighbours="add_remove"),
+    ev.Converted(ev.Concentrated("1/50", neighbours="add_remove"), Loss(1, "1e-6")),
     ev.GaussianNoise(10, 3, discrete=True, neighbours="replace_one"),
     ev.Sampled(NOISE, "1/20", "poisson"),
     ev.Sampled(FIXED, "1/20", "fixed_size"),

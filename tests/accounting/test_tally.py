@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.loss import Loss
+from discreet.accounting.loss import UNIT, Loss
 from discreet.accounting.tally import OWN, RULES, Rule, Tally, admits, price, rule_of
 from discreet.errors import InvalidParameter
 
@@ -61,3 +61,26 @@ def test_equal_epsilons_are_told_exactly(losses: list[Loss]) -> None:
 def test_another_name_is_no_rule(name: object) -> None:
     with pytest.raises(InvalidParameter):
         rule_of(name)
+
+
+def test_a_rho_is_counted_in_the_place_of_a_square_and_ends_the_rule_of_equal_epsilons() -> None:
+    told, rho = Loss("1/4", "1e-9"), Fraction(1, 1000)
+    noise = tally_of([])
+    for _ in range(40):
+        noise = noise.plus(told, rho)
+    assert noise.loss == Loss(10, Fraction(40, 10**9))
+    assert rho * 80 <= noise.squares < rho * 80 + Fraction(1, 10**40)
+    assert price("zcdp", noise, DELTA).epsilon < price("zcdp", tally_of([Loss("1/4")] * 40), DELTA).epsilon
+    assert price("pure", noise, DELTA).epsilon == 10  # for which its epsilon counts
+
+
+def test_no_rho_makes_epsilons_look_equal() -> None:
+    # Two unequal epsilons, and a rho that would make up for it exactly: 3 squares = (sum)^2.
+    mixed = tally_of([Loss("1/10"), Loss("3/10")])
+    total = mixed.loss.epsilon + Fraction(1, 5)
+    rho = (total**2 / 3 - mixed.squares) / 2
+    assert rho > 0
+    for wrong in (rho, rho - Fraction(1, UNIT), rho + Fraction(1, UNIT)):
+        assert not mixed.plus(Loss("1/5", "1e-9"), wrong).equal
+    # Planted fault: without the place off the grid, (c) would price them as three equal ones.
+    assert Tally(Loss(total), mixed.squares + 2 * rho, 3).equal

@@ -31,7 +31,9 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
     "Exponential": (mechanisms.Exponential(TENTH), [3, 5]),
     "ExponentialQuantile": (mechanisms.ExponentialQuantile(TENTH, 0.5, LEAVES), COUNTS),
     "FlippedQuantile": (mechanisms.FlippedQuantile(TENTH, 0.5, LEAVES), COUNTS),
+    "GaussianVector": (mechanisms.GaussianVector(400, 2), np.zeros(3, np.int64)),
     "HadamardResponse": (mechanisms.HadamardResponse(TENTH, 5), [3, 4]),
+    "Ladder": (mechanisms.Ladder(TENTH, lambda width: width, 10**6), mechanisms.Climbed(45, 10)),
     "Laplace": (mechanisms.Laplace(TENTH, 2), 7),
     "LaplaceVector": (mechanisms.LaplaceVector(20, 2), np.zeros(3, np.int64)),
     "LocalLaplace": (mechanisms.LocalLaplace(TENTH, 0, 100), [31, 47]),
@@ -39,13 +41,17 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
     "PermuteAndFlip": (mechanisms.PermuteAndFlip(TENTH), [3, 5]),
     "QuantilesWithEnds": (mechanisms.QuantilesWithEnds(TENTH, [0.5, 0.9], LEAVES), COUNTS),
     "RandomizedResponse": (mechanisms.RandomizedResponse(TENTH, 3), [0, 2]),
+    "SmoothCauchy": (
+        mechanisms.SmoothCauchy(TENTH, lambda width: min(width, 9), 10**6),
+        mechanisms.Climbed(45, 10),
+    ),
     "Staircase": (mechanisms.Staircase(TENTH), 7),
     "ThresholdedCounts": (mechanisms.ThresholdedCounts(TENTH, Fraction(1, 10**6)), [3, 5]),
     "TwoCoins": (mechanisms.TwoCoins(), [True, False]),
     "UnaryEncoding": (mechanisms.UnaryEncoding(TENTH, 5), [3, 4]),
     "UnboundedLaplace": (mechanisms.UnboundedLaplace(TENTH, 2, 2**-20), np.array([0.5])),
 }
-RESULTS = {"Frequencies", "LaplaceError", "LeafMeasure", "LocalMean", "SparseCounts", "Watch"}
+RESULTS = {"Climbed", "Frequencies", "LaplaceError", "LeafMeasure", "LocalMean", "SparseCounts", "Watch"}
 """What a mechanism reads or gives back, or a run of one."""
 
 

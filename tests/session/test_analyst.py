@@ -6,6 +6,7 @@ import contextlib
 import threading
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,9 +17,11 @@ from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
 from discreet.ledger import Ledger
 from discreet.policy import Policy
 from discreet.release.account import AnalystAccount, who_and_what
-from discreet.session import Session
+from discreet.session import Session, queries
 from discreet.session.analyst import AnalystSession, account_name, name_of
 from discreet.session.budget import DATA_SET
+from discreet.session.question import Question
+from discreet.sql.plan import planner
 
 COUNT = "SELECT COUNT(*) AS n FROM data"
 AGES = pa.table({"age": [31, 47, 62]})
@@ -228,3 +231,45 @@ def test_a_preview_shrinks_the_analysts_own_budget_by_the_price_whatever_others_
     ana.sql("SELECT SUM(age) AS n FROM data", epsilon="0.9")
     tight = AnalystSession(session, "carl", 3).preview(other, epsilon="0.2")  # the data set has less left
     assert (tight.cost, tight.available) == (Fraction(1, 5), Fraction(11, 10))
+
+
+def see_own_plans(session: Session) -> int:
+    """Look at questions that differ in one thing each, then ask them; how many plans were made."""
+    made = 0
+    planned = planner.plan
+
+    def counted(*given: Any) -> Any:
+        nonlocal made
+        made += 1
+        return planned(*given)
+
+    ana = AnalystSession(session, "ana", 2)
+    asked: list[dict[str, Any]] = [*({"epsilon": one} for one in (0.25, 0.5, 0.125)),
+                                   {"epsilon": 0.25, "confidence": 0.9}]  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(queries, "make_plan", counted)
+        looks = [ana.look(COUNT, **one) for one in asked]
+        for one, look in zip(asked, looks, strict=True):
+            assert ana.look(COUNT, **one) == look
+            assert look.loss.epsilon == Fraction(str(one["epsilon"]))
+            before = ana.budget.spent
+            release = ana.sql(COUNT, **one)
+            assert (release.replayed, release.epsilon) == (ana.budget.spent == before, look.loss.epsilon)
+            assert release.confidence == one.get("confidence", 0.95)
+    return made
+
+
+def test_a_question_that_was_looked_at_is_planned_once_and_no_other_one_has_its_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert see_own_plans(over()) == 4
+    monkeypatch.setattr(queries, "CELLS", 0)
+    assert see_own_plans(over()) == 12
+
+
+def test_a_plan_of_another_question_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: a plan is known by the text of its question alone."""
+    monkeypatch.setattr(Question, "__hash__", lambda self: hash(self.text))
+    monkeypatch.setattr(Question, "__eq__", lambda self, other: self.text == other.text)
+    with pytest.raises(AssertionError):
+        see_own_plans(over())

@@ -36,6 +36,7 @@ from discreet.sql.lower.discovery import found_values
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.lower.sequence import given_to
 from discreet.sql.measures import quantile_tree as quantiles
+from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 from discreet.sql.plan.planner import Limits, plan
@@ -216,7 +217,7 @@ UNDER = [
 MAX_ROWS = [1, 1, 1, 2, 2, 2, 3, 3, 3, bounding.MANY, bounding.MANY + 1]
 MAX_GROUPS = [None, None, None, 1, 2, bounding.MANY, bounding.MANY + 1]
 """Both sides of the threshold in the code that writes SQL, and less than the rows of a unit."""
-UNASKED = ("can have rows", "need more than", "must reach to the upper bound")
+UNASKED = ("can have rows", "would have 0 counts", "need more than", "must reach to the upper bound")
 """Words of the refusals of a question whose conditions leave no public group, whose groups need too many counts, or
 whose histogram of truths has no name for the rest."""
 MOST_ENTRIES = 30_000
@@ -234,6 +235,7 @@ class Case:
         neighbours: those of each neighbour.
         delta: by which groups are found.
         max_groups: as the question asks for it.
+        per_group: likewise.
         many: beyond so many rows of a unit DuckDB sorts them instead of keeping the least in a heap.
         slices: into how many the units are split on DuckDB.
     """
@@ -246,11 +248,12 @@ class Case:
     max_groups: int | None = None
     many: int = bounding.MANY
     slices: int = 1
+    per_group: int | None = None
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """How Hypothesis shows a case that fails: without the neighbours, for it refuses to show a long one."""
         printer.text(
-            f"Case({self.policy!r}, {self.sql!r}, {self.base!r}, …, {self.delta}, {self.max_groups})"
+            f"Case({self.policy!r}, {self.sql!r}, {self.base!r}, …, {self.delta}, {self.max_groups}, {self.per_group})"
         )
 
 
@@ -319,6 +322,7 @@ def cases(draw: st.DrawFn, per_table: int = 18) -> Case:
         rng.choice(MAX_GROUPS),
         rng.choice([bounding.MANY, bounding.MANY, 0, 1, 2]),
         rng.choice([1, 1, 3]),
+        rng.choice([None, None, 1, 2]),
     )
     return Case(policy, sql, flat(base, rng), tuple(neighbours), delta, *limits)
 
@@ -445,7 +449,7 @@ def default_engine() -> Versions:
 def plan_of(case: Case) -> QueryPlan:
     """The plan of a case."""
     with mock.patch.object(quantiles, "MOST_ENTRIES", MOST_ENTRIES), mock.patch.object(keys, "PLANNED", 20):
-        limits = Limits(None, case.max_groups)
+        limits = Limits(None, case.max_groups, case.per_group)
         return plan(case.sql, catalog(case.policy), Fraction(1), limits, case.delta)
 
 
@@ -586,6 +590,7 @@ def compare(planned: QueryPlan, one: Sequence[Any], other: Sequence[Any], name: 
             problems.append(f"{name}: shapes {x.shape} and {y.shape}")
             continue
         lost: dict[int, Fraction] = {}
+        parts: dict[int, Fraction] = {}
         for number, (measure, part) in enumerate(
             zip(release.measures, columns(release.measures), strict=True)
         ):
@@ -597,6 +602,14 @@ def compare(planned: QueryPlan, one: Sequence[Any], other: Sequence[Any], name: 
                 problems.append(f"{name}: {measure.name} moved by {moved}, allowed {allowed}")
             first = release.beside(number)[0]
             lost[first] = lost.get(first, Fraction(0)) + moved / release.scale(number)
+            if not isinstance(measure, AllRows):  # nor has it Gaussian noise, ever
+                squared = sum((a - b) ** 2 for a, b in zip(p[at].tolist(), q[at].tolist(), strict=True))
+                allowed = release.square(measure)
+                parts[first] = parts.get(first, Fraction(0)) + Fraction(squared, allowed)
+                if parts[first] > 1:
+                    problems.append(
+                        f"{name}: {measure.name} moved by the root of {squared}, allowed {allowed}"
+                    )
         for first, loss in lost.items():
             share = max(release.shares[at] for at in release.beside(first))
             if loss > share:

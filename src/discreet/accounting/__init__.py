@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.accounting.events import (
         Composed,
         Concentrated,
+        Converted,
         Event,
         GaussianNoise,
         Grouped,
@@ -62,6 +63,7 @@ __all__ = [
     "AdvancedAccountant",
     "Composed",
     "Concentrated",
+    "Converted",
     "CountError",
     "Event",
     "Filter",
@@ -105,7 +107,7 @@ _NAMES = {
     "accountants": "ACCOUNTANTS Accountant AdvancedAccountant PLDAccountant PureAccountant ZCDPAccountant",
     "composition": "advanced group parallel sequential",
     "distribution": "LossDistribution",
-    "events": "Composed Concentrated Event GaussianNoise Grouped LaplaceNoise "
+    "events": "Composed Concentrated Converted Event GaussianNoise Grouped LaplaceNoise "
     "Neighbours Parallel Released Repeated ReplaceOne Sampled",
     "filters": "Filter Odometer",
     "homogeneous": "Homogeneous",

@@ -90,6 +90,27 @@ class Concentrated(Event):
 
 
 @dataclass(frozen=True, init=False, eq=False)
+class Converted(Event):
+    """An event that is known in zCDP, with a loss of some epsilon and delta that this implies.
+
+    Who adds up epsilons reads the loss, and who adds up rho reads the event. Where it is priced it is seen that the
+    one implies the other.
+
+    Example:
+        >>> from discreet.accounting import loss_of, zcdp_of
+        >>> noise = Converted(Concentrated("1/50", neighbours="add_remove"), Loss(1, 1e-6))
+        >>> str(loss_of(noise)), str(zcdp_of(noise))
+        ('epsilon 1, delta 1e-06', 'rho 0.02')
+    """
+
+    event: Event
+    loss: Loss
+
+    def __init__(self, event: Event, loss: Loss) -> None:
+        _set(self, neighbours=event.neighbours, event=event, loss=loss)
+
+
+@dataclass(frozen=True, init=False, eq=False)
 class LaplaceNoise(Event):
     """Numbers of which neighbours differ by at most `sensitivity` in L1, with Laplace noise in each.
 
@@ -272,7 +293,8 @@ class Alternatives(Event):
     Whoever states it answers for the premise: over all events, the parts of each sensitivity that a neighbour step
     moves add up to at most one. So it is where each row counts in one of several sums, and a neighbour changes no more
     rows than each sensitivity allows for. The parts a_i of pure losses epsilon_i give a sum of a_i epsilon_i, which is
-    at most the largest of them.
+    at most the largest of them. In zCDP the parts count squared, as a part a_i of an L2 sensitivity costs a_i^2 rho_i,
+    so that it is enough if the squares of the parts add up to at most one.
 
     Example:
         >>> from discreet.accounting import loss_of

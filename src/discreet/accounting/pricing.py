@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache, singledispatch
 
 from discreet.accounting import events as ev
@@ -52,6 +53,21 @@ def unsupported(event: ev.Event, accountant: str) -> UnsupportedEvent:
     )
 
 
+def rho_of(event: ev.Event) -> Fraction | None:
+    """The rho of an event that holds one known in zCDP; None where the losses of its parts say all.
+
+    Example:
+        >>> rho_of(ev.Released(1, neighbours="add_remove")) is None
+        True
+    """
+    return zcdp_of(event).rho if _converted(event) else None
+
+
+def _converted(event: ev.Event) -> bool:
+    inner = (*getattr(event, "events", ()), *filter(None, [getattr(event, "event", None)]))
+    return isinstance(event, ev.Converted) or any(map(_converted, inner))
+
+
 @singledispatch
 def _loss(event: ev.Event) -> Loss:
     raise unsupported(event, "pure epsilon and delta")
@@ -65,6 +81,14 @@ def _(event: ev.Released) -> Loss:
 @_loss.register
 def _(event: ev.LaplaceNoise) -> Loss:
     return Loss(event.epsilon)
+
+
+@_loss.register
+def _(event: ev.Converted) -> Loss:
+    known = zcdp_of(event.event)
+    if known.delta >= event.loss.delta or not known.loss(event.loss.delta).within(event.loss):
+        raise UnsupportedEvent("The event has a larger loss than it says.", "State the loss that it has.")
+    return event.loss
 
 
 @_loss.register
@@ -130,7 +154,13 @@ def _(event: ev.Composed) -> ZCDP:
 
 
 @_zcdp.register
-def _(event: ev.Parallel) -> ZCDP:
+def _(event: ev.Converted) -> ZCDP:
+    return zcdp_of(event.event)
+
+
+@_zcdp.register(ev.Alternatives)
+@_zcdp.register(ev.Parallel)
+def _(event: ev.Parallel | ev.Alternatives) -> ZCDP:
     found = [zcdp_of(one) for one in event.events]
     return ZCDP(max(one.rho for one in found), max(one.delta for one in found))
 

@@ -5,10 +5,14 @@ chosen adaptively. Most composition theorems do not: they fix the epsilons befor
 conditions set beforehand, and each path of questions ends in one of them:
 
 - (a) the sum of epsilons is at most the limit (basic composition as a filter: Rogers, Roth, Ullman and Vadhan 2016);
-- (b) sum epsilon^2/2 is at most a rho fixed beforehand, which converts to the limit (the Renyi filter of Feldman
-  and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023);
+- (b) the sum of all rho, epsilon^2/2 of a question unless its own is known, is at most a rho fixed beforehand, which
+  converts to the limit (the Renyi filter of Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023);
 - (c) all epsilons are equal and so many that `Homogeneous` stays in the limit. The first fixes the rest; a path that
   leaves it is under (a) or (b) from the start.
+
+Gaussian noise is under (a) by the epsilon and delta that its question was told, under (b) by its rho, and ends (c):
+its square is off the grid of all other squares, by less than 2^24 steps that only 2^64 of fill, so that no sum with it
+passes for that of equal epsilons.
 
 `pure` allows (a). `zcdp` allows (a) and (b), `pld` all three. Proof that they may be mixed: follow the questions
 until the first that no rule allowed after those before it; the paths that end under rule r are those of a mechanism
@@ -26,7 +30,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
 from discreet.accounting.homogeneous import MOST_RELEASES, Homogeneous
-from discreet.accounting.loss import Loss
+from discreet.accounting.loss import UNIT, Loss, rounded_up
 from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter
 
@@ -37,6 +41,8 @@ OWN = Fraction(1, 2)
 _SHARE = {"zcdp": Fraction(1, 2), "pld": Fraction(1, 4)}  # of (b), and under pld of (c) too
 
 _PLACES = 10**12
+_OFF_GRID = Fraction(1, UNIT**2 << 64)
+"""Losses in a ledger are multiples of 1/UNIT, so squares of sums and sums of squares are multiples of 1/UNIT^2."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Tally:
 
     Attributes:
         loss: the sum of the losses.
-        squares: the sum of epsilon^2.
+        squares: the sum of epsilon^2, or of 2 rho where that is known.
         count: how many there were.
 
     Example:
@@ -58,9 +64,15 @@ class Tally:
     squares: Fraction = Fraction(0)
     count: int = 0
 
-    def plus(self, loss: Loss) -> Tally:
-        """The tally with one more."""
-        return Tally(self.loss + loss, self.squares + loss.epsilon**2, self.count + 1)
+    def plus(self, loss: Loss, rho: Fraction | None = None) -> Tally:
+        """The tally with one more.
+
+        Args:
+            loss: of a question.
+            rho: its zCDP, where it is known; else that of its epsilon.
+        """
+        square = loss.epsilon**2 if rho is None else rounded_up(2 * rho) + _OFF_GRID
+        return Tally(self.loss + loss, self.squares + square, self.count + 1)
 
     @property
     def equal(self) -> bool:

@@ -79,6 +79,35 @@ class ZCDP:
             raise InvalidParameter("sd must be above zero.", "Give a positive standard deviation.")
         return cls((decimal(sensitivity, "sensitivity") / spread) ** 2 / 2)
 
+    @classmethod
+    def bought(cls, loss: Loss) -> ZCDP:
+        """The largest rho, but for a part in 10^9, that a loss of some epsilon and delta allows: `loss` turned round.
+
+        Each order a allows rho = (epsilon - c)/a, c being the epsilon of the formula at rho = 0; the best a is searched
+        for. It is a decimal of 12 digits, so far below the limit that the floats of another machine agree.
+
+        Raises:
+            InvalidParameter: epsilon or delta is zero, or delta is not below 1, or so little buys nothing.
+
+        Example:
+            >>> bought = ZCDP.bought(Loss(1, 1e-6))
+            >>> round(float(bought.rho), 4), bought.loss(1e-6).within(Loss(1, 1e-6))
+            (0.0244, True)
+        """
+        delta = fraction_of_one(loss.delta, "delta", zero=False, one=False)
+        epsilon, log_inverse = float(loss.epsilon), math.log(delta.denominator) - math.log(delta.numerator)
+
+        def less(order: float) -> float:
+            added = (log_inverse - math.log1p(order)) / order - math.log1p(1 / order)
+            return (added - epsilon) / (1 + order)
+
+        root = math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse)
+        best = _least(less, math.log(math.sqrt(log_inverse) * root / epsilon)) if epsilon else 1.0
+        found = Fraction(f"{max(0.0, -less(best)) * (1 - 1e-9):.12g}")
+        if not found or not cls(found).loss(delta).within(loss):
+            raise InvalidParameter("So small a loss buys no zCDP.", "Give more epsilon or more delta.")
+        return cls(found)
+
     def __add__(self, other: ZCDP) -> ZCDP:
         """Compose two releases (Bun and Steinke 2016, lemmas 1.7 and 8.2)."""
         return ZCDP(self.rho + other.rho, self.delta + other.delta)

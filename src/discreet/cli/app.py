@@ -27,6 +27,7 @@ from discreet.cli.commands import (
     tables,
     tune,
 )
+from discreet.cli.commands.structures import graph, pate
 from discreet.cli.commands.structures import map as map_
 from discreet.cli.commands.tools import card, mcp, shell
 from discreet.errors import DiscreetError
@@ -111,7 +112,9 @@ app.command("plot")(plot.command)
 app.command("tune")(tune.command)
 app.command("serve")(serve.command)
 app.command("stream")(stream.command)
+app.command("graph")(graph.command)
 app.command("map")(map_.command)
+app.command("pate")(pate.command)
 app.command("card")(card.command)
 app.command("shell")(shell.command)
 app.command("mcp")(mcp.command)

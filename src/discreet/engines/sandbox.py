@@ -3,8 +3,8 @@
 The connection alone closes files, the network, extensions, the caller's variables and settings. The
 functions left open (reading settings and catalogues, running text as SQL) harm no data, since none is in it;
 `sql.syntax.parse` refuses them by name all the same, with the lists in `functions`. One thing remains: a single value
-may be as large as memory and a single call of a function cannot be interrupted. A server that lets strangers
-in should run the sandbox in a process of its own.
+may be as large as memory and a single call of a function cannot be interrupted. So a process that lets strangers in
+evaluates `elsewhere`, in processes of their own (`isolated`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from discreet.engines.duckdb.connection import connect, seal
 from discreet.errors import PostProcessingError
@@ -31,6 +32,33 @@ LARGEST = 1 << 30
 """Bytes of a result. DuckDB's own limit of memory does not count the rows that it has handed out."""
 BATCH = 1 << 17
 """Rows of a result that are fetched at once."""
+OUT_OF_MEMORY = "Out of Memory"
+SETTINGS = {"memory_limit": "2GB", "temp_directory": "", "preserve_insertion_order": "true"}
+
+
+class Evaluator(Protocol):
+    """Runs one query over some tables in another process; see `Sandbox.run`."""
+
+    def run(self, tables: Mapping[str, pa.Table], sql: str, timeout: float) -> pa.Table:
+        """Run one query and return its result."""
+
+
+_evaluators: list[Evaluator] = []
+
+
+@contextmanager
+def elsewhere(evaluator: Evaluator) -> Iterator[None]:
+    """Let all sandboxes of this process evaluate elsewhere."""
+    _evaluators.append(evaluator)
+    try:
+        yield
+    finally:
+        _evaluators.remove(evaluator)
+
+
+def for_strangers() -> bool:
+    """Whether the sandboxes of this process evaluate the statements of strangers."""
+    return bool(_evaluators)
 
 
 class Sandbox:
@@ -44,10 +72,13 @@ class Sandbox:
     """
 
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
-        # A cursor has a temporary schema of its own, so sandboxes do not see each other's tables.
-        self._connection = _database(os.getpid()).cursor()
-        for name, table in tables.items():
-            self._connection.register(name, table)
+        self._tables = tables
+        self._elsewhere = _evaluators[-1] if for_strangers() else None
+        if self._elsewhere is None:
+            # A cursor has a temporary schema of its own, so sandboxes do not see each other's tables.
+            self._connection = _database(os.getpid()).cursor()
+            for name, table in tables.items():
+                self._connection.register(name, table)
 
     def run(self, sql: str, timeout: float = 60.0) -> pa.Table:
         """Run one query and return its result.
@@ -60,6 +91,8 @@ class Sandbox:
             PostProcessingError: the query is no single SELECT, failed, or took too much time or memory. The
                 message quotes DuckDB, which has seen released and public numbers only.
         """
+        if self._elsewhere is not None:
+            return self._elsewhere.run(self._tables, sql, timeout)
         late = threading.Event()
 
         def stop() -> None:
@@ -76,10 +109,7 @@ class Sandbox:
         if result is not None:
             return result
         if late.is_set():
-            raise PostProcessingError(
-                f"The post-processing of the noisy tables took more than {timeout:g} seconds.",
-                "Make it simpler.",
-            )
+            raise too_late(timeout)
         raise PostProcessingError(
             f"{QUOTED} {said}",
             "Change the query above its aggregates.",
@@ -87,7 +117,8 @@ class Sandbox:
 
     def close(self) -> None:
         """Release the tables."""
-        self._connection.close()
+        if self._elsewhere is None:
+            self._connection.close()
 
     def __enter__(self) -> Sandbox:
         """Return the sandbox."""
@@ -100,6 +131,13 @@ class Sandbox:
         self.close()
 
 
+def too_late(timeout: float) -> PostProcessingError:
+    """The error for a query whose time is over."""
+    return PostProcessingError(
+        f"The post-processing of the noisy tables took more than {timeout:g} seconds.", "Make it simpler."
+    )
+
+
 @cache
 def _database(process: int) -> duckdb.DuckDBPyConnection:
     """The sealed database that all sandboxes of a process share; opening one takes longer than most queries.
@@ -107,7 +145,7 @@ def _database(process: int) -> duckdb.DuckDBPyConnection:
     It is empty, and stays so: a sandbox can run nothing but a SELECT. A forked child opens its own, because the
     threads of the parent's are not there.
     """
-    connection = connect(memory_limit="2GB", temp_directory="", preserve_insertion_order="true")
+    connection = connect(**SETTINGS)
     seal(connection)
     atexit.register(_forget)
     return connection
@@ -126,6 +164,8 @@ def _run(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[pa.Table | No
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             return None, "it is not one SELECT."
         return _fetched(connection.sql(statements[0]).to_arrow_reader(BATCH))
+    except (duckdb.OutOfMemoryException, MemoryError):
+        return None, f"{OUT_OF_MEMORY}: it needs more than it may have. Ask for fewer or shorter values."
     except Exception as error:
         return None, str(error).partition("\n")[0]
 

@@ -26,8 +26,23 @@ def priced(loss: Loss | Event) -> tuple[Loss, str]:
     return loss_of(loss), written(loss)
 
 
-def admit_charge(rows: Rows, account: Account, cost: Loss) -> Posting:
+def rho_of(loss: Loss | Event) -> Fraction | None:
+    """The rho to charge, where the event says one."""
+    if isinstance(loss, Loss):
+        return None
+    from discreet.accounting.pricing import rho_of
+
+    return rho_of(loss)
+
+
+def admit_charge(rows: Rows, account: Account, cost: Loss, rho: Fraction | None = None) -> Posting:
     """The posting of a charge.
+
+    Args:
+        rows: of the ledger.
+        account: that is charged.
+        cost: its loss, rounded up.
+        rho: its zCDP, where the event says one.
 
     Raises:
         BudgetExceeded: the account has too little left.
@@ -35,7 +50,7 @@ def admit_charge(rows: Rows, account: Account, cost: Loss) -> Posting:
     # Rounding the limit down changes no decision: totals are multiples of 1/UNIT themselves.
     latest, limit = rows.tally(account.name), account.limit.rounded_down()
     before = latest.tally if latest else Tally()
-    after = before.plus(cost)
+    after = before.plus(cost, rho)
     if not admits(account.rule, after, limit):
         raise _exceeded(account, before, after, cost, limit)
     return Posting(account.name, cost, after.loss, limit, account.rule, after.squares, after.count)
@@ -75,3 +90,13 @@ def last_charge(rows: Rows, account: str) -> Entry | None:
                 return entry
         last, count = first, min(2 * count, PAGE)
     return None
+
+
+def spent_of(line: Posting | None, account: str | Account, extra: Loss | Event | None) -> Loss:
+    """The price of the latest posting of an account, with a loss or an event to come; see `Ledger.spent`."""
+    tally = line.tally if line else Tally()
+    if extra is not None:
+        tally = tally.plus(priced(extra)[0].rounded_up(), rho_of(extra))
+    if not isinstance(account, str):
+        return price(account.rule, tally, account.limit.rounded_down().delta)
+    return price(line.rule, tally, line.limit.delta) if line else tally.loss

@@ -12,9 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from discreet.accounting.loss import Loss
-from discreet.accounting.tally import Tally, price
 from discreet.errors import InvalidParameter, LedgerCorrupt, LedgerError, tell
-from discreet.ledger.admission import admit_charge, last_charge, priced
+from discreet.ledger.admission import admit_charge, last_charge, priced, rho_of, spent_of
 from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import (
     Account,
@@ -136,13 +135,13 @@ class Ledger:
         if self._rejected is not None:
             raise LedgerCorrupt(self._rejected.cause, self._rejected.fix)
         exact, event = priced(loss)
-        cost = exact.rounded_up()
+        cost, rho = exact.rounded_up(), rho_of(loss)
 
         def work(rows: Rows) -> Entry:
             if admit is not None:
                 for account in accounts:
                     admit(last_charge(rows, account.name))
-            postings = [admit_charge(rows, account, cost) for account in accounts]
+            postings = [admit_charge(rows, account, cost, rho) for account in accounts]
             book = rows.book()
             entry = make_entry(
                 book.head,
@@ -281,22 +280,25 @@ class Ledger:
     def _turns(self) -> str:
         return os.path.realpath(self.where) if self.durable else f"memory {id(self._store)}"
 
-    def spent(self, account: str | Account, extra: Loss | None = None) -> Loss:
+    def spent(self, account: str | Account, extra: Loss | Event | None = None) -> Loss:
         """Return the loss spent from an account; zero before the first charge.
 
         Args:
             account: an account, for the price of the past by its rule and its limit; or its name, for the price by the
                 rule and the limit of its latest charge.
-            extra: a loss that is not charged yet, to see the loss spent with it.
+            extra: a loss or an event that is not charged yet, to see the loss spent with it.
         """
         name = account if isinstance(account, str) else account.name
-        line = self._store.read(lambda rows: rows.tally(name))
-        tally = line.tally if line else Tally()
-        if extra is not None:
-            tally = tally.plus(extra.rounded_up())
-        if not isinstance(account, str):
-            return price(account.rule, tally, account.limit.rounded_down().delta)
-        return price(line.rule, tally, line.limit.delta) if line else tally.loss
+        return spent_of(self._store.read(lambda rows: rows.tally(name)), account, extra)
+
+    def standings(
+        self, accounts: Sequence[Account], extra: Loss | Event | None = None
+    ) -> list[tuple[Entry | None, Loss]]:
+        """Return `latest` and `spent` of each account, all at one moment."""
+        found = self._store.read(
+            lambda rows: [(last_charge(rows, a.name), rows.tally(a.name)) for a in accounts]
+        )
+        return [(last, spent_of(line, a, extra)) for a, (last, line) in zip(accounts, found, strict=True)]
 
     def entries(self, account: str | None = None) -> list[Entry]:
         """List all entries in order, without answers; of one account, its charges and their settlements."""
@@ -314,6 +316,10 @@ class Ledger:
     def latest(self, account: str) -> Entry | None:
         """Return the last charge of an account that gives its guarantee; None before the first."""
         return self._store.read(lambda rows: last_charge(rows, account))
+
+    def since(self, number: int) -> list[Entry]:
+        """List the entries behind one in order, without answers; of more than a page, the first."""
+        return _page(self._store, number)
 
     def newest(self, count: int) -> list[Entry]:
         """List the last entries in order, at most so many, without answers."""

@@ -73,12 +73,17 @@ class TableRows:
     """Reads and appends within a transaction that its store has begun.
 
     A database fills in `execute`, `answer` and `whole`, and extends `append` by the answer.
+
+    Args:
+        known: the book that was read or noted last.
+        look: how many entries before it are checked again.
+        same: whether nothing was written since it was read, so that nothing is to be checked again.
     """
 
-    def __init__(self, known: Book, look: int) -> None:
+    def __init__(self, known: Book, look: int, *, same: bool = False) -> None:
         self._known = known
         self._look = look
-        self._book: Book | None = None
+        self._book: Book | None = known if same else None
         self._last: list[Entry] = []  # those at the end of the chain, as this transaction read or wrote them
         self._lines: dict[str, Posting | None] = {}  # the latest of each account, likewise
         self.changed = False

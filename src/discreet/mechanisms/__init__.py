@@ -22,15 +22,18 @@ if TYPE_CHECKING:
     from discreet.mechanisms.local.two_coins import TwoCoins
     from discreet.mechanisms.local.unary_encoding import UnaryEncoding
     from discreet.mechanisms.numeric.discrete_gaussian import DiscreteGaussian
+    from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
     from discreet.mechanisms.numeric.laplace import Laplace
     from discreet.mechanisms.numeric.laplace_error import LaplaceError
     from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+    from discreet.mechanisms.numeric.smooth_cauchy import SmoothCauchy
     from discreet.mechanisms.numeric.staircase import Staircase
     from discreet.mechanisms.numeric.threshold import ThresholdedCounts
     from discreet.mechanisms.numeric.unbounded_laplace import UnboundedLaplace
     from discreet.mechanisms.selection.above_threshold import AboveThreshold, Watch
     from discreet.mechanisms.selection.exponential import Exponential
     from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
+    from discreet.mechanisms.selection.ladder import Climbed, Ladder
     from discreet.mechanisms.selection.leaf_measure import LeafMeasure
     from discreet.mechanisms.selection.noisy_max import NoisyMax
     from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -40,12 +43,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AboveThreshold",
+    "Climbed",
     "DiscreteGaussian",
     "Exponential",
     "ExponentialQuantile",
     "FlippedQuantile",
     "Frequencies",
+    "GaussianVector",
     "HadamardResponse",
+    "Ladder",
     "Laplace",
     "LaplaceError",
     "LaplaceVector",
@@ -56,6 +62,7 @@ __all__ = [
     "PermuteAndFlip",
     "QuantilesWithEnds",
     "RandomizedResponse",
+    "SmoothCauchy",
     "SparseCounts",
     "Staircase",
     "ThresholdedCounts",
@@ -73,11 +80,13 @@ _NAMES = {
     "numeric.discrete_gaussian": "DiscreteGaussian",
     "selection.exponential": "Exponential",
     "local.frequencies": "Frequencies",
+    "numeric.gaussian_vector": "GaussianVector",
     "local.hadamard_response": "HadamardResponse",
     "numeric.laplace": "Laplace",
     "numeric.laplace_error": "LaplaceError",
     "numeric.laplace_vector": "LaplaceVector",
     "local.local_laplace": "LocalLaplace LocalMean",
+    "selection.ladder": "Climbed Ladder",
     "selection.leaf_measure": "LeafMeasure",
     "selection.noisy_max": "NoisyMax",
     "selection.permute_and_flip": "PermuteAndFlip",
@@ -86,6 +95,7 @@ _NAMES = {
     "selection.quantiles_with_ends": "QuantilesWithEnds",
     "local.randomized_response": "RandomizedResponse",
     "selection.sparse_counts": "SparseCounts",
+    "numeric.smooth_cauchy": "SmoothCauchy",
     "numeric.staircase": "Staircase",
     "numeric.threshold": "ThresholdedCounts",
     "local.two_coins": "TwoCoins",

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.errors import DiscreetError
-
-
-class MissingExtra(DiscreetError, ImportError):
-    """A library of an optional extra is not installed."""
+from discreet.errors import MissingExtra
 
 
 def altair() -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from discreet import escaping
 from discreet.errors import InvalidParameter
-from discreet.plots.library import MissingExtra as MissingExtra
+from discreet.errors import MissingExtra as MissingExtra
 from discreet.plots.library import altair as altair
 
 Row: TypeAlias = Mapping[str, Any]

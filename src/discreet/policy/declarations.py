@@ -148,6 +148,7 @@ class TablePolicy(Model):
         privacy_unit: the column that names the unit a row belongs to, or "row" when each row is one unit; with
             `through`, "table.column" of the table at the end of the way.
         max_rows: rows kept of a unit.
+        max_rows_per_group: rows of a unit kept in one group of a question; None for as many as max_rows.
         through: where the unit stands in another table: column -> "table.column", the key there that it holds.
         public: the table holds nothing private.
         columns: the declarations about its columns, by name.
@@ -156,6 +157,7 @@ class TablePolicy(Model):
 
     privacy_unit: str | None = None
     max_rows: Annotated[int | None, PlainValidator(values.rows)] = None
+    max_rows_per_group: Annotated[int | None, PlainValidator(values.rows)] = None
     through: Annotated[dict[str, KeyReference] | None, PlainValidator(values.through)] = None
     public: Annotated[bool, Field(strict=True)] = False
     columns: dict[str, ColumnPolicy] = Field(default_factory=dict)
@@ -164,7 +166,7 @@ class TablePolicy(Model):
     @model_validator(mode="after")
     def _complete(self) -> TablePolicy:
         if self.public:
-            if self.privacy_unit is not None or self.max_rows is not None or self.through is not None:
+            if any((self.privacy_unit, self.max_rows, self.max_rows_per_group, self.through)):
                 given = "privacy_unit, through" if self.through is not None else "privacy_unit"
                 raise wrong("A public table has no privacy unit.", f"Remove {given} and max_rows, or public.")
         elif not self.privacy_unit:
@@ -181,8 +183,9 @@ class TablePolicy(Model):
                 "through",
             )
         elif self.privacy_unit == "row":
-            if self.max_rows not in (None, 1):
-                raise wrong('It is 1 when privacy_unit is "row".', "Remove it.", "max_rows")
+            for name, most in (("max_rows", self.max_rows), ("max_rows_per_group", self.max_rows_per_group)):
+                if most not in (None, 1):
+                    raise wrong('It is 1 when privacy_unit is "row".', "Remove it.", name)
             object.__setattr__(self, "max_rows", 1)
         elif self.max_rows is None:
             raise wrong(

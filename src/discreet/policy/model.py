@@ -117,6 +117,7 @@ class Policy(Model):
                 else f"privacy unit {path.unit_words(table)}"
             )
             most = f", at most {table.max_rows} of its rows" if table.privacy_unit != "row" else ""
+            most += f", {table.max_rows_per_group} in one group" if most and table.max_rows_per_group else ""
             out.append((name, "public" if table.public else unit + most))
             for column, declared in table.columns.items():
                 out.append((f"{name}.{column}", declared.words()))
@@ -261,6 +262,7 @@ class Policy(Model):
                     for column, declared in table.columns.items()
                 },
                 *([toml.step(table.through).lower()] if table.through else []),
+                *([{"per group": table.max_rows_per_group}] if table.max_rows_per_group else []),
             ]
             for name, table in self.tables.items()
         }

@@ -86,6 +86,8 @@ def write(policy: Declared) -> str:
                 lines.append(f"through = {step(table.through)}")
             if table.privacy_unit != "row":
                 lines.append(f"max_rows = {value(table.max_rows)}")
+                if table.max_rows_per_group is not None:
+                    lines.append(f"max_rows_per_group = {value(table.max_rows_per_group)}")
         if table.columns:
             lines += ["", f"[tables.{key(name)}.columns]"]
         for column, declared in table.columns.items():

@@ -104,17 +104,22 @@ class DataAccount:
         """Charge for an answer that the ledger kept, where the account owes it."""
         return self.charge(question, event, kept, words)
 
-    def spent(self, extra: Loss | None = None) -> Loss:
-        """The loss spent, as it counts under this guarantee, with a loss that is not charged yet."""
-        times = self._times(self._ledger.latest(self._account.name))
+    def spent(self, extra: Loss | Event | None = None) -> Loss:
+        """The loss spent, as it counts under this guarantee, with a loss or an event that is not charged yet."""
+        ((last, found),) = self._ledger.standings([self._account], extra)
+        return self._counted(last, found, extra)
+
+    def _counted(self, last: Entry | None, found: Loss, extra: Loss | Event | None) -> Loss:
+        """A loss spent up to a charge, as it counts now."""
+        times = self._times(last)
         if times == 1:
-            return self._ledger.spent(self._account, extra)
+            return found
         spent = self._ledger.spent(self._account)
-        more = Loss(0) if extra is None else extra.rounded_up()
+        more = Loss(0) if extra is None else priced(extra)[0].rounded_up()
         return Loss(times * spent.epsilon, spent.delta) + more
 
-    def left(self, extra: Loss | None = None) -> Fraction:
-        """The epsilon left, with a loss that is not charged yet; negative where it is more than there is."""
+    def left(self, extra: Loss | Event | None = None) -> Fraction:
+        """The epsilon left, with a loss or event that is not charged yet; negative where it is more than there is."""
         return self._account.limit.epsilon - self.spent(extra).epsilon
 
     def _is_mine(self, last: Entry | None) -> bool:
@@ -213,9 +218,15 @@ class AnalystAccount(DataAccount):
             self._had |= self._paid()
         return question not in self._had
 
-    def left(self, extra: Loss | None = None) -> Fraction:
+    def left(self, extra: Loss | Event | None = None) -> Fraction:
         """The epsilon left in both accounts; see `DataAccount.left`."""
-        return min(super().left(extra), self.own.left(extra))
+        limits = (one.limit.epsilon for one in self._accounts)
+        return min(limit - spent.epsilon for limit, spent in zip(limits, self.both_spent(extra), strict=True))
+
+    def both_spent(self, extra: Loss | Event | None = None) -> tuple[Loss, Loss]:
+        """The loss spent of the data set and of the analyst, at one moment; see `DataAccount.spent`."""
+        whole, own = self._ledger.standings(self._accounts, extra)
+        return self._counted(*whole, extra), self.own._counted(*own, extra)
 
     def _paid(self) -> set[str]:
         entries = self._ledger.entries(self.own._account.name)

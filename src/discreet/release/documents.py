@@ -46,10 +46,15 @@ class Budget(Protocol):
         """The delta spent."""
 
 
-def dump(document: object) -> str:
-    """Write JSON that every reader accepts: no NaN, dates as text."""
-    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=str)
-    return escaping.json_text(text)
+def dump(document: object, indent: int | None = 2) -> str:
+    """Write JSON that every reader accepts: no NaN, dates as text. For programs, on one line, which is faster."""
+    encoder = json.JSONEncoder(ensure_ascii=False, indent=indent, allow_nan=False, default=str)
+    sink = io.StringIO()
+    for piece in encoder.iterencode(
+        document
+    ):  # `json.dumps` would keep all pieces, which are larger than the text
+        sink.write(piece)
+    return escaping.json_text(sink.getvalue())
 
 
 def rows(release: Release) -> list[dict[str, Any]]:
@@ -160,7 +165,7 @@ def from_arrow(data: bytes) -> Release:
 
 
 FORMS: Mapping[str, tuple[str, Callable[[Release, Budget], bytes]]] = {
-    "json": ("application/json", lambda release, budget: dump(document(release, budget)).encode()),
+    "json": ("application/json", lambda release, budget: dump(document(release, budget), None).encode()),
     "csv": ("text/csv; charset=utf-8", lambda release, _: csv_text(release).encode()),
     "arrow": ("application/vnd.apache.arrow.stream", lambda release, _: arrow_bytes(release)),
     "parquet": ("application/vnd.apache.parquet", lambda release, _: parquet_bytes(release)),

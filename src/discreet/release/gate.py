@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet.errors import QueryRefused
-from discreet.ledger import Charge, Ledger
+from discreet.errors import InvalidParameter, QueryRefused, UnsupportedEvent
+from discreet.ledger import Charge, Ledger, Loss
 from discreet.release.bill import bill
 from discreet.release.draw import REPORT, Draw, Use
 from discreet.release.plan import Answer, Noisy, ReleasePlan
@@ -81,7 +81,12 @@ def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Ans
         draw = Draw(plan.uses)
         noisy = plan.compute(draw)
         draw.see_all_drawn()
-        answer, kept = plan.answer(noisy)
+        try:
+            answer, kept = plan.answer(noisy)
+        except Exception:  # released numbers alone decide it; they are paid for, and free from now on
+            if plan.keep is not None:
+                ledger.settle(charge, plan.keep(noisy), room)
+            raise
         ledger.settle(charge, kept, room)  # type: ignore[arg-type]  # a file of bytes is one, of any class
     return answer
 
@@ -114,24 +119,56 @@ def see_loss(plan: ReleasePlan[Noisy, Answer], neighbours: str) -> Event:
         raise QueryRefused(
             "The sensitivity of this question is for other neighbours than the policy's.", REPORT
         )
-    event = event_of(plan.uses)
-    if loss_of(event) != plan.loss:
+    try:
+        event = event_of(plan.uses, plan.loss)
+        right = loss_of(event) == plan.loss
+    except (InvalidParameter, UnsupportedEvent):
+        right = False
+    if not right:
         raise QueryRefused("The noise of this question does not add up to its privacy loss.", REPORT)
     return event
 
 
-def event_of(uses: Mapping[str, Use]) -> Event:
+def event_of(uses: Mapping[str, Use], loss: Loss | None = None) -> Event:
     """The event that some uses of mechanisms release together.
 
+    Args:
+        uses: by name.
+        loss: that they were promised to have. The uses whose price is a rho have together the part of it that the
+            others leave: they must use up exactly the zCDP that this part buys.
+
     Raises:
-        InvalidParameter: there is no use.
+        InvalidParameter: there is no use, or their rho is another one.
+        UnsupportedEvent: they have more loss than that.
     """
+    from discreet.accounting.events import Composed, Concentrated, Converted
+    from discreet.accounting.pricing import loss_of, zcdp_of
+    from discreet.accounting.zcdp import ZCDP
+
+    known = {name: use.mechanism.event(use.neighbours) for name, use in uses.items()}
+    by_rho = {name for name, event in known.items() if isinstance(event, Concentrated)}
+    if not by_rho or loss is None:
+        return _together(uses, known)
+    others = {name: event for name, event in known.items() if name not in by_rho}
+    pure = [_together(uses, others)] if others else []
+    spent = loss_of(pure[0]) if pure else Loss(0)
+    rest = Loss(loss.epsilon - spent.epsilon, loss.delta - spent.delta)
+    noise = _together(uses, {name: event for name, event in known.items() if name in by_rho})
+    if zcdp_of(noise) != ZCDP.bought(rest):
+        raise InvalidParameter("The noise has another rho than its loss buys.", REPORT)
+    converted = Converted(noise, rest)
+    return Composed([*pure, converted]) if pure else converted
+
+
+def _together(uses: Mapping[str, Use], known: Mapping[str, Event]) -> Event:
+    """The event of some uses: each by itself, or a set of alternatives."""
     from discreet.accounting.events import Alternatives, Composed, Repeated
 
     sets: dict[tuple[str, str], list[Event]] = {}
-    for name, use in uses.items():
+    for name, event in known.items():
+        use = uses[name]
         own = ("alternatives", use.alternatives) if use.alternatives else ("use", name)
-        sets.setdefault(own, []).append(use.mechanism.event(use.neighbours))
+        sets.setdefault(own, []).append(event)
     counted = Counter(one[0] if len(one) == 1 else Alternatives(one) for one in sets.values())
     events = [one if times == 1 else Repeated(one, times) for one, times in counted.items()]
     return events[0] if len(events) == 1 else Composed(events)

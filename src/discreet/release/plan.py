@@ -35,6 +35,7 @@ class ReleasePlan(Generic[Noisy, Answer]):
         rehearse: runs the post-processing on invented numbers; refuses a question that would fail.
         probe: sees that the engine could compute it; reads no row.
         replay: builds the answer from the copy that the ledger kept; None where nothing is replayed.
+        keep: makes the copy from the noisy values alone, where the answer cannot be built from them.
         file: takes the copy that the ledger kept, and gives it to `replay`, where it is large; else it is bytes.
     """
 
@@ -49,4 +50,5 @@ class ReleasePlan(Generic[Noisy, Answer]):
     rehearse: Callable[[], object] = field(default=lambda: None)
     probe: Callable[[], object] = field(default=lambda: None)
     replay: Callable[[Any], Answer] | None = None
+    keep: Callable[[Noisy], bytes] | None = None
     file: IO[bytes] | None = None

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import takewhile
 
 from discreet.ledger import Entry, Ledger
+from discreet.ledger.store import PAGE
 from discreet.release.account import who_and_what
 from discreet.session.analyst import account_name
 from discreet.session.budget import DATA_SET, subject_of, version_of
@@ -87,13 +88,12 @@ class History:
             return self._settled.get(key)
 
     def _catch_up(self) -> None:
-        while (head := self._ledger.head().number) > self._read:
-            new = self._ledger.newest(head - self._read)
-            for entry in new:  # others may have written meanwhile, and then the first of these come later
-                if entry.number != self._read + 1:
-                    break
+        while new := self._ledger.since(self._read):
+            for entry in new:
                 self._take(entry)
                 self._read = entry.number
+            if len(new) < PAGE:
+                return
 
     def _take(self, entry: Entry) -> None:
         if entry.settles is not None:

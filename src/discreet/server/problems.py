@@ -61,7 +61,7 @@ _FIXED: tuple[tuple[type[DiscreetError], type[DiscreetError], str, str], ...] = 
         PostProcessingError,
         PostProcessingError,
         "The part of the question above its noisy tables failed.",
-        "Write it more simply, and preview it first.",
+        "Write it more simply: the same aggregates for the same epsilon are answered again for nothing.",
     ),
     (LedgerError, LedgerError, "The ledger cannot be used.", "Tell the steward: nothing can be answered."),
     (SourceError, SourceError, "The data cannot be read.", "Tell the steward."),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from discreet.accounting.loss import Loss
+from discreet.arrow import values_of
 from discreet.errors import DiscreetError, NotAllowed, PostProcessingError, QueryRefused, TimedOut, tell
 from discreet.ledger.terms import Terms
 from discreet.release.answer import Release
@@ -30,6 +32,10 @@ from discreet.session.analyst import AnalystSession, Look
 T = TypeVar("T")
 MOST_GROUPS = 65_536
 """Groups of an answer that the service gives; larger ones are for `Session.write` at the data."""
+MOST_VALUES, MOST_BYTES = 1_000_000, 32 << 20
+"""Values of an answer, those inside of lists too, and its bytes: written as JSON, each takes some hundred bytes."""
+LARGE = 50_000
+"""From so many values on, answers are written one after the other."""
 LOG = logging.getLogger("discreet.server")
 FREE = Caps(workers=8, waiting=32, each=4, timeout=60.0, slot=0)
 """The desks of everything that costs nothing and reads no data: no slots are needed. One caller cannot fill one."""
@@ -81,6 +87,7 @@ class Service:
         self.asks = Asks(self.state, self._histories, self.questions.at_work, self.settings.caps.slot)
         self.later = Later(self)
         self.counted = Counted()
+        self._large = threading.Lock()
         self.rate = Rate(self.settings.rate, self.settings.burst)
         self.strangers = Rate(2, 30)
 
@@ -194,9 +201,8 @@ class Service:
                 raise
             if look.key and not new:  # the same one may have been refused, and forgotten, meanwhile
                 self.asks.note(caller.name, name, look.key, asked, began.came)
-            return made(
-                see_rows(release, None if paid and (release.replayed or not look.key) else look.loss), session
-            )
+            price = None if paid and (release.replayed or not look.key) else look.loss
+            return self._written(see_rows(release, price), session, made)
 
         try:
             return await self.questions.do(caller.name, work, began)
@@ -224,9 +230,18 @@ class Service:
             session = self.session(caller, name)
             see_size(session.look(**asked))
             with session.mock(rows) as invented:
-                return made(see_rows(invented.sql(**asked)), session)
+                return self._written(see_rows(invented.sql(**asked)), session, made)
 
         return await self.look(caller, work)
+
+    def _written(
+        self, release: Release, session: AnalystSession, made: Callable[[Release, AnalystSession], T]
+    ) -> T:
+        """The form of an answer; large ones are made one after the other, as each takes much memory."""
+        if values_of(release.values) < LARGE:
+            return made(release, session)
+        with self._large:
+            return made(release, session)
 
     def spent(self) -> dict[str, list[dict[str, Any]]]:
         """The budgets of all analysts and the losses spent of them, by name."""
@@ -273,7 +288,7 @@ class Service:
 
         def work() -> T:
             session = self.session(caller, name)
-            return made(see_rows(session.again(**asked)), session)
+            return self._written(see_rows(session.again(**asked)), session, made)
 
         return await self.look(caller, work)
 
@@ -300,18 +315,21 @@ def see_size(look: Look) -> None:
 
 
 def see_rows(release: Release, charged: Loss | None = None) -> Release:
-    """Refuse an answer of very many rows: the query above its noisy tables made more of them than there are groups.
+    """Refuse an answer that is too large: the query above its noisy tables made more of it than there are groups.
 
     Args:
         release: the answer.
         charged: its price, where it had one.
 
     Raises:
-        PostProcessingError: it has more than MOST_GROUPS.
+        PostProcessingError: it has more than MOST_GROUPS rows, MOST_VALUES values or MOST_BYTES.
     """
-    if len(release) <= MOST_GROUPS:
+    small = release.values.nbytes <= MOST_BYTES and values_of(release.values) <= MOST_VALUES
+    if len(release) <= MOST_GROUPS and small:
         return release
-    error = PostProcessingError("The answer has more rows than the service gives.", "Ask for fewer of them.")
+    error = PostProcessingError(
+        "The answer has more rows or values than the service gives.", "Ask for fewer of them."
+    )
     tell(error, charged)
     raise error
 

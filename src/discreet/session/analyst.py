@@ -14,7 +14,7 @@ from discreet.rational import Number, epsilon_of, show
 from discreet.release.account import AnalystAccount, ReadOnlyAccount
 from discreet.release.answer import Release
 from discreet.release.guarantee import Guarantee
-from discreet.session.asking import asked
+from discreet.session.asking import asked, see_process
 from discreet.session.base import OpenSession
 from discreet.session.budget import DATA_SET, BudgetState, account_of
 from discreet.session.queries import see_cost
@@ -140,7 +140,6 @@ class AnalystSession(Session):
         own = Account(mine, Loss(limit, budget.delta), budget.accountant)
         guarantee = Guarantee.of(policy, self._catalog)
         self.terms = Terms(limit, None if most is None else epsilon_of(most), until)
-        self._data_set = session
         self._account: AnalystAccount = AnalystAccount(
             self._ledger, whole, own, guarantee, self.name, self.terms
         )
@@ -150,10 +149,10 @@ class AnalystSession(Session):
     @property
     def budget(self) -> AnalystBudget:
         """The analyst's budget: total, spent and left, within that of the data set."""
-        spent, granted = self._account.own.spent(), self._policy.budget
-        return AnalystBudget(
-            self.terms.epsilon, spent.epsilon, granted.delta, spent.delta, data_set=self._data_set.budget
-        )
+        see_process(self._process)
+        granted, (whole, own) = self._policy.budget, self._account.both_spent()
+        data_set = BudgetState(granted.epsilon, whole.epsilon, granted.delta, whole.delta)
+        return AnalystBudget(self.terms.epsilon, own.epsilon, granted.delta, own.delta, data_set=data_set)
 
     @asked
     @read_price

@@ -36,9 +36,10 @@ def notes_of(
             continue
         units.append(f"hides {change} all rows of one unit")
         notes.append("rows whose privacy unit is NULL, which are dropped")
-        if not part.rows.fixed:
+        if not part.rows.fixed or part.drops_in_groups:
             capped = True
             kept = f"{part.cap} row{'s' * (part.cap != 1)}"
+            kept += f", or beyond {part.per_group} in one group" if part.drops_in_groups else ""
             notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
     if any(_has_types(part.rows, texts) for release in plan.releases for part in release.parts):
         notes.append("values that do not fit the declared type of their column, which are NULL")

@@ -89,12 +89,13 @@ def confidence_of(confidence: object) -> float:
     return value
 
 
-def limits_of(max_rows: int | None, max_groups: int | None) -> Limits:
+def limits_of(max_rows: int | None, max_groups: int | None, max_rows_per_group: int | None = None) -> Limits:
     """Read how much of a unit counts; None leaves it to the policy."""
-    for value, name in ((max_rows, "max_rows"), (max_groups, "max_groups")):
+    limits = Limits(max_rows, max_groups, max_rows_per_group)
+    for name, value in vars(limits).items():
         if value is not None:
             whole(value, name)
-    return Limits(max_rows, max_groups)
+    return limits
 
 
 def whole(value: object, name: str) -> None:

@@ -8,10 +8,12 @@ from fractions import Fraction
 from discreet.errors import InvalidParameter
 from discreet.ledger import Loss
 from discreet.rational import Number
+from discreet.release.gate import event_of
 from discreet.session.budget import BudgetState
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.inspect.preview import Preview, least_epsilon, preview_of
+from discreet.sql.lower.uses import uses_of
 
 
 def preview(
@@ -35,7 +37,7 @@ def preview(
         QueryRefused: the question is refused.
     """
     level, public = asked.level, queries.catalog.public
-    queries.rehearse(queries.planned(asked.at(ONE)))
+    queries.rehearse(queries.planned(asked if within is None else asked.at(ONE)))
     if within is not None:
         if not isinstance(within, Mapping):
             raise InvalidParameter("within does not say of which column.", 'Write within={"n": 50}.')
@@ -46,5 +48,10 @@ def preview(
     cost = Fraction(0)
     if plan.releases:
         left = queries.account.left
-        cost = max(Fraction(0), left() - left(Loss(plan.epsilon, plan.delta)))
+        loss = Loss(plan.epsilon, plan.delta)
+        # Of Gaussian noise only the event tells the price.
+        cost = max(
+            Fraction(0),
+            left() - left(event_of(uses_of(plan.whole.measured), loss) if plan.gaussian else loss),
+        )
     return preview_of(plan, public, level, group_rows, cost, budget.left)

@@ -47,6 +47,8 @@ LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
 """Beyond these no question has noise that can be drawn, and floats of planning would overflow."""
 REHEARSED = 1000
 """How many statements are remembered as sound."""
+PLANS, CELLS = 256, 10_000
+"""How many plans are kept, and of how many groups at most: a question is looked at before it is asked."""
 SLACK = 1 << 18
 """Bytes for the things that the ledger keeps beside the integers of an answer."""
 N = TypeVar("N")
@@ -100,6 +102,7 @@ class Queries:
         self._invented = invented
         self._rehearsed: set[str] = set()
         self._known = Known()
+        self._plans: dict[Question, QueryPlan] = {}
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""
@@ -115,12 +118,22 @@ class Queries:
             QueryRefused: it cannot be answered with a guarantee, or not on this engine.
         """
         see_text(question.text)
+        plan = self._plans.get(question)
+        if plan is None:
+            plan = self._planned(question)
+            if sum(release.cells for release in plan.counted) <= CELLS:
+                if len(self._plans) >= PLANS:
+                    self._plans.clear()
+                self._plans[question] = plan
+        return plan
+
+    def _planned(self, question: Question) -> QueryPlan:
         asked = question.epsilon * (1 - question.diagnose)
         return self._see_drawn(
             question.epsilon,
             lambda: self._diagnosed(
                 make_plan(question.text, self.catalog, asked, question.limits, question.delta, question.split,
-                          self._known, question.intervals),
+                          self._known, question.intervals, self._gaussian),
                 question.epsilon - asked,
             ),
             lambda plan: plan.whole,
@@ -137,10 +150,21 @@ class Queries:
         return self._see_drawn(
             question.epsilon,
             lambda: plan_together(
-                queries, self.catalog, question.epsilon, question.limits, question.delta, question.intervals
+                queries,
+                self.catalog,
+                question.epsilon,
+                question.limits,
+                question.delta,
+                question.intervals,
+                self._gaussian,
             ),
             lambda plans: plans[0],
         )
+
+    @property
+    def _gaussian(self) -> bool:
+        """Whether a question's delta may buy Gaussian noise: by a sum of epsilons it would pay for the delta alone."""
+        return self.policy.budget.accountant != "pure"
 
     def _see_drawn(self, epsilon: Fraction, make: Callable[[], N], of: Callable[[N], QueryPlan]) -> N:
         """Make a plan, and see that its noise can be drawn and that the engine can do all that it asks."""
@@ -160,7 +184,9 @@ class Queries:
         if missing:
             raise QueryRefused(*refused_there(missing))
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
-        scales = [r.scale(at) for r in plan.measured for at in range(len(r.measures))]
+        scales = [
+            r.scale(at) for r in plan.measured for at in range(len(r.measures)) if r.gaussian(at) is None
+        ]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
@@ -176,6 +202,11 @@ class Queries:
 
         if not epsilon or not plan.releases:
             return plan
+        if any(part.drops_in_groups for release in plan.releases for part in release.parts):
+            raise InvalidParameter(
+                "diagnose cannot measure how much max_rows_per_group cuts off.",
+                "Leave diagnose out, or ask with max_rows_per_group as large as max_rows.",
+            )
         found = cut_off(plan.releases, epsilon)
         if not found:
             raise InvalidParameter(
@@ -206,7 +237,7 @@ class Queries:
         def again(kept: bytes) -> Release:
             return self.again(plan, kept, level)
 
-        asked = self.release_plan(question, plan, compute, made, again)
+        asked = self.release_plan(question, plan, compute, made, again, partial(pack, None))
         return gate.release(asked, self.ledger, self.account)
 
     def release_plan(
@@ -216,6 +247,7 @@ class Queries:
         compute: Callable[[Draw], N],
         made: Callable[[N], tuple[A, bytes | IO[bytes]]],
         replay: Callable[[Any], A],
+        keep: Callable[[N], bytes] | None = None,
         file: IO[bytes] | None = None,
     ) -> ReleasePlan[N, A]:
         """The plan that a question hands to the gate.
@@ -226,15 +258,15 @@ class Queries:
             compute: runs the releases, with noise.
             made: builds the answer.
             replay: builds it from the record that the ledger kept.
+            keep: makes that record where the answer cannot be built.
             file: takes the record that the ledger kept, if it is large.
         """
         whole = plan.whole
-        finds = any(release.discovery is not None for release in whole.releases)
         parts = [part for release in whole.measured for part in release.parts]
         return ReleasePlan(
             question=self.identity(plan),
             words=plan.text,
-            loss=question.loss(finds),
+            loss=question.loss(plan.delta > 0),
             uses=uses_of(whole.measured),
             compute=compute,
             answer=made,
@@ -243,6 +275,7 @@ class Queries:
             rehearse=lambda: self.rehearse(plan),
             probe=lambda: self.probe(whole),
             replay=replay,
+            keep=keep,
             file=file,
         )
 
@@ -267,7 +300,10 @@ class Queries:
 
         tables = sorted(name for name, table in self.policy.tables.items() if not table.public)
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
-        parts = [identity(plan.whole, self.engine.dialect), loss, self._policy_digest,
+        known = plan.__dict__  # a plan never changes, and has one engine
+        if "_identity" not in known:
+            known["_identity"] = identity(plan.whole, self.engine.dialect)
+        parts = [known["_identity"], loss, self._policy_digest,
                  self._public_digest, *(f"{name} {self.engine.version(name)}" for name in tables)]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

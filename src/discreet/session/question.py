@@ -23,7 +23,7 @@ class Question:
     Attributes:
         text: as the analyst wrote it.
         epsilon: the privacy loss of all of it.
-        delta: the delta that may be spent to find groups; 0 for nothing.
+        delta: the delta that may be spent to find groups or on Gaussian noise; 0 for nothing.
         confidence: of the intervals.
         simultaneous: whether all intervals together have it.
         limits: how much of one unit counts.
@@ -52,6 +52,7 @@ class Question:
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
@@ -66,6 +67,7 @@ class Question:
             delta: as for `Session.sql`.
             max_rows: as for `Session.sql`.
             max_groups: as for `Session.sql`.
+            max_rows_per_group: as for `Session.sql`.
             split: as for `Session.sql`.
             simultaneous: as for `Session.sql`.
             intervals: as for `Session.sql`.
@@ -75,7 +77,7 @@ class Question:
             InvalidParameter: one of them is of the wrong type or out of range.
         """
         level = level_of(confidence, simultaneous)
-        limits = limits_of(max_rows, max_groups)
+        limits = limits_of(max_rows, max_groups, max_rows_per_group)
         shown = truth_of(intervals, "intervals")
         known = cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
         return replace(known, diagnose=share_of(diagnose))
@@ -89,10 +91,10 @@ class Question:
         """The same question for another epsilon."""
         return replace(self, epsilon=epsilon)
 
-    def loss(self, finds: bool) -> Loss:
+    def loss(self, spends: bool) -> Loss:
         """The loss that it costs.
 
         Args:
-            finds: whether it has groups that must be found, for which alone a delta is spent.
+            spends: whether its plan has groups that must be found, or Gaussian noise: then the delta is spent.
         """
-        return Loss(self.epsilon, self.delta if finds else 0)
+        return Loss(self.epsilon, self.delta if spends else 0)

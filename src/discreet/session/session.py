@@ -47,6 +47,7 @@ class Session(SuggestingSession):
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
@@ -67,10 +68,10 @@ class Session(SuggestingSession):
                 a question that reads nothing private.
             confidence: of the intervals, strictly between 0 and 1.
             delta: allows groups whose keys are not public: those with enough units are found, the others stay hidden.
-                Only a question with such groups spends it, and the budget must grant a delta.
+                Else it buys Gaussian noise that errs less, under the accountants `zcdp` and `pld`, or is not spent.
             max_rows: how many rows of a unit count in this question; by default as the policy says.
-            max_groups: in how many groups COUNT(DISTINCT unit) counts a unit, and in how many a unit helps to have
-                groups found; by default max_rows.
+            max_rows_per_group: how many of them count in one group; by default as the policy says, or all.
+            max_groups: in how many groups it is counted as a unit, or helps to have them found; by default max_rows.
             split: how many times its usual share of epsilon a column gets, such as `{"n": 3}`; the others get less. By
                 default the shares make the summed relative variance of all columns least.
             simultaneous: whether all intervals of the answer together have the confidence, instead of each by itself:
@@ -96,9 +97,9 @@ class Session(SuggestingSession):
             PostProcessingError: the post-processing of the noisy tables failed; the charge stays.
             SessionError: this is another process than the one that opened the session. Nothing was charged.
 
-        Privacy: epsilon-differentially private for the privacy unit of the policy, by the Laplace mechanism
-        (Dwork, McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query; with
-        groups that must be found (epsilon, delta), by `mechanisms.ThresholdedCounts`.
+        Privacy: epsilon-differentially private for the privacy unit of the policy, by the Laplace mechanism (Dwork,
+        McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query; (epsilon, delta) with
+        groups that must be found or Gaussian noise, by `mechanisms.ThresholdedCounts` and `GaussianVector`.
 
         Example:
             >>> import pyarrow as pa
@@ -108,8 +109,9 @@ class Session(SuggestingSession):
             ['n']
         """
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
-                                 max_rows=max_rows, max_groups=max_groups, split=split, simultaneous=simultaneous,
-                                 intervals=intervals, diagnose=diagnose)  # fmt: skip
+                                 max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
+                                 split=split, simultaneous=simultaneous, intervals=intervals,
+                                 diagnose=diagnose)  # fmt: skip
         plan = self._queries.planned(question)
         see_cost(epsilon, plan)
         with shown_progress(progress) as say:
@@ -127,6 +129,7 @@ class Session(SuggestingSession):
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
@@ -143,19 +146,17 @@ class Session(SuggestingSession):
         appears under its name when it is whole. The same question is the same answer here and in `sql`.
 
         Groups whose keys are not public, tables that are measured together, and answers of up to 65,536 groups, are
-        made in memory first. With more groups than that, a column has an interval where it is a monotone expression of
-        one aggregate.
+        made in memory first. With more groups, a column has an interval where it is monotone in one aggregate.
 
         Args:
             query: as for `sql`.
             epsilon: as for `sql`.
             into: a path that ends in .parquet or .csv.
             confidence: of the intervals, strictly between 0 and 1.
-            delta, max_rows, max_groups, split, intervals: as for `sql`.
+            delta, max_rows, max_groups, max_rows_per_group, split, intervals: as for `sql`.
             simultaneous: as for `sql`; for more than 65,536 groups each row of the answer must be one group.
             diagnose: as for `sql`, for answers of up to 65,536 groups.
-            replace: whether a file of this name may be replaced; never one of the data or of the ledger, by whichever
-                name.
+            replace: whether a file of this name may be replaced; never one of the data or of the ledger, by any name.
             formulas: whether text in a CSV file may begin as a formula does (=, +, -, @). By default such text gets an
                 apostrophe in front, for a key that was found may come from anybody, and a spreadsheet would run it.
             progress: called with a few words at each step and, on the way, every half a second. It must not ask this
@@ -196,8 +197,8 @@ class Session(SuggestingSession):
         target = Target(into, replace, formulas)
         self.see_free(into)
         question = Question.read(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
-                                 max_groups=max_groups, split=split, simultaneous=simultaneous,
-                                 intervals=intervals, diagnose=diagnose)  # fmt: skip
+                                 max_groups=max_groups, max_rows_per_group=max_rows_per_group, split=split,
+                                 simultaneous=simultaneous, intervals=intervals, diagnose=diagnose)  # fmt: skip
         with shown_progress(progress) as say:
             return written(self._queries, question, target, say)
 
@@ -268,6 +269,7 @@ class Session(SuggestingSession):
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
@@ -280,7 +282,7 @@ class Session(SuggestingSession):
             epsilon: the privacy loss to look at; leave it out to have the least one found.
             within: the largest error allowed by column, such as `{"n": 50}`.
             confidence: of the intervals.
-            delta, max_rows, max_groups, split, simultaneous, intervals: as for `sql`.
+            delta, max_rows, max_groups, max_rows_per_group, split, simultaneous, intervals: as for `sql`.
             group_rows: how many rows a group is assumed to have, where an error depends on it.
 
         Raises:
@@ -294,8 +296,8 @@ class Session(SuggestingSession):
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
         whole(group_rows, "group_rows")
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
-                                 max_rows=max_rows, max_groups=max_groups, split=split,
-                                 simultaneous=simultaneous, intervals=intervals)  # fmt: skip
+                                 max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
+                                 split=split, simultaneous=simultaneous, intervals=intervals)  # fmt: skip
         return preview(self._queries, question, within, group_rows, self.budget)
 
     @asked
@@ -308,6 +310,7 @@ class Session(SuggestingSession):
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         intervals: bool = True,
         sql: bool = False,
@@ -317,7 +320,7 @@ class Session(SuggestingSession):
         Args:
             query: as for `sql`.
             epsilon: the privacy loss to look at, which decides the grids and the noise.
-            delta, max_rows, max_groups, split, intervals: as for `sql`.
+            delta, max_rows, max_groups, max_rows_per_group, split, intervals: as for `sql`.
             sql: whether to show the SQL of the engine, too. How many slices it asks a large table in is not shown.
 
         Returns:
@@ -355,8 +358,8 @@ class Session(SuggestingSession):
         """
         from discreet.sql.inspect.explain import explain
 
-        question = Question.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups, split=split,
-                                 intervals=intervals)  # fmt: skip
+        question = Question.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups,
+                                 max_rows_per_group=max_rows_per_group, split=split, intervals=intervals)  # fmt: skip
         plan = self._queries.planned(question)
         self._queries.rehearse(plan)
         return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)

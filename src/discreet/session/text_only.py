@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.policy import Policy
 
 M = TypeVar("M", bound=Callable[..., Any])
-WHOLE = frozenset({"max_rows", "max_groups"})
+WHOLE = frozenset({"max_rows", "max_groups", "max_rows_per_group"})
 WORDS = {
     "int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN", "date32[day]": "DATE",
     "timestamp[us]": "TIMESTAMP",
@@ -62,7 +62,7 @@ def answer_about(method: M) -> M:
         options = given if not args else {**given, "epsilon": args[0]}
         if found is not None:
             inner, options = found.text, _merged(found.options, options, self._policy)
-        names = ("epsilon", "delta", "max_rows", "max_groups", "split", "intervals")
+        names = ("epsilon", "delta", "max_rows", "max_groups", "max_rows_per_group", "split", "intervals")
         taken = {name: options[name] for name in names if options.get(name) is not None}
         lines = self.explain(inner, **taken)
         if word == "EXPLAIN":

@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from discreet import escaping
@@ -73,6 +74,7 @@ class WorkloadSession(OpenSession):
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         intervals: bool = True,
         progress: Callable[[str], None] | None = None,
     ) -> Answers:
@@ -90,6 +92,7 @@ class WorkloadSession(OpenSession):
             delta: as for `sql`, for all of them.
             max_rows: as for `sql`.
             max_groups: as for `sql`.
+            max_rows_per_group: as for `sql`.
             intervals: as for `sql`.
             progress: as for `sql`.
 
@@ -115,7 +118,8 @@ class WorkloadSession(OpenSession):
         for text in named.values():
             see_text(text)
         question = Question.read("; ".join(named.values()), epsilon, confidence=confidence, delta=delta,
-                                 max_rows=max_rows, max_groups=max_groups, intervals=intervals)  # fmt: skip
+                                 max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
+                                 intervals=intervals)  # fmt: skip
         whole, each = self._queries.plan_together(list(named.values()), question)
         with shown_progress(progress) as say:
             releases = answered(self._queries, question, whole, each, say)
@@ -194,7 +198,10 @@ def answered(
     if not whole.releases:
         return finished([])
     return gate.release(
-        replace(queries.release_plan(question, whole, compute, made, again), rehearse=lambda: None),
+        replace(
+            queries.release_plan(question, whole, compute, made, again, partial(pack, None)),
+            rehearse=lambda: None,
+        ),
         queries.ledger,
         queries.account,
     )

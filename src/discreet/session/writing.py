@@ -123,7 +123,7 @@ def streamed(queries: Queries, question: Question, plan: QueryPlan, target: Targ
             return kept
 
         asked = queries.release_plan(
-            question, plan, compute, lambda noisy: (False, noisy), lambda _: True, kept
+            question, plan, compute, lambda noisy: (False, noisy), lambda _: True, file=kept
         )
         replayed = gate.release(asked, queries.ledger, queries.account)
         with zipfile.ZipFile(kept) as archive:

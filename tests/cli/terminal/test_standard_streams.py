@@ -38,8 +38,7 @@ def test_a_closed_stdout_is_no_matter_for_an_answer_in_a_file(folder: Path) -> N
 
 
 @FULL
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("form", ["", "--json", "--csv"])
+@pytest.mark.parametrize(("unbuffered", "form"), [("", ""), ("1", ""), ("1", "--json"), ("", "--csv")])
 def test_a_full_stdout_says_so_and_the_answer_is_kept(folder: Path, unbuffered: str, form: str) -> None:
     result = shell(f'{DISCREET} query "$Q" -e 0.5 {form} > /dev/full', PYTHONUNBUFFERED=unbuffered)
     assert result.returncode == 2

@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
+from discreet.accounting.event_text import written
+from discreet.accounting.events import Concentrated, Converted
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import Tally
+from discreet.accounting.zcdp import ZCDP
 from discreet.errors import LedgerCorrupt
 from discreet.ledger.chain.book import Book, after, follow
 from discreet.ledger.chain.entry import Entry, Posting, genesis, make_entry
+from discreet.ledger.chain.verify import see_price
 
 BOOK = Book(genesis("00"), {"a": Tally().plus(Loss("0.2")), "b": Tally()})
 
@@ -63,3 +67,29 @@ def test_what_is_adopted_may_pass_the_limit() -> None:
 def test_the_digest_does_not_depend_on_the_order_of_accounts() -> None:
     turned = Book(BOOK.head, dict(reversed(list(BOOK.tallies.items()))))
     assert turned.digest == BOOK.digest != Book(BOOK.head, {"a": Tally()}).digest
+
+
+REST = Loss("0.1", "1e-9")
+NOISE = written(Converted(Concentrated(ZCDP.bought(REST), neighbours="add_remove"), REST))
+
+
+def noisy(rho: Fraction | None, event: str = NOISE) -> Entry:
+    """The next entry, a charge of Gaussian noise that counts this rho."""
+    tally = BOOK.tallies["a"].plus(REST, rho)
+    own = Posting("a", REST, tally.loss, Loss(1, "1e-6"), "zcdp", tally.squares, tally.count)
+    digest = after(BOOK, {"a": own.tally})
+    return make_entry(BOOK.head, "charge", "count", totals=digest, postings=[own], event=event)
+
+
+def test_gaussian_noise_is_followed_by_the_rho_of_its_event() -> None:
+    entry = noisy(ZCDP.bought(REST).rho)
+    assert follow(BOOK, entry).tallies["a"] == entry.postings[0].tally
+    see_price(entry)
+    # Planted faults: the square of its epsilon, half of its rho, and an event that says more than it costs.
+    for wrong in (noisy(None), noisy(ZCDP.bought(REST).rho / 2), noisy(ZCDP.bought(REST).rho, event="")):
+        with pytest.raises(LedgerCorrupt, match="wrong total"):
+            follow(BOOK, wrong)
+    twice = ZCDP(2 * ZCDP.bought(REST).rho)
+    cheap = noisy(twice.rho, written(Converted(Concentrated(twice, neighbours="add_remove"), REST)))
+    with pytest.raises(LedgerCorrupt, match="price"):
+        see_price(cheap)

@@ -14,7 +14,7 @@ from tests import inside
 import discreet as dp
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.noise import add_laplace
-from discreet.sql.intervals import ratio
+from discreet.sql.intervals import noise_widths, ratio
 from discreet.sql.intervals.ratio import Linear, Ratio, angle_ends, ratio_in
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
 
@@ -83,7 +83,9 @@ def test_a_divisor_that_may_be_zero_leaves_no_end(opened: dp.Session) -> None:
 
 
 def test_ends_that_are_too_near_are_found(opened: dp.Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ratio, "half_width", lambda *args: 0.7 * half_width(*args))  # the planted fault
+    monkeypatch.setattr(
+        noise_widths, "half_width", lambda *args: 0.7 * half_width(*args)
+    )  # the planted fault
     with pytest.raises(AssertionError):
         test_intervals_hold_as_often_as_they_say(opened, "SUM(x) / SUM(y)")
 

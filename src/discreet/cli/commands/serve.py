@@ -76,6 +76,15 @@ def command(
     pg_key: Annotated[
         Path | None, typer.Option("--pg-key", metavar="FILE", show_default=False, help="The key of it, PEM.")
     ] = None,
+    memory: Annotated[
+        int,
+        typer.Option(
+            "--memory",
+            min=256,
+            metavar="MIB",
+            help="Memory of each of the processes that evaluate the part of a question above the noise.",
+        ),
+    ] = 512,
     new_token: Annotated[
         str | None,
         typer.Option("--new-token", metavar="NAME", help="Print a new token for a person, and exit."),
@@ -98,6 +107,7 @@ def command(
       discreet serve policy.toml --new-token administrator     (when all tokens are lost)
     """  # noqa: D301
     see_installed()
+    from discreet.engines.isolated.workers import isolated
     from discreet.server.desk import Caps
     from discreet.server.start import Listening, listen, open_service
 
@@ -105,6 +115,7 @@ def command(
         raise opt.Usage("--demo serves data of its own; leave the policy out")
     at = Listening(host, port, public_url)
     with ExitStack() as stack:
+        stack.enter_context(isolated(memory))
         with Progress("opening the data"):
             files = [_invented(stack)] if demo else [policy_file(one) for one in policies or (None,)]
             service = open_service(files, at.settings(Caps(timeout=timeout, slot=slot)), ledger)

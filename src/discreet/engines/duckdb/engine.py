@@ -19,9 +19,10 @@ from discreet import arrow
 from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import connect, for_few_rows, quote, seal
 from discreet.engines.duckdb.prepared import Prepared
-from discreet.engines.duckdb.queries import binds, next_piece, run_quietly, start_reader
+from discreet.engines.duckdb.queries import binds, interrupted, next_piece, run_quietly, start_reader
 from discreet.engines.duckdb.shape import Shape, shape_of
 from discreet.engines.duckdb.side_tables import SideTables
+from discreet.engines.duckdb.small import FEW_ROWS, Small
 from discreet.engines.duckdb.sources.attach import attach
 from discreet.engines.duckdb.sources.copies import Copies, unread
 from discreet.engines.duckdb.sources.databases import attach_connection, is_connection
@@ -42,8 +43,6 @@ MOST_SLICES = 64
 """Into how many slices the units are split at most: each reads the table once more."""
 PROBED = 1000
 """How many shapes of queries an engine remembers as sound."""
-FEW_ROWS = 10_000
-"""Up to so many rows in all a query takes longer to plan than to run."""
 ROW_BYTES = 300
 """The bytes that DuckDB needs for a row while it looks for the kept rows of each unit; measured, and rounded up."""
 
@@ -96,6 +95,9 @@ class DuckDBEngine:
         }
         self._probed: dict[Shape, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
+        self._small: Final = (
+            Small(connection, self._versions, os.path.dirname(folder)) if folder and not in_memory else None
+        )
 
     @classmethod
     def open(
@@ -268,13 +270,15 @@ class DuckDBEngine:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
         with self._lock:
             self._copies.drop({table: self._versions[table.lower()]() for table in self._schema})
-        used = {name for name in self._files if name in sql.lower()}
+        used = self._used(sql)
         if not all(readable(self._files[name][1]) for name in used):
             return False
         state = repr(sorted((name, self._versions[name]()) for name in used))
         key = shape_of(sql, tables)
         with self._lock:
-            whole = self._probed.get(key) == state and self._bound(used)
+            whole = self._probed.get(key) == state and self._bound(
+                name for name in used if not self._files[name][1]
+            )
             if not whole:
                 self._beside.forget()
                 whole = self._fitting(used) and self._bound(used) and binds(self._connection, sql, tables)
@@ -282,7 +286,11 @@ class DuckDBEngine:
                     self._probed[key] = state
         return whole
 
-    def _bound(self, used: Collection[str]) -> bool:
+    def _used(self, sql: str) -> list[str]:
+        """All tables that a query may read, in lower case."""
+        return [name for name in self._files if name in sql.lower()]
+
+    def _bound(self, used: Iterable[str]) -> bool:
         """Whether the views still show the same columns: a file may be another one, a table of the caller's gone."""
         return self._unchanging or all(
             columns_of(self._connection, self._files[name][0]) == self._shapes[name] for name in used
@@ -301,12 +309,16 @@ class DuckDBEngine:
     def interrupt(self) -> None:
         """Stop the query that another thread is running, which then raises `EngineError`."""
         self._connection.interrupt()
+        if self._small is not None:
+            self._small.interrupt()
 
     def close(self) -> None:
         """Stop the running query and release the data; further queries raise `EngineError`."""
-        self._connection.interrupt()
+        self.interrupt()
         with self._lock:
             self._connection.close()
+            if self._small is not None:
+                self._small.close()
             if self._clear is not None:
                 self._clear()
 
@@ -323,6 +335,11 @@ class DuckDBEngine:
     ) -> pa.Table | None:
         """Run one SELECT, once more where a value of a file could not be read; None when it fails."""
         why: list[type[Exception]] = []
+        if numbers and self._small is not None:
+            result = self._small.integers(sql, tables, self._used(sql), why)
+            if result is not None or interrupted(why):
+                return result
+            why.clear()
         result = run_quietly(
             self._connection, self._beside, sql, tables, into, self._prepared if numbers else None, why
         )

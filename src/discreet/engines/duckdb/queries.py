@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +52,13 @@ def run_quietly(
         return None
     finally:
         beside.leave(tables)
+
+
+def interrupted(why: Collection[type[Exception]]) -> bool:
+    """Whether a query was stopped from another thread."""
+    import duckdb
+
+    return duckdb.InterruptException in why
 
 
 def _as_table(found: Mapping[str, Any]) -> pa.Table:

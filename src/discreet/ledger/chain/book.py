@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from discreet.accounting.tally import Tally, admits
+from discreet.errors import InvalidParameter, UnsupportedEvent
 from discreet.ledger.chain.entry import Entry, Head, corrupt, digest_of, sealed
 
 _SLACK = Fraction(1, 10**9)
@@ -64,13 +65,27 @@ def follow(book: Book, entry: Entry) -> Book:
             proper = rises and line.total == before.loss + line.loss
         else:
             slack = Fraction(0) if line.rule == "pure" else _SLACK
-            proper = line.tally == before.plus(line.loss) and admits(line.rule, line.tally, line.limit, slack)
+            right = line.tally == before.plus(line.loss, _rho(entry.event))
+            proper = right and admits(line.rule, line.tally, line.limit, slack)
         if not proper:
             raise corrupt(number, "has a wrong total or overdraws an account")
     then = book.plus(entry)
     if entry.totals != then.digest:
         raise corrupt(number, "has a wrong total or overdraws an account")
     return then
+
+
+def _rho(event: str) -> Fraction | None:
+    """The rho that the text of an event says, exactly; None where its loss says all."""
+    if '"kind":"Converted"' not in event:
+        return None  # nearly all of them, which need not be read
+    from discreet.accounting.event_text import read
+    from discreet.accounting.pricing import rho_of
+
+    try:
+        return rho_of(read(event))
+    except (InvalidParameter, UnsupportedEvent):
+        return None  # then it has another total, and `verify` says that it has no price
 
 
 def _totals(tallies: Mapping[str, Tally]) -> bytes:

@@ -22,8 +22,8 @@ AT_ONCE = 1 << 24
 class SqlRows(TableRows):
     """Reads and appends within a transaction of SQLite."""
 
-    def __init__(self, connection: sqlite3.Connection, known: Book, look: int) -> None:
-        super().__init__(known, look)
+    def __init__(self, connection: sqlite3.Connection, known: Book, look: int, *, same: bool = False) -> None:
+        super().__init__(known, look, same=same)
         self._connection = connection
 
     def execute(self, sql: str, values: Sequence[object] = ()) -> Result:

@@ -66,6 +66,9 @@ class SqliteStore:
         self._identity = ""
         self._known: Book | None = None  # the last book that stood in the second place too
         self._seen: Book | None = None  # the last book that was read
+        self._version = (
+            -1
+        )  # of the file at that time, which SQLite changes with each commit of another connection
         self._settled = SettledQuestions(head_of(self.where), key_of)
         self.turns = FileTurns(f"{os.path.realpath(self.where)}-turns")
         forks.before_each(self)
@@ -103,6 +106,7 @@ class SqliteStore:
     def release(self) -> None:
         """Close the connection; the next transaction opens a new one. The caller holds the lock."""
         self._settled.forget()
+        self._version = -1
         connection, self._connection = self._connection, None
         head, self._head = self._head, None
         if head is not None:
@@ -165,7 +169,9 @@ class SqliteStore:
         self._same_file()
         noted = self._claim() if writes else self._seen
         connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-        rows = SqlRows(connection, noted, TAIL)
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        rows = SqlRows(connection, noted, TAIL, same=not writes and version == self._version)
+        self._version = -1
         if writes:
             book = rows.book()
             if self._settled.wanted:
@@ -178,6 +184,8 @@ class SqliteStore:
             self._note(rows.book(), noted)
         elif rows.reached is not None:
             self._seen = rows.reached
+        if writes or rows.reached is not None:
+            self._version = version
         for request in requests:
             request.done = True
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 import numpy as np
@@ -195,15 +195,19 @@ class DiscreteGaussian:
         return steps
 
     def _half_width(self, outside: float, d: int) -> int | float:
-        variance = float(self._check(d))
-        if variance <= _SUMMED:
-            k = np.arange(1, math.ceil(40 * math.sqrt(variance)) + 40)
-            weights = np.exp(-(k**2) / (2 * variance))
-            beyond = np.cumsum(weights[::-1])[::-1]  # from k on, on one side
-            steps = int(np.argmax(2 * beyond / (1 + 2 * beyond[0]) <= outside))
-        else:
-            steps = _normal(math.sqrt(variance), outside)
+        steps = half_width_of(float(self._check(d)), outside)
         return steps if self.granularity is None else float(steps * self.granularity)
+
+
+@lru_cache(maxsize=1024)
+def half_width_of(variance: float, outside: float) -> int:
+    """An m with P(|Z| > m) <= outside, Z discrete Gaussian of this parameter: see `DiscreteGaussian.error`."""
+    if variance > _SUMMED:
+        return _normal(math.sqrt(variance), outside)
+    k = np.arange(1, math.ceil(40 * math.sqrt(variance)) + 40)
+    weights = np.exp(-(k**2) / (2 * variance))
+    beyond = np.cumsum(weights[::-1])[::-1]  # from k on, on one side
+    return int(np.argmax(2 * beyond / (1 + 2 * beyond[0]) <= outside))
 
 
 def _normal(sigma: float, outside: float) -> int:

@@ -135,6 +135,11 @@ class ExponentialQuantile(PureLoss):
     def _scale(self) -> Fraction:
         return self.scale * self.q.denominator
 
+    @property
+    def reach(self) -> int:
+        """How many rows from the rank that is wanted leaves are candidates by themselves."""
+        return min(math.ceil(REACH * self.scale), _MOST_REACH)
+
     def half_width(self, confidence: Number = 0.95) -> float:
         """By how many rows the rank errs at most with this confidence, where values lie densely."""
         return float(self.scale) * -math.log(1 - read_confidence(confidence))
@@ -203,13 +208,14 @@ class ExponentialQuantile(PureLoss):
     def candidates(self, counts: SparseCounts, parts: Parts, margin: Integers) -> Candidates:
         """The candidates of some parts, by themselves where they are near enough to be chosen."""
         rank = self.q.numerator * parts.rows // self.q.denominator + margin
-        reach = min(math.ceil(REACH * self.scale), _MOST_REACH)
-        return Candidates.of(counts, self.measure, parts, rank, reach)
+        return Candidates.of(counts, self.measure, parts, rank, self.reach)
 
     def _far(
         self, counts: SparseCounts, parts: Parts, leaf: Integers, margin: Integers, cut: bool
     ) -> tuple[Integers, Integers]:
         """The rows before a place of each of some leaves, drawn here, and its distance."""
+        if counts.inside(parts.group, leaf) or counts.inside(parts.group, leaf + 1):
+            counts = counts.finer
         entry, origin = (
             counts.entry(parts.group, leaf),
             counts.rows_before[counts.starts[parts.group]] + parts.first,

@@ -174,6 +174,14 @@ class QuantilesWithEnds(PureLoss):
         one, spent = self._step(q), self.epsilon * (NUMBER if self.ends else 1)
         return deviations(self.quantiles)[q] * float(self.moves(q) / row_moves(one.part) / spent)
 
+    def reach(self, q: Fraction) -> int:
+        """How many rows from a quantile of all rows its leaves may be drawn one by one; hardly ever more."""
+        one = self._step(q)
+        own = sum(self.margin(q)) + self.end(q).reach if self.ends else self.number(q).reach
+        return own + max(
+            (self.number(by).reach for by in (one.below, one.above) if by is not None), default=0
+        )
+
     def _step(self, q: Fraction) -> Step:
         return next(one for one in steps(self.quantiles) if one.whole == q)
 

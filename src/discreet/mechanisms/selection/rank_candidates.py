@@ -6,6 +6,10 @@ them. It is so unlikely that it is hardly ever chosen; then one of its leaves is
 probability by which it is farther than the nearest, else all begins again: no probability is rounded. So a draw takes
 time and memory for the leaves near a quantile, however many there are.
 
+Where far leaves are counted together, as in wide entries of `SparseCounts`, all of this stays: far leaves end with such
+an entry instead of its last leaf that holds a row, and those of its leaves that are as near as the nearest are always
+kept. Wide entries within reach, or at an end of a part, are counted leaf by leaf first: `SparseCounts.finer`.
+
 To split a part at a quantile, a leaf is cut into `PIECES` places, each with an equal share of its weight. Place k of a
 leaf with a rows has floor(a (2k + 1)/(2 PIECES) + 1/2) of them before it: a row more in the leaf is one more on exactly
 one side of each place. So a part that is split at a public place gives two parts, of which a row changes but one.
@@ -122,6 +126,12 @@ class Candidates:
         near = origin + np.clip(rank, before(first), before(last))
         begin = np.clip(np.searchsorted(rows[1:], near - min(reach, 1 << 61), "right"), first, last)
         end = np.clip(np.searchsorted(rows[:-1], near + min(reach, 1 << 61)), begin, last)
+        if counts.stop is not None and (
+            (counts.wide_before[end] > counts.wide_before[begin]).any()
+            or counts.inside(parts.group, parts.low)
+            or counts.inside(parts.group, parts.high)
+        ):
+            return cls.of(counts.finer, measure, parts, rank, reach)
         many = end - begin
         sizes = 2 * many + AROUND
         starts = np.cumsum(sizes) - sizes
@@ -131,7 +141,7 @@ class Candidates:
         start, below, within = (np.zeros(int(sizes.sum()), np.int64) for _ in range(3))
         stop = np.zeros_like(start)
         leaf = np.append(counts.leaf, 0)
-        left = np.where(begin > first, leaf[np.maximum(begin, 1) - 1] + 1, parts.low)
+        left = np.where(begin > first, np.append(counts.stops, 0)[np.maximum(begin, 1) - 1], parts.low)
         right = np.where(end < last, leaf[end], parts.high)
         start[starts] = stop[starts] = -1
         start[starts + 1], stop[starts + 1], within[starts + 1] = parts.low, left, before(begin)

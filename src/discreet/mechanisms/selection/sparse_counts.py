@@ -1,7 +1,12 @@
-"""Exact counts over the leaves of a public grid, in several groups: only leaves that hold a row are listed."""
+"""Exact counts over the leaves of a public grid, in several groups: only leaves that hold a row are listed.
+
+Leaves that stand together may be listed as one wide entry with the sum of their rows, where the counts of each are
+found later, when they are needed: `finer`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,12 +33,16 @@ class SparseCounts:
         starts: int64 array (groups + 1,): where the leaves of each group begin, and where the last ones end.
         leaf: int64 array (n,): of each group in ascending order, each once.
         count: int64 array (n,): positive.
+        stop: int64 array (n,): the leaf behind the last one of each entry; None where no entry is wide.
+        find: finds the same counts without wide entries; None where there are none.
     """
 
     groups: int
     starts: Integers
     leaf: Integers
     count: Integers
+    stop: Integers | None = None
+    find: Callable[[], SparseCounts] | None = None
 
     @classmethod
     def of(cls, groups: int, leaves: int, group: Integers, leaf: Integers, count: Integers) -> SparseCounts:
@@ -76,6 +85,47 @@ class SparseCounts:
         starts = np.searchsorted(key, np.arange(groups + 1) * leaves).astype(np.int64)
         return cls(groups, starts, key if groups == 1 else key % leaves, sums)
 
+    @classmethod
+    def wide(
+        cls, leaves: int, leaf: Integers, count: Integers, width: Integers, find: Callable[[], SparseCounts]
+    ) -> SparseCounts:
+        """Counts of one group, with wide entries.
+
+        Args:
+            leaves: how many leaves the grid has.
+            leaf: int64 array (n,): the first leaf of each entry, in any order; no leaf is in two entries.
+            count: int64 array (n,): positive.
+            width: int64 array (n,): how many leaves each entry has; those beyond the grid are none.
+            find: finds the same counts without wide entries.
+        """
+        order = np.argsort(leaf)
+        leaf, count = leaf[order], np.minimum(count[order], MOST)
+        stop = np.minimum(leaf + width[order], leaves)
+        return cls(1, np.array([0, len(leaf)]), leaf, count, stop, find)
+
+    @cached_property
+    def finer(self) -> SparseCounts:
+        """The same counts without wide entries."""
+        return self if self.find is None else self.find()
+
+    @cached_property
+    def wide_before(self) -> Integers:
+        """How many wide entries stand before each entry, and behind the last one: int64 array (n + 1,)."""
+        wide = self.stops - self.leaf > 1
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(wide)])
+
+    @property
+    def stops(self) -> Integers:
+        """The leaf behind the last one of each entry: int64 array (n,)."""
+        return self.leaf + 1 if self.stop is None else self.stop
+
+    def inside(self, group: Integers, leaf: Integers) -> bool:
+        """Whether one of some leaves of some groups lies inside a wide entry, behind its first leaf."""
+        if self.stop is None or not len(self.leaf):
+            return False
+        before = self.entry(group, leaf) - 1
+        return bool(((before >= self.starts[group]) & (self.stop[before] > leaf)).any())
+
     @property
     def size(self) -> int:
         """How many groups there are: in each something is chosen once."""
@@ -110,8 +160,11 @@ class SparseCounts:
         """Some groups that stand together."""
         first, last, _ = some.indices(self.groups)
         at = slice(self.starts[first], self.starts[last])
+        starts = self.starts[first : last + 1] - at.start
+        if self.stop is None:
+            return SparseCounts(last - first, starts, self.leaf[at], self.count[at])
         return SparseCounts(
-            last - first, self.starts[first : last + 1] - at.start, self.leaf[at], self.count[at]
+            last - first, starts, self.leaf[at], self.count[at], self.stop[at], lambda: self.finer[some]
         )
 
 

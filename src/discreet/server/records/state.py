@@ -53,23 +53,24 @@ class State:
 
     def __init__(self, where: str | os.PathLike[str], clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._lock = threading.RLock()
-        self._writing = False
-        self._tables = _open(os.fspath(where))
+        self._lock, self._looking = threading.RLock(), threading.Lock()
+        self._writer = 0  # the thread that writes
+        # Who looks something up, as every request does, need not wait for the disk of somebody who writes.
+        self._tables, self._looks = _open(os.fspath(where)), _open(os.fspath(where))
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction, alone among all writers: all of it or nothing. One inside another is a part of that one."""
         with self._lock:
-            if self._writing:
+            if self._writer:
                 yield
                 return
             with self._tables.transaction():
-                self._writing = True
+                self._writer = threading.get_ident()
                 try:
                     yield
                 finally:
-                    self._writing = False
+                    self._writer = 0
 
     def now(self) -> int:
         """Seconds since 1970."""
@@ -81,8 +82,10 @@ class State:
 
     def all(self, sql: str, given: Sequence[Any] = ()) -> list[Row]:
         """The rows of a query."""
-        with self._lock:
+        if self._writer == threading.get_ident():
             return self._tables.read(sql, given)
+        with self._looking:
+            return self._looks.read(sql, given)
 
     def one(self, sql: str, given: Sequence[Any] = ()) -> Row | None:
         """The first row of a query."""
@@ -160,8 +163,9 @@ class State:
 
     def close(self) -> None:
         """Let go of it."""
-        with self._lock:
+        with self._lock, self._looking:
             self._tables.close()
+            self._looks.close()
 
 
 def _open(where: str) -> Tables:

@@ -102,6 +102,7 @@ class PrivateTable:
         source: the name of the table in the data; empty when it is `name`.
         step: the first step to the table that has the unit; None when it is this one.
         links: the keys on paths that columns of this table hold.
+        per_group: how many rows of a unit are kept in one group of a question; None for no further limit.
     """
 
     name: str
@@ -111,6 +112,7 @@ class PrivateTable:
     source: str = ""
     step: Step | None = None
     links: tuple[Link, ...] = ()
+    per_group: int | None = None
 
     @property
     def own_unit(self) -> str:
@@ -183,7 +185,8 @@ class Catalog:
                 for key, column in visible(schema, {*rules, *steps} | ({unit} if unit else set())).items()
             }
             unit_column = None if unit is None else columns[unit.lower()]
-            private[name.lower()] = PrivateTable(name, columns, unit_column, declared.max_rows or 1, source)
+            private[name.lower()] = PrivateTable(name, columns, unit_column, declared.max_rows or 1, source,
+                                                 per_group=declared.max_rows_per_group)  # fmt: skip
         private = with_paths(private, policy)
         return cls(private, folded, 2 if policy.neighbours == "replace_one" else 1)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet import far
-from discreet.engines.sandbox import Sandbox
+from discreet.arrow import values_of
+from discreet.engines.sandbox import Sandbox, for_strangers
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.analyze.scope_tree import Env, Kind, PublicScope, Refuse, Scope, Scopes
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 10_000
 """The most values that a public sub-query of IN may have."""
+MOST_FOR_STRANGERS = 200_000
+"""The most values of a public part that the statement itself makes: each takes some hundred bytes of the service."""
+LONGEST = 1 << 20
+"""Bytes of the value of a public sub-query."""
 
 
 def evaluated(scope: Scope, env: Env, catalog: Catalog, refuse: Refuse) -> pa.Table:
@@ -47,9 +52,13 @@ def evaluated(scope: Scope, env: Env, catalog: Catalog, refuse: Refuse) -> pa.Ta
     tables = {name: table for name, table in catalog.public.items() if name in names}
     try:
         with Sandbox(tables) as sandbox:
-            return sandbox.run(inner.sql("duckdb"))
+            found = sandbox.run(inner.sql("duckdb"))
     except PostProcessingError as error:
         raise refuse(node, error.cause, error.fix) from None
+    if for_strangers() and values_of(found) > MOST_FOR_STRANGERS:
+        raise refuse(node, f"This public part has {values_of(found):,} values; the service takes "
+                     f"{MOST_FOR_STRANGERS:,}.", "Filter or aggregate it.")  # fmt: skip
+    return found
 
 
 def standing_alone(node: exp.Expr, env: Env) -> exp.Query:
@@ -104,10 +113,11 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
         if isinstance(inner, exp.In) and inner.args.get("query"):
             table = _rows(inner.args["query"], around, env)
             _see_dates(inner, table, around)
-            values = table.column(0).unique().to_pylist()
-            if len(values) > MOST_VALUES:
-                raise around.refuse(inner, f"This sub-query has {len(values):,} values; {MOST_VALUES:,} are allowed.",
+            distinct = table.column(0).unique()
+            if len(distinct) > MOST_VALUES:
+                raise around.refuse(inner, f"This sub-query has {len(distinct):,} values; {MOST_VALUES:,} are allowed.",
                                     "Join with the public table instead.")  # fmt: skip
+            values = distinct.to_pylist()
             inner.set("query", None)
             if not values:  # in none of no values is anything, not even NULL
                 inner.set("this", exp.Literal.number(1))
@@ -121,6 +131,10 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
                     inner, "This sub-query is not a single value.", "Add LIMIT 1, or aggregate."
                 )
             _see_dates(inner, table, around)
+            if values_of(table) > MOST_VALUES or table.nbytes > LONGEST:
+                raise around.refuse(
+                    inner, "This sub-query is a very large value.", "Make it a number or a text."
+                )
             inner.replace(exp.convert(table.column(0)[0].as_py()) if len(table) else exp.null())
 
 

@@ -56,6 +56,7 @@ DUCKDB = Dialect(
     types=MappingProxyType({}),
     hash=_hash,
     slice=_slice,
+    computed_once="MATERIALIZED ",
     least=_least,
 )
 """DuckDB 2."""

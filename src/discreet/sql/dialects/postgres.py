@@ -316,6 +316,7 @@ POSTGRES = Dialect(
     # The planner would write each column out again wherever it is used, were it not for OFFSET.
     fence=" OFFSET 0",
     once=_once,
+    computed_once="MATERIALIZED ",
     named_arguments=True,
     underflow_raises=True,
     functions=MappingProxyType({**_FUNCTIONS, **_of_units()}),

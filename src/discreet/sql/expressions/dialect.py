@@ -93,6 +93,8 @@ class Dialect:
         fence: SQL that keeps a planner from writing the columns of a sub-query out again wherever they are used.
         once: a SELECT of the columns computed (name and SQL) over a source, and of those passed on, where a plain one
             would compute a column wherever it is used; None where it does not.
+        computed_once: the word, with a blank, by which a query of WITH that is used several times is computed once;
+            empty where an engine has none.
         named_arguments: whether a long argument that is written twice would be computed twice.
         underflow_raises: whether a product that is too small for a double raises.
         furthest: the largest number of rows in the frame of a window; a larger one is written as this.
@@ -125,6 +127,7 @@ class Dialect:
     slice: Callable[[int, str, int, int], str] | None = None
     fence: str = ""
     once: Callable[[str, Sequence[tuple[str, str]], Sequence[str]], str] | None = None
+    computed_once: str = ""
     named_arguments: bool = False
     underflow_raises: bool = False
     windows_need_order: bool = False

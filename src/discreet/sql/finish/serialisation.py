@@ -51,7 +51,7 @@ class StoredAnswer:
 
 
 def pack(
-    release: Release,
+    release: Release | None,
     noisy: Sequence[NoisyIntegers],
     follows: bool = False,
     beside: Sequence[Release] = (),
@@ -59,20 +59,20 @@ def pack(
     """Put an answer and its noisy integers into one piece.
 
     Args:
-        release: the answer.
+        release: the answer; None where it could not be made.
         noisy: the integers.
         follows: whether the answer follows from them, so that they are enough.
         beside: the answers of the other questions that were asked as one with it, which follow as it does.
     """
     out = io.BytesIO()
-    packer = Packer(out, release.made)
+    packer = Packer(out, dt.datetime.now(dt.UTC).replace(microsecond=0) if release is None else release.made)
     for index, one in enumerate(noisy):
         if one.plan.discovery is not None:
             packer.table(_keys(index), _found(one.plan))
         for part, places in enumerate(places_of(one.plan)):
             for start in range(0, max(1, len(one.entries)), BLOCK):
                 packer.block(index, part, one.entries[start : start + BLOCK, places])
-    if not follows:
+    if release is not None and not follows:
         for number, answer in enumerate((release, *beside)):
             packer.answer(answer, number)
     packer.close()

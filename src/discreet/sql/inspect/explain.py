@@ -24,8 +24,9 @@ from discreet.sql.inspect.diagram import Fact, Json, Node, draw, svg
 from discreet.sql.inspect.explain_ranks import noise_of
 from discreet.sql.inspect.explain_rows import part_node, public_table
 from discreet.sql.inspect.wording import ends, facts_of, values, words
+from discreet.sql.intervals.noise_widths import deviation
 from discreet.sql.lower.compile import compile_discovery, compile_part
-from discreet.sql.lower.uses import ranks
+from discreet.sql.lower.uses import near_leaves_of, ranks
 from discreet.sql.measures.all_rows import noise_of as weights_of_noise
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -115,7 +116,8 @@ def explain(
                 [compile_discovery(release, dialect, salt=0).sql] if release.discovery is not None else []
             )
             queries[release.name] = finding + [
-                compile_part(release, index, dialect, salt=0).sql for index in numbers
+                compile_part(release, index, dialect, salt=0, near=near_leaves_of(release, index)).sql
+                for index in numbers
             ]
     return Explanation(plan.text, plan.epsilon, root, queries, dialect)
 
@@ -246,10 +248,11 @@ def _measure(release: PlannedRelease, index: int) -> Fact:
         "row_sensitivity": measure.row_sensitivity,
         "sensitivity": total,
         "epsilon": show(share, 12),
-        "scale": float(scale),
-        "natural_scale": size,
-        "natural_unit": unit,
     }
+    if release.gaussian(index) is None:
+        data |= {"scale": float(scale), "natural_scale": size, "natural_unit": unit}
+    else:
+        data |= _gaussian(release, index)
     return Fact("measure", "\n".join(lines), data, many=True)
 
 
@@ -261,12 +264,35 @@ def _noise(release: PlannedRelease, index: int, row: str, one_unit: str) -> list
     moved = f"   one row moves them by {row}, one unit by {one_unit}, in L1"
     if release.estimated is not None:
         return [moved]
+    if release.gaussian(index) is not None:
+        spread = deviation(release, index)
+        size, unit = _natural(measure, Fraction(spread))
+        natural = "" if unit == "rows" and measure.row_sensitivity == 1 else f" = {_figure(size)} {unit}"
+        return [
+            f"{moved}, and by {_figure(math.sqrt(release.square(measure)))} in L2",
+            f"   rho {_figure(float(release.rhos[index]))}: Gaussian noise of standard deviation {_figure(spread)}"
+            f"{natural} on each integer, which errs less here than Laplace noise",
+        ]
     size, unit = _natural(measure, scale)
     natural = "" if unit == "rows" and measure.row_sensitivity == 1 else f" = {_figure(size)} {unit}"
     return [
         moved,
         f"   epsilon {show(share)}: noise of scale {_figure(float(scale))}{natural} on each integer",
     ]
+
+
+def _gaussian(release: PlannedRelease, index: int) -> dict[str, Json]:
+    """The facts of Gaussian noise, in the place of a scale."""
+    measure, spread = release.measures[index], deviation(release, index)
+    size, unit = _natural(measure, Fraction(spread))
+    return {
+        "noise": "Gaussian",
+        "rho": show(release.rhos[index], 12),
+        "l2_sensitivity": math.sqrt(release.square(measure)),
+        "deviation": spread,
+        "natural_deviation": size,
+        "natural_unit": unit,
+    }
 
 
 def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:
@@ -295,6 +321,8 @@ def _deviation(release: PlannedRelease, aggregate: Aggregate) -> float | None:
     if weights is None:
         return None
     weights = weights_of_noise(release.measures[aggregate.measure], weights)
+    if release.gaussian(aggregate.measure) is not None:
+        return math.sqrt(float(weights @ weights)) * deviation(release, aggregate.measure)
     law = 2.0 if release.estimated is None else release.estimated.variance
     return math.sqrt(law * float(weights @ weights)) * float(release.scale(aggregate.measure))
 

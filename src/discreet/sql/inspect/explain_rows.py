@@ -107,9 +107,10 @@ def _cap(part: MeasuredRows) -> str:
         return "each row is one unit"
     plural = "s" * (part.cap != 1)
     units = sorted({s.table.unit.name for s in rel.scans(part.rows.relation) if s.table.unit is not None})
-    if part.rows.fixed and part.cap >= part.rows.max_rows:
+    if part.rows.fixed and part.cap >= part.rows.max_rows and not part.drops_in_groups:
         return f"each {' = '.join(units)} has at most {part.cap:,} row{plural}, so none is dropped"
-    return f"at most {part.cap:,} row{plural} of each {' = '.join(units)}, the others are dropped"
+    within = f", {part.per_group:,} in one group" if part.drops_in_groups else ""
+    return f"at most {part.cap:,} row{plural} of each {' = '.join(units)}{within}, the others are dropped"
 
 
 def public_table(name: str, rows: int) -> Node:

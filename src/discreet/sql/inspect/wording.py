@@ -1,6 +1,7 @@
 """Typed expressions, spans and values written for people, close to the SQL that they were read from.
 
-At the end: the marginals that are measured for tables that are estimated together, and how much that saves.
+At the end: the marginals that are measured for tables that are estimated together, how much that saves, and the columns
+with Gaussian noise.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.engines.schema import Type
-from discreet.rational import show
+from discreet.rational import show, small
 from discreet.sql import functions as fn
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
@@ -144,10 +145,22 @@ def ends(span: Span, kind: Type, between: str = " … ") -> str:
 
 
 def told(plan: QueryPlan) -> tuple[str, ...]:
-    """A few lines on each workload of a plan."""
-    return tuple(
-        line for workload in plan.workloads for line in (_measured(workload), _saved(plan, workload))
-    )
+    """A few lines on each workload of a plan, and one on its Gaussian noise."""
+    lines = [line for workload in plan.workloads for line in (_measured(workload), _saved(plan, workload))]
+    return (*lines, *_gaussian(plan))
+
+
+def _gaussian(plan: QueryPlan) -> list[str]:
+    """The line on Gaussian noise: which columns have it, and its price."""
+    if not plan.gaussian:
+        return []
+    columns = [
+        aggregate.sql for one in plan.releases for aggregate in one.aggregates
+        if one.gaussian(aggregate.measure) is not None
+    ]  # fmt: skip
+    more = f" and {len(columns) - SHOWN_VALUES} more" if len(columns) > SHOWN_VALUES else ""
+    named = ", ".join(columns[:SHOWN_VALUES])
+    return [f"{named}{more}: Gaussian noise, which errs less here, for delta {small(plan.gaussian)}"]
 
 
 def facts_of(plan: QueryPlan) -> list[Fact]:

@@ -3,8 +3,8 @@
 An interval is for the noise alone: it covers, with the stated confidence, the value that the same query would
 have given without noise. It does not cover the change that clamping, the row limit and dropped keys made before.
 
-Each noisy entry is its true integer plus a Laplace variable of known scale, so a linear quantity (a count, a sum)
-errs by a weighted sum of Laplace variables, whose tail has a closed form. A mean is a ratio of two noisy entries:
+Each noisy entry is its true integer plus a Laplace or Gaussian variable of known scale, so a linear quantity (a count,
+a sum) errs by a weighted sum of those, whose tail is known (`noise_widths`). A mean is a ratio of two noisy entries:
 mean <= c exactly when (1 - c) a - c b <= 0, so the set of all c that a test of that inequality does not reject
 has exactly the stated coverage (Fieller 1954), however few rows there are. A quantile is found by a test, too, see
 `quantile_tree.QuantileTree.interval`. Variances, covariances and all that is made of them are drawn again.
@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.mechanisms.numeric.laplace import float_half_width
+from discreet.sql.intervals.noise_widths import deviation, half_widths, single
 from discreet.sql.intervals.percentiles import percentiles
 from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.measures.all_rows import AllRows, noise_of
@@ -58,14 +59,17 @@ def linear_half_width(release: PlannedRelease, aggregate: Aggregate, confidence:
         width = release.estimated.half_width(weights, aggregate.measure, confidence)
         return float(np.ceil(width)) if aggregate.whole else width
     weights = noise_of(measure, weights)
-    scale = float(release.scale(aggregate.measure))
     used = tuple(sorted(abs(float(w)) for w in weights if w != 0))
     if not used:
         return 0.0
     if len(used) == 1:
-        # One discrete Laplace variable: the least whole number of steps with enough mass.
-        return used[0] * float_half_width(scale, 1 - confidence)
-    width = scale * _unit_width(used, confidence)
+        # One discrete variable: the least whole number of steps with enough mass.
+        return used[0] * single(release, aggregate.measure, confidence)
+    if release.gaussian(aggregate.measure) is None:
+        width = float(release.scale(aggregate.measure)) * _unit_width(used, confidence)
+    else:
+        own = np.full(len(used), aggregate.measure)
+        width = float(half_widths(release, np.array(used), own, confidence))
     return float(np.ceil(width)) if aggregate.whole else width
 
 
@@ -182,7 +186,12 @@ def redraw(release: PlannedRelease, measure: int, entries: Floats, draws: int) -
     shape = draws, *entries.shape
     if release.estimated is not None:
         return release.estimated.drawn(measure, shape) + entries
-    noise = np.random.default_rng().laplace(0.0, float(release.scale(measure)), shape)
+    generator = np.random.default_rng()
+    noise = (
+        generator.laplace(0.0, float(release.scale(measure)), shape)
+        if release.gaussian(measure) is None
+        else generator.normal(0.0, deviation(release, measure), shape)
+    )
     measured = release.measures[measure]
     if isinstance(measured, AllRows):
         noise[..., : measured.noiseless] = 0
@@ -245,10 +254,15 @@ def direct(
         assert measure.grid is not None
         if isinstance(measure, AllRows):
             return measure.mean_interval(entries, float_half_width(scale, 1 - confidence))
-        if release.estimated is not None and not release.estimated.plain:
+        estimated = None if release.estimated is None or release.estimated.plain else release.estimated
+        if estimated is not None or release.gaussian(aggregate.measure) is not None:
             grid = np.linspace(0, 1, STEPS + 1)
-            own = np.full(2, aggregate.measure)
-            widths = release.estimated.half_widths(np.stack([1 - grid, grid], axis=-1), own, confidence)
+            own, mixed = np.full(2, aggregate.measure), np.stack([1 - grid, grid], axis=-1)
+            widths = (
+                half_widths(release, mixed, own, confidence)
+                if estimated is None
+                else estimated.half_widths(mixed, own, confidence)
+            )
             low, high = mean_within(entries[:, 0], entries[:, 1], widths)
         else:
             low, high = mean_interval(entries[:, 0], entries[:, 1], scale, confidence)

@@ -1,9 +1,9 @@
 """Intervals of ratios of counts and sums, by inverting a test: right however near to zero the divisor is.
 
 For noisy N and D of true n and d, the ratio is r = n/d exactly when n - r d = 0. N - r D errs by a weighted sum of
-Laplace variables of known scales, so the set of all r with |N - r D| <= w(r), w(r) being the half-width of that sum,
-holds the true ratio with exactly the stated confidence (Fieller 1954). Where D could be noise alone the set reaches
-infinity, and there is no interval.
+Laplace or Gaussian variables of known scales, so the set of all r with |N - r D| <= w(r), w(r) being the half-width of
+that sum, holds the true ratio with exactly the stated confidence (Fieller 1954). Where D could be noise alone the set
+reaches infinity, and there is no interval.
 
 With r = tan(t) both sides are divided by the length of (1, r): |cos(t) N - sin(t) D| <= W(t). W depends on the angle
 alone and is tabulated; N and D are divided by their own noise first, so that the angles that matter lie apart.
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
-from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.release.noisy_schema import aggregate_number
+from discreet.sql.intervals.noise_widths import deviation, half_widths
 from discreet.sql.lower.run import GroupSelection, NoisyIntegers, blocks
 from discreet.sql.measures.all_rows import noise_of
 from discreet.sql.measures.measure import columns
@@ -152,7 +152,7 @@ def ratio_ends(noisy: NoisyIntegers, ratio: Ratio, at: GroupSelection, confidenc
     if top is None or bottom is None or not top.any() or not bottom.any():
         return None
     scales = np.concatenate(
-        [np.full(m.entries, float(release.scale(index))) for index, m in enumerate(release.measures)]
+        [np.full(m.entries, deviation(release, index)) for index, m in enumerate(release.measures)]
     )
     moving = [noise_weights(release, each) for each in (top, bottom)]
     own = [float(np.sqrt(np.sum((weights * scales) ** 2))) for weights in moving]
@@ -177,8 +177,7 @@ def _widths(release: PlannedRelease, mixed: Floats, used: NDArray[np.bool_], con
     measures = np.repeat(np.arange(len(release.measures)), [m.entries for m in release.measures])
     if release.estimated is not None and not release.estimated.plain:
         return release.estimated.half_widths(mixed, measures, confidence)
-    scales = np.array([float(release.scale(int(index))) for index in measures])
-    return half_width((mixed * scales)[:, used], confidence)
+    return half_widths(release, mixed[:, used], measures[used], confidence)
 
 
 def angle_ends(n: Floats, d: Floats, angles: Floats, widths: Floats) -> Interval:

@@ -8,6 +8,7 @@ result    the number of the public group, and its sums; a group that is not publ
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,16 +16,17 @@ from typing import TYPE_CHECKING
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
-from discreet.sql.algebra.relation import UNIT, PerUnit, public_tables, raw_column, scans
+from discreet.sql.algebra.relation import UNIT, public_tables, raw_column, scans
 from discreet.sql.dialects import named
 from discreet.sql.expressions.canonical import canonical_key
 from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
 from discreet.sql.expressions.expression import Column, Expression, leaves, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
-from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_sql
+from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_groups, kept_sql
 from discreet.sql.lower.group_numbers import Axes, filters, numbered_axes, numbering, with_numbers
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.near_leaves import NearLeaves
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import AnyMeasure, MeasuredRows, PlannedRelease
@@ -60,6 +62,7 @@ def compile_part(
     salt: int,
     portable: bool = False,
     units: Units = EVERY_UNIT,
+    near: NearLeaves | None = None,
 ) -> Compiled:
     """Write the aggregate query of one part of a release.
 
@@ -70,13 +73,15 @@ def compile_part(
         salt: the secret of the data set, 64 bits, that decides which rows of a unit are kept.
         portable: decide that in the same way on every engine, which takes longer.
         units: whose rows; one slice of several where the count `adds_up`.
+        near: where leaves are counted each by itself; the others are counted in cells, whose `wide` leaves begin with
+            the one that is named. For the ranks of one group and of all units.
     """
     part = release.parts[number]
     # A plan is written to be recognised, to be probed and to be run; the salt stands only where units are kept.
     known: dict[object, Compiled] = release.__dict__.setdefault("_compiled", {})
-    key = (number, dialect, salt if part.rows.per_unit else None, portable, units)
+    key = (number, dialect, salt if part.rows.per_unit else None, portable, units, near)
     if key not in known:
-        compiled = _compile_part(release, number, named(dialect), salt, portable, units)
+        compiled = _compile_part(release, number, named(dialect), salt, portable, units, near)
         if release.cells > MOST_KEPT or len(known) >= MOST_PARTS:
             return compiled
         known[key] = compiled
@@ -84,19 +89,18 @@ def compile_part(
 
 
 def _compile_part(
-    release: PlannedRelease, number: int, dialect: Dialect, salt: int, portable: bool, units: Units
+    release: PlannedRelease,
+    number: int,
+    dialect: Dialect,
+    salt: int,
+    portable: bool,
+    units: Units,
+    near: NearLeaves | None,
 ) -> Compiled:
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
     steps = Steps(dialect)
-    items = [
-        (key_name(index), spell(steps.reduced(canonical_key(key)), dialect))
-        for index, key in enumerate(part.keys)
-    ]
-    for index, measure in enumerate(measures):
-        # A measure that scales its argument writes it several times.
-        reduced = measure.reading(partial(steps.reduced, repeated=measure.grid is not None))
-        items += reduced.row_items(f"t{index}", dialect)
+    items = _items(part, measures, steps)
     numbered = numbered_axes(release) if part.rows.per_unit else ()
     tables, numbers, joins, ranges = numbering(release, numbered)
     tables.update(public_tables(part.rows.relation))
@@ -109,9 +113,10 @@ def _compile_part(
         types = _portable(part, measures, names, numbered) if portable else None
         spans = _spans(release, measures, numbered)
         alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind
+        rows = _kept_in_groups(part, rows, keep, names, salt, dialect, types)
         rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, alike, kind)
         ranges = []  # rows were dropped by the same conditions
-    keys = [name for name in map(key_name, range(len(part.keys))) if name in names]
+    keys = _groups(part, names)
     sums = [
         item for index, measure in enumerate(measures) for item in measure.group_items(f"t{index}", dialect)
     ]
@@ -125,6 +130,9 @@ def _compile_part(
     ):  # alone in its part: one count for every group and leaf that has rows
         by, counted = [*keys, "t0"], " WHERE t0 IS NOT NULL"
         outputs = f"CAST(g.t0 AS BIGINT) AS leaf, {outputs}"
+    if near is not None:
+        groups = near.sql(rows, entries[0], dialect)
+        return Compiled(f"SELECT CAST(0 AS BIGINT) AS cell, {outputs}, g.wide FROM ({groups}) AS g", tables)
     group_by = f" GROUP BY {', '.join(by)}" if by else ""
     groups = f"SELECT {', '.join([*by, *entries])} FROM ({rows}) AS kept{counted}{group_by}"
     if not keys:
@@ -135,6 +143,19 @@ def _compile_part(
     return Compiled(
         f"SELECT {numbers} AS cell, {outputs} FROM ({groups}) AS g{''.join(joins)}{where}", tables
     )
+
+
+def _items(part: MeasuredRows, measures: list[AnyMeasure], steps: Steps) -> list[tuple[str, str]]:
+    """Name and SQL of the columns that a row must carry: its keys, and the integers of each measure."""
+    items = [
+        (key_name(index), spell(steps.reduced(canonical_key(key)), steps.dialect))
+        for index, key in enumerate(part.keys)
+    ]
+    for index, measure in enumerate(measures):
+        # A measure that scales its argument writes it several times.
+        reduced = measure.reading(partial(steps.reduced, repeated=measure.grid is not None))
+        items += reduced.row_items(f"t{index}", steps.dialect)
+    return items
 
 
 def adds_up(release: PlannedRelease, number: int) -> bool:
@@ -189,13 +210,31 @@ def _rows(part: MeasuredRows, used: list[Expression], items: list[tuple[str, str
     return f"SELECT {', '.join([*listed, *unit]) or '1 AS one'} FROM ({source}) AS r"
 
 
+def _groups(part: MeasuredRows, names: Sequence[str]) -> list[str]:
+    """Those of the columns of a row that tell the groups apart."""
+    return [name for name in map(key_name, range(len(part.keys))) if name in names]
+
+
+def _kept_in_groups(
+    part: MeasuredRows,
+    rows: str,
+    keep: str,
+    names: Sequence[str],
+    salt: int,
+    dialect: Dialect,
+    types: Mapping[str, Type] | None,
+) -> str:
+    """The rows that are kept in each group; all of them where nobody bounds those."""
+    if part.per_group is None or not part.drops_in_groups:
+        return rows
+    return kept_in_groups(rows, keep, names, _groups(part, names), part.per_group, salt, dialect, types)
+
+
 def _alike(part: MeasuredRows) -> bool:
     """Whether rows of a unit can be alike in all that they carry, and some of them be dropped."""
     if part.rows.fixed and part.cap >= part.rows.max_rows:
         return False
-    relation = part.rows.relation
-    carried = {key.name for key in part.keys if isinstance(key, Column)}
-    return not (isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried)
+    return not part.once_in_a_group
 
 
 def _portable(

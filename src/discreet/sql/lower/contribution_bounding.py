@@ -80,20 +80,67 @@ def kept_sql(
         least = dialect.least(RowSelection(source, unit, names, max_rows, salt, spans, numbered, unit_kind))
         if least is not None:
             return least
-    values = [f"{name} ASC NULLS LAST" for name in names]
-    hashed = list(names)
-    if numbered:
+    ranked = _ranked(source, [unit], names, salt, dialect, portable, numbered)
+    return f"SELECT {', '.join(names) or '1 AS one'} FROM ({ranked}) AS l WHERE __rank <= {max_rows}"
+
+
+def kept_in_groups(
+    rows: str,
+    keep: str,
+    names: Sequence[str],
+    groups: Sequence[str],
+    most: int,
+    salt: int,
+    dialect: Dialect,
+    portable: Mapping[str, Type] | None = None,
+) -> str:
+    """The rows of a unit that are kept where it may have so many in one group, in SQL, chosen as by `kept_sql`.
+
+    Args:
+        rows: as for `kept_sql`.
+        keep: as for `kept_sql`.
+        names: as for `kept_sql`.
+        groups: those of the columns that tell the groups apart.
+        most: how many rows of a unit are kept in one group.
+        salt: as for `kept_sql`.
+        dialect: as for `kept_sql`.
+        portable: as for `kept_sql`.
+
+    Returns:
+        A SELECT with the columns `names` and the unit.
+    """
+    unit = quote(UNIT, dialect)
+    source = f"({rows}) AS q WHERE {keep}"
+    ranked = _ranked(source, [unit, *groups], [*names, unit], salt, dialect, portable, True, names)
+    return f"SELECT {', '.join([*names, unit])} FROM ({ranked}) AS w WHERE __rank <= {most}"
+
+
+def _ranked(
+    source: str,
+    within: Sequence[str],
+    names: Sequence[str],
+    salt: int,
+    dialect: Dialect,
+    portable: Mapping[str, Type] | None,
+    numbered: bool,
+    values_of: Sequence[str] | None = None,
+) -> str:
+    """Rows with `__rank`, their place by the hash among those of the same unit, or of the same unit and group."""
+    unit = quote(UNIT, dialect)
+    hashed = list(names if values_of is None else values_of)
+    values = [f"{name} ASC NULLS LAST" for name in hashed]
+    if numbered and hashed:
         # The place of a row among those of its unit in order. Which of several that are alike comes first says nothing.
         number = f"row_number() OVER (PARTITION BY {unit} ORDER BY {', '.join(values)}) AS {NUMBER}"
-        source = f"(SELECT {', '.join([*names, unit, number])} FROM {source}) AS n"
+        carried = list(dict.fromkeys([*names, unit]))
+        source = f"(SELECT {', '.join([*carried, number])} FROM {source}) AS n"
         values = hashed = [NUMBER]
     if portable is None:
         key = dialect.hash(salt, [unit, *hashed])
     else:
         key = _same(salt, {**portable, **({NUMBER: Type.INTEGER} if numbered else {})}, dialect)
-    rank = f"row_number() OVER (PARTITION BY {unit} ORDER BY {', '.join([key, *values])})"
-    ranked = f"SELECT {', '.join([*names, f'{rank} AS __rank'])} FROM {source}"
-    return f"SELECT {', '.join(names) or '1 AS one'} FROM ({ranked}) AS l WHERE __rank <= {max_rows}"
+    rank = f"row_number() OVER (PARTITION BY {', '.join(within)} ORDER BY {', '.join([key, *values])})"
+    return f"SELECT {', '.join([*names, f'{rank} AS __rank'])} FROM {source}"
 
 
 def _same(salt: int, types: Mapping[str, Type], dialect: Dialect) -> str:

@@ -61,6 +61,9 @@ def _pieces(release: PlannedRelease, dialect: Dialect) -> Iterator[bytes]:
         yield from _query(compile_part(shape, number, dialect.name, SALT))
         yield _text((part.cap, part.rows.per_unit), dialect)
     yield _text((dialect.name, shape.cells, release.unit_factor, release.shares), dialect)
+    if release.rhos:
+        squares = tuple(release.square(measure) for measure in release.measures)
+        yield _text(("gaussian", release.rhos, squares), dialect)
     if release.unit_factor > 1:
         yield _text(tuple(release.sensitivity(measure) for measure in release.measures), dialect)
     for name, table in sorted(given_to(release).items()):

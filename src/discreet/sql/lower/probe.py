@@ -16,6 +16,7 @@ from discreet.sql.algebra.relation import scans
 from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
+from discreet.sql.lower.uses import near_leaves_of
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
 
@@ -63,4 +64,5 @@ def _queries(plan: QueryPlan, engine: Engine) -> Iterator[Compiled]:
             yield compile_discovery(release, engine.dialect, SALT)
         if known.cells:
             for number in range(len(known.parts)):
-                yield compile_part(known, number, engine.dialect, SALT)
+                near = near_leaves_of(known, number)
+                yield compile_part(known, number, engine.dialect, SALT, near=near)

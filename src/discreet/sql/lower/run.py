@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -19,9 +20,10 @@ from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
-from discreet.sql.lower.uses import drawn, use_of
+from discreet.sql.lower.uses import drawn, near_leaves_of, use_of
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
+from discreet.sql.measures.near_leaves import NearLeaves
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import Aggregate, PlannedRelease
@@ -217,8 +219,24 @@ def exact_counts(
 ) -> SparseCounts:
     """The rows of each group and leaf, from which leaves are chosen by rank. Never shown, logged or raised.
 
+    Where one group has many leaves, those far from the ranks are counted together; the engine is asked for them one by
+    one when one of them is drawn, which hardly ever happens.
+
     Privacy: as for `exact_integers`; one row counts in one leaf.
     """
+    near = near_leaves_of(release, measure.part)
+    if near is not None and release.cells and _slices(release, measure.part, engine) == 1:
+        (result,) = _results(release, measure.part, engine, salt, given=given, near=near)
+        leaf, count, width = (arrow.numbers(result.column(name)) for name in ("leaf", "m0", "wide"))
+        rest = partial(_counts_by_leaf, release, measure, engine, salt, given)
+        return SparseCounts.wide(measure.grid.levels, leaf, count, width, rest)
+    return _counts_by_leaf(release, measure, engine, salt, given)
+
+
+def _counts_by_leaf(
+    release: PlannedRelease, measure: Ranks, engine: Engine, salt: int, given: Mapping[str, pa.Table]
+) -> SparseCounts:
+    """The rows of each group and leaf, none of them counted together."""
     found = (
         [_by_leaf(result) for result in _results(release, measure.part, engine, salt, given=given)]
         if release.cells
@@ -237,13 +255,19 @@ def _results(
     salt: int,
     portable: bool = False,
     given: Mapping[str, pa.Table] = NO_TABLES,
+    near: NearLeaves | None = None,
 ) -> Iterator[pa.Table]:
     """The integers of a part from the engine, for one slice of the units after the other."""
-    slices = getattr(engine, "slices", 1) if adds_up(release, number) else 1
+    slices = _slices(release, number, engine)
     for index in range(slices):
-        compiled = compile_part(release, number, engine.dialect, salt, portable, Units(index, slices))
+        compiled = compile_part(release, number, engine.dialect, salt, portable, Units(index, slices), near)
         tables = filled(compiled.tables, release.parts[number].rows.relation, given)
         yield engine.integers(compiled.sql, tables)
+
+
+def _slices(release: PlannedRelease, number: int, engine: Engine) -> int:
+    """In how many slices of the units a part is counted."""
+    return getattr(engine, "slices", 1) if adds_up(release, number) else 1
 
 
 def _by_leaf(result: pa.Table) -> tuple[Integers, Integers, Integers]:

@@ -1,8 +1,8 @@
 """Which mechanisms the releases of a question use: the same draw the noise and price the question.
 
-A measure is one vector over all groups, with the scale of its share of epsilon; where leaves are chosen by rank, it is
-a choice in each group. Where groups must be found, their counts of units are a use of their own; a measure that is
-answered by those counts is not drawn again.
+A measure is one vector over all groups, with Laplace noise of the scale of its share of epsilon or with Gaussian noise
+of its rho; where leaves are chosen by rank, it is a choice in each group. Where groups must be found, their counts of
+units are a use of their own; a measure that is answered by those counts is not drawn again.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
 from discreet.sql.measures.all_rows import AllRows
+from discreet.sql.measures.near_leaves import NearLeaves, near_leaves
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import PlannedRelease
 
@@ -44,9 +46,12 @@ def uses_of(releases: Iterable[PlannedRelease]) -> dict[str, Use]:
         for index, measured in enumerate(release.measures):
             if found is not None and index == found.measure:
                 continue
-            noise: LaplaceVector | QuantilesWithEnds
+            noise: LaplaceVector | GaussianVector | QuantilesWithEnds
+            parameter = release.gaussian(index)
             if isinstance(measured, Ranks):
                 noise = ranks(release, index, measured)
+            elif parameter is not None:
+                noise = GaussianVector(parameter, release.square(measured))
             else:
                 noise = LaplaceVector(release.scale(index), release.sensitivity(measured))
             values = drawn(release, index) if found is None else None
@@ -63,6 +68,14 @@ def ranks(release: PlannedRelease, index: int, one: Ranks) -> QuantilesWithEnds:
     alone = release.one_group and len(release.beside(index)) == 1
     neighbours: Neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
     return one.mechanism(release.shares[index], release.parts[one.part].cap, neighbours, 1 if alone else 2)
+
+
+def near_leaves_of(release: PlannedRelease, number: int) -> NearLeaves | None:
+    """Where the leaves of a part are counted each by itself; None for several groups or few leaves."""
+    for index, one in enumerate(release.measures):
+        if one.part == number and isinstance(one, Ranks) and not release.keys:
+            return near_leaves(one, ranks(release, index, one))
+    return None
 
 
 def drawn(release: PlannedRelease, index: int) -> int:

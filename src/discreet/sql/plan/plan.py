@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from discreet.planning.marginals import Keys
 from discreet.sql.algebra import keys as ks
-from discreet.sql.algebra.relation import Rows
-from discreet.sql.expressions.expression import Expression
+from discreet.sql.algebra.relation import PerUnit, Rows
+from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -55,11 +55,34 @@ class MeasuredRows:
         rows: the private rows.
         keys: the expressions over them that tell the groups apart.
         cap: how many rows of one unit are counted; 1 when each row is one unit.
+        per_group: how many of those may be in one group; None for all of them.
     """
 
     rows: Rows
     keys: tuple[Expression, ...]
     cap: int
+    per_group: int | None = None
+
+    @property
+    def once_in_a_group(self) -> bool:
+        """Whether a unit has one row in each of its groups, as its rows were grouped by all that the keys read."""
+        relation = self.rows.relation
+        carried = {key.name for key in self.keys if isinstance(key, Column)}
+        return isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried
+
+    @property
+    def drops_in_groups(self) -> bool:
+        """Whether rows of a unit are dropped that are too many for their group."""
+        return self.per_group is not None and not self.once_in_a_group
+
+    @property
+    def square(self) -> int:
+        """The most that the squares of the numbers of rows that one unit has in each group add up to.
+
+        That is where as many groups as can be are full.
+        """
+        full, rest = divmod(self.cap, most := min(self.per_group or self.cap, self.cap))
+        return full * most**2 + rest**2
 
 
 @dataclass(frozen=True)
@@ -109,6 +132,8 @@ class PlannedRelease:
             each measure is alone.
         estimated: how it is estimated from the marginals of a workload; None where its integers get noise themselves.
         of_several: whether it has the noise of several groups, though it may have but one, as in a workload.
+        rhos: for each measure the zCDP of its Gaussian noise, 0 where it has Laplace noise; empty where all have. The
+            shares of the measures with Gaussian noise are spent together, with the delta of the plan.
     """
 
     name: str
@@ -122,6 +147,7 @@ class PlannedRelease:
     sets: tuple[int, ...] = ()
     estimated: Estimated | None = None
     of_several: bool = False
+    rhos: tuple[Fraction, ...] = ()
 
     @cached_property
     def entries(self) -> tuple[slice, ...]:
@@ -164,6 +190,24 @@ class PlannedRelease:
         index = next(index for index, own in enumerate(self.measures) if own is measure)
         alone = self.one_group and len(self.beside(index)) == 1
         return cap * (measure.replacing_sensitivity if alone else 2 * measure.row_sensitivity)
+
+    def square(self, measure: AnyMeasure) -> int:
+        """By how much one neighbour step moves the integers of a measure over all groups, in L2, squared.
+
+        The n rows of a unit in a group move its integers by at most n times as much as one row, in L1 and so in L2, and
+        different groups hold different integers. A unit that is replaced takes rows away and adds as many: vectors
+        without negative integers are then no further apart than if they were at right angles, others twice as far.
+        """
+        moved = self.parts[measure.part].square * measure.row_sensitivity**2
+        if self.unit_factor > 1:
+            moved *= 2 if measure.degree >= 0 else 4
+        return min(moved, self.sensitivity(measure) ** 2)
+
+    def gaussian(self, measure: int) -> Fraction | None:
+        """The parameter of the discrete Gaussian noise on each integer of a measure; None where it is Laplace noise."""
+        if not self.rhos or not self.rhos[measure]:
+            return None
+        return Fraction(self.square(self.measures[measure])) / (2 * self.rhos[measure])
 
     @property
     def one_group(self) -> bool:
@@ -222,6 +266,7 @@ class QueryPlan:
         post: the SQL that runs over the noisy tables.
         workloads: those of them that are estimated together.
         cut_off: the measurements of the rows and values that caps and bounds cut off.
+        gaussian: the delta of its Gaussian noise; 0 where it has none.
     """
 
     text: str
@@ -230,6 +275,7 @@ class QueryPlan:
     post: exp.Query
     workloads: tuple[Workload, ...] = ()
     cut_off: tuple[CutOff, ...] = ()
+    gaussian: Fraction = Fraction(0)
 
     @cached_property
     def whole(self) -> QueryPlan:
@@ -257,5 +303,5 @@ class QueryPlan:
 
     @cached_property
     def delta(self) -> Fraction:
-        """The delta of the whole statement; 0 unless groups must be found."""
-        return sum((release.delta for release in self.releases), Fraction(0))
+        """The delta of the whole statement; 0 unless groups must be found, or noise is Gaussian."""
+        return sum((release.delta for release in self.releases), self.gaussian)

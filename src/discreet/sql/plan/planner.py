@@ -23,6 +23,7 @@ from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
+from discreet.sql.plan.noise_choice import with_gaussian
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement
 from discreet.sql.plan.shares import shares_of
@@ -38,11 +39,14 @@ class Limits:
 
     Attributes:
         max_rows: rows of a unit that are kept.
-        max_groups: groups of a unit in which it is counted by COUNT(DISTINCT unit).
+        max_groups: groups of a unit in which it is counted by COUNT(DISTINCT unit); with a limit of rows in one group,
+            times that as many rows are kept, if that is less.
+        max_rows_per_group: rows of a unit that are kept in one group.
     """
 
     max_rows: int | None = None
     max_groups: int | None = None
+    max_rows_per_group: int | None = None
 
 
 Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
@@ -59,6 +63,7 @@ def plan(
     emphasis: Emphasis = (),
     known: Known | None = None,
     intervals: bool = True,
+    gaussian: bool = False,
 ) -> QueryPlan:
     """Plan a question.
 
@@ -72,6 +77,7 @@ def plan(
         emphasis: which columns get more of epsilon, or less, than they would otherwise.
         known: of earlier statements with the same catalog, to be looked up and added to.
         intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
+        gaussian: whether the delta may buy Gaussian noise, too, where all keys are public.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
@@ -82,10 +88,11 @@ def plan(
     weights = [list(one) for one in reading.weights]
     sets = [[one.sets[at] for at in one.answered_by] for one in reading.chosen]
     _emphasise(weights, emphasis, reading.releases, sets, reading.post)
-    releases, workloads = _released(
-        reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta
+    releases, workloads, spent = _released(
+        reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian
     )
-    return QueryPlan(text, _statement(found, limits, emphasis), releases, reading.post, workloads)
+    statement = _statement(found, limits, emphasis)
+    return QueryPlan(text, statement, releases, reading.post, workloads, gaussian=spent)
 
 
 def plan_together(
@@ -95,6 +102,7 @@ def plan_together(
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
     intervals: bool = True,
+    gaussian: bool = False,
 ) -> tuple[QueryPlan, list[QueryPlan]]:
     """Plan several questions as one: one charge, and the measures of one of them answer the others, too.
 
@@ -105,6 +113,7 @@ def plan_together(
         limits: as for `plan`.
         delta: for all of them.
         intervals: as for `plan`.
+        gaussian: as for `plan`.
 
     Returns:
         The plan of all releases, and for each question the tables that it reads and its post-processing.
@@ -119,7 +128,9 @@ def plan_together(
         unplanned += found[-1][1].releases
     chosen = [one for _, reading in found for one in reading.chosen]
     weights = [weight for _, reading in found for weight in reading.weights]
-    releases, workloads = _released(unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta)
+    releases, workloads, spent = _released(
+        unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian
+    )
     own = iter(releases)
     each = []
     for text, (canonical, reading) in zip(texts, found, strict=True):
@@ -128,7 +139,8 @@ def plan_together(
         inside = tuple(workload for workload in workloads if named.issuperset(workload.tables))
         each.append(QueryPlan(text, _statement((canonical, reading), limits), tables, reading.post, inside))
     statement = "; ".join(one.statement for one in each)
-    return QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads), each
+    whole = QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads, gaussian=spent)
+    return whole, each
 
 
 def _statement(found: tuple[str, Reading], limits: Limits, emphasis: Emphasis = ()) -> str:
@@ -145,8 +157,9 @@ def _released(
     epsilon: Fraction,
     limits: Limits,
     delta: Fraction,
-) -> tuple[tuple[PlannedRelease, ...], tuple[Workload, ...]]:
-    """The releases with their shares of epsilon, and those of them that are measured together."""
+    gaussian: bool,
+) -> tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]:
+    """The releases with their shares of epsilon, those measured together, and the delta of Gaussian noise."""
     finding = sum(release.unknown for release in unplanned)
     shares = shares_of(epsilon, weights)
 
@@ -161,7 +174,10 @@ def _released(
             workloads.append(joined[0])
             for index, table in joined[1].items():
                 releases[index] = table
-    return tuple(releases), tuple(workloads)
+    spent = Fraction(0)
+    if gaussian:
+        releases, spent = with_gaussian(releases, chosen, weights, shares, delta)
+    return tuple(releases), tuple(workloads), spent
 
 
 def _emphasise(
@@ -245,7 +261,12 @@ def _part(release: UnplannedRelease, choice: MeasureChoice, limits: Limits) -> M
     if limits.max_rows is not None and rows.per_unit and not rows.fixed:
         cap = limits.max_rows
     if not (choice.counts == "units" or (finding and rows.per_unit)):
-        return MeasuredRows(rows, keys, cap)
+        within = _per_group(rows, limits) if keys and rows.per_unit else None
+        if within is not None and limits.max_groups is not None:
+            cap = min(cap, within * limits.max_groups)
+        if within is not None and not release.unknown:
+            cap = min(cap, within * planned_cells(release.keys))
+        return MeasuredRows(rows, keys, cap, within if within is not None and within < cap else None)
     # Each unit once in each of its groups; it has no more groups than rows.
     some = choice.argument
     where = None if some is None else call("not", _is_null(some))
@@ -261,7 +282,15 @@ def _part(release: UnplannedRelease, choice: MeasureChoice, limits: Limits) -> M
     if not finding and not release.unknown:
         groups = min(groups, planned_cells(release.keys))  # nobody is in more groups than there are
     counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
-    return MeasuredRows(counted, tuple(columns.values()), groups)
+    return MeasuredRows(counted, tuple(columns.values()), groups, 1)
+
+
+def _per_group(rows: Rows, limits: Limits) -> int | None:
+    """How many rows of a unit are kept in one group; None where nobody says."""
+    if limits.max_rows_per_group is not None:
+        return limits.max_rows_per_group
+    declared = [scan.table.per_group for scan in rel.scans(rows.relation)]
+    return None if None in declared else max(one for one in declared if one is not None)
 
 
 def _is_null(expression: Expression) -> Expression:

@@ -13,15 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from discreet.engines.schema import Type
 from discreet.mechanisms.selection.flipped_quantile import FEW
+from discreet.mechanisms.selection.leaf_measure import LeafMeasure
 from discreet.mechanisms.selection.quantile import share
+from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures.count_tree import rank_variance as tree_variance
 from discreet.sql.measures.quantile_tree import quantile_of, tree_for
-from discreet.sql.measures.ranks import Ranks, rank_variances, ranks_for
+from discreet.sql.measures.ranks import rank_variances, ranks_for
 from discreet.sql.plan.measure_choice import MeasureChoice
 
 NUMBERS = (Type.INTEGER, Type.FLOAT)
@@ -49,13 +52,17 @@ def quantile_choice(argument: Expression, wanted: Iterable[str], ends: bool = Tr
         made = ranks_for(argument, quantiles, ends=ends)
         losses = sum(ranks) * (BORDERS if made.grid.levels <= FEW else 1), sum(tree)
         if ends:
-            losses = losses[0] * half_widths(made), losses[1] * sum(NORMAL * one**0.5 for one in tree)
+            losses = (
+                losses[0] * half_widths(made.quantiles),
+                losses[1] * sum(NORMAL * one**0.5 for one in tree),
+            )
         if losses[0] <= losses[1]:
             return MeasureChoice(0, argument, False, "ranks", quantiles=quantiles, ends=ends)
     return MeasureChoice(0, argument, False, "tree")
 
 
-def half_widths(measure: Ranks) -> float:
-    """The half-widths of all intervals in rows, at sensitivity over epsilon 1."""
-    mechanism = measure.mechanism(FINE, 1, "add_remove", 2)
+@lru_cache(maxsize=256)
+def half_widths(quantiles: tuple[Fraction, ...]) -> float:
+    """The half-widths of the intervals of some quantiles in rows, at sensitivity over epsilon 1, on any grid."""
+    mechanism = QuantilesWithEnds(FINE, quantiles, LeafMeasure.over(2))
     return sum(mechanism.half_widths().values()) * float(FINE)

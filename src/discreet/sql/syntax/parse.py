@@ -113,9 +113,11 @@ def output_name(item: exp.Expr) -> str:
 
 
 def _check(statement: exp.Query, text: str) -> str:
-    rewrites.read_arrows(statement)
-    rewrites.keep_places(statement)
     nodes: list[exp.Expr] = list(statement.walk())
+    if any(isinstance(node, exp.Lambda | exp.Bracket) for node in nodes):
+        rewrites.read_arrows(statement)
+        rewrites.keep_places(statement)
+        nodes = list(statement.walk())
     if any(node.depth > MAX_DEPTH for node in nodes):
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
     name_apart(nodes, output_name)

@@ -21,8 +21,8 @@ from discreet.sql.syntax.refusal import at
 CLAUSE = "DIFFERENTIAL_PRIVACY"
 NAMES = {
     "epsilon": "epsilon", "delta": "delta", "max_groups_contributed": "max_groups", "max_rows_contributed": "max_rows",
-    "max_groups": "max_groups", "max_rows": "max_rows", "confidence": "confidence",
-    "privacy_unit_column": "privacy_unit_column",
+    "max_groups": "max_groups", "max_rows": "max_rows", "max_rows_per_group": "max_rows_per_group",
+    "confidence": "confidence", "privacy_unit_column": "privacy_unit_column",
 }  # fmt: skip
 """The words that may stand in OPTIONS, each with its name here."""
 REFUSED = {

@@ -27,9 +27,12 @@ def drop_schemas(
         known: the tables of the session, in lower case.
         refuse: makes the refusal of a schema that is not known.
     """
-    sources = {node.alias_or_name.lower() for node in query.find_all(exp.Table, exp.Subquery, exp.CTE)}
-    for node in query.find_all(exp.Table, exp.Column):
-        schema = node.args.get("db")
+    found = list(query.find_all(exp.Table, exp.Subquery, exp.CTE, exp.Column))
+    if not any(node.args.get("db") for node in found):
+        return
+    sources = {node.alias_or_name.lower() for node in found if not isinstance(node, exp.Column)}
+    for node in found:
+        schema = node.args.get("db") if isinstance(node, exp.Table | exp.Column) else None
         if schema is None or (isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier)):
             continue
         if isinstance(node, exp.Column) and node.table.lower() not in sources:

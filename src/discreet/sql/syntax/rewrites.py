@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import sqlglot
 from sqlglot import exp
@@ -84,13 +85,13 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
 def of_unit_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     """The same for an aggregate over the rows of one unit."""
     name = called(node)
+    ordered = name in ("any_value", "first", "last", "arbitrary", "mode")
+    if not ordered and name not in ("median", "quantile_cont", "quantile_disc", "stddev", "variance"):
+        return None
     x = sql(node.this) if isinstance(node.this, exp.Expr) else ", ".join(map(sql, node.expressions))
-    if name in ("any_value", "first", "last", "arbitrary", "mode"):
-        return (f"{name} depends on the order of the rows.",
-                f"Write MIN({x}) or MAX({x}).")  # fmt: skip
-    if name in ("median", "quantile_cont", "quantile_disc", "stddev", "variance"):
-        return f"{name} is not supported per unit.", f"Write AVG({x}), or MIN({x}) and MAX({x})."
-    return None
+    if ordered:
+        return f"{name} depends on the order of the rows.", f"Write MIN({x}) or MAX({x})."
+    return f"{name} is not supported per unit.", f"Write AVG({x}), or MIN({x}) and MAX({x})."
 
 
 def clamped(function: exp.Expr, argument: exp.Expr, ends: str) -> str:
@@ -243,6 +244,16 @@ def _reads(text: str) -> bool:
         return False
 
 
+_COMMON: Final[dict[type[exp.Expr], str]] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+}
+"""Names that need not be written out to be known."""
+
+
 def called(node: exp.Expr) -> str:
     """The name of a function as DuckDB calls it.
 
@@ -252,7 +263,7 @@ def called(node: exp.Expr) -> str:
     """
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         return node.name.lower()
-    name = sql(node).partition("(")[0].lower()
+    name = _COMMON.get(type(node)) or sql(node).partition("(")[0].lower()
     return OTHERWISE.get(name, name)
 
 

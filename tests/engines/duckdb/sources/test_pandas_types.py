@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from tests import inside
+from tests.depth import DEEP
 
 import discreet as dp
 from discreet.engines.duckdb.connection import connect
@@ -105,7 +106,8 @@ def outcomes(data: pd.DataFrame) -> list[object]:
 def test_no_cell_decides_what_is_shown_for_nothing(name: str) -> None:
     wanted, plain = outcomes(frame()), schema(frame())
     assert len(wanted) == len(QUESTIONS) + 2
-    for odd in ODD:
+    some = ODD if DEEP else ODD[list(PLAIN).index(name) % 3 :: 3]  # each in three columns at least
+    for odd in some:
         assert schema(odd_in(name, odd)) == plain, repr(odd)
     for odd in WHOLE:
         assert outcomes(odd_in(name, odd)) == wanted, repr(odd)

@@ -1,1 +1,1 @@
-"""Commands for structures that are no table of numbers: maps."""
+"""Commands for structures that are no table of numbers: graphs, maps, and classifiers."""

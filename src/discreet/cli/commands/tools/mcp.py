@@ -67,10 +67,12 @@ def command(
 
 
 def _local(stack: ExitStack, policy: Path | None, budget: str | None, name: str) -> Source:
+    from discreet.engines.isolated.workers import isolated
     from discreet.mcp.sources import Local
     from discreet.server.service import Settings
     from discreet.server.start import open_service
 
+    stack.enter_context(isolated())
     service = open_service([policy_file(policy)], Settings())
     stack.callback(service.close)
     (found,) = service.datasets

@@ -55,6 +55,9 @@ class Expansion:
         inner = node.this if isinstance(node, exp.Filter) else node
         quantiles = several_quantiles(inner)
         if quantiles is not None:
+            if len(quantiles) > MOST_BINS:
+                raise self._binder.refuse(node, f"It asks for {len(quantiles):,} quantiles; at most {MOST_BINS} are "
+                                          "answered at once.", "List fewer of them.")  # fmt: skip
             return exp.Array(expressions=[_where(quantile, condition) for quantile in quantiles])
         name = rewrites.called(inner)
         arguments = (

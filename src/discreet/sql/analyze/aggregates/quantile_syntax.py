@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 
 from sqlglot import exp
@@ -58,8 +59,12 @@ def several_quantiles(node: exp.Expr) -> list[exp.Expr] | None:
     if place is None or not function.args[place].expressions:
         return None
     out = []
+    bare = (
+        node.copy()
+    )  # without the list: copied for each of its items, it would take the square of their number
+    (bare.this if isinstance(bare, exp.WithinGroup) else bare).set(place, None)
     for share in function.args[place].expressions:
-        one = node.copy()
+        one = bare.copy()
         (one.this if isinstance(one, exp.WithinGroup) else one).set(place, share.copy())
         out.append(one)
     return out
@@ -79,16 +84,12 @@ def _ordered(
 
 def _share(function: exp.Expr, node: exp.Expr | None, binder: Binder) -> Fraction:
     """The q of a quantile: a literal between 0 and 1, read as a decimal."""
+    if isinstance(node, exp.Literal) and not node.is_string:
+        with suppress(InvalidParameter):
+            q = exact(node.this.replace("_", ""))
+            if 0 < q < 1:
+                return q
     x = function.this.sql("duckdb") if isinstance(function.this, exp.Column) else "x"
-    refusal = binder.refuse(node or function, "A quantile needs one literal between 0 and 1 that says which.",
-                            f"Write for instance QUANTILE_CONT({x}, 0.9), or MIN({x}) or MAX({x}) for the ends."
-                            )  # fmt: skip
-    if not isinstance(node, exp.Literal) or node.is_string:
-        raise refusal
-    try:
-        q = exact(node.this.replace("_", ""))
-    except InvalidParameter:
-        raise refusal from None
-    if not 0 < q < 1:
-        raise refusal
-    return q
+    raise binder.refuse(node or function, "A quantile needs one literal between 0 and 1 that says which.",
+                        f"Write for instance QUANTILE_CONT({x}, 0.9), or MIN({x}) or MAX({x}) for the ends."
+                        )  # fmt: skip

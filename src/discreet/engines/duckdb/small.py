@@ -1,0 +1,200 @@
+"""Queries over small tables of files and databases, which DuckDB plans once, and which read the tables each time.
+
+Over few rows a query takes many times longer to plan than to run, and DuckDB plans a query over a file or a stored
+table each time. It keeps the plan of a query over an object of Python. So a second database has an object in place of
+each table. The rows are read for each query through the view of the table, handed over by the object, and let go of.
+Only names and types of columns are kept, and the plans.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from discreet.engines.duckdb.connection import connect, for_few_rows, quote, seal
+from discreet.engines.duckdb.prepared import Prepared
+from discreet.engines.duckdb.queries import run_quietly
+from discreet.engines.duckdb.shape import LONGEST, literals_of
+from discreet.engines.duckdb.side_tables import SideTables
+from discreet.engines.duckdb.views import columns_of
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+FEW_ROWS = 10_000
+"""Up to so many rows in all a query takes longer to plan than to run."""
+FEW_BYTES = 1 << 24
+"""The most that a table may take in memory while a query reads it."""
+SHORT = 400
+"""Characters; a shorter query over one table takes longer to read its rows than to plan. Measured."""
+MOST_ASKED = 256
+"""How many queries are remembered to have been asked once: one that is never asked again needs no database."""
+PIECE = 2048
+"""Rows that are read at a time; a table that turns out to be large is let go of then."""
+
+
+class _Rows:
+    """Stands for a table; it has the rows of the query that is at work."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema: Final = schema
+        self.now: pa.Table = schema.empty_table()
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.now.__arrow_c_stream__(requested_schema)
+
+    def take(self, read: pa.Table) -> None:
+        """Have these rows; the columns that were not read are NULL."""
+        import pyarrow as pa
+
+        found = dict(zip(read.column_names, read.columns, strict=True))
+        none = {one.name: pa.nulls(read.num_rows, one.type) for one in self.schema if one.name not in found}
+        self.now = pa.table({one.name: found.get(one.name, none.get(one.name)) for one in self.schema})
+
+    def leave(self) -> None:
+        """Let go of them."""
+        self.now = self.schema.empty_table()
+
+
+@dataclass
+class _Table:
+    """A table at some version of its data.
+
+    Attributes:
+        version: of the data.
+        rows: stands for it; None where it is not small, or its columns would be others there.
+    """
+
+    version: str
+    rows: _Rows | None
+
+
+@dataclass
+class Small:
+    """The second database. Whoever calls holds the engine's lock.
+
+    Args:
+        connection: of the engine, with the views.
+        versions: by table, in lower case, the way to the version of its data.
+        folder: where rows are spilled.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    versions: Mapping[str, Callable[[], str]]
+    folder: str
+    _known: dict[str, _Table] = field(default_factory=dict)
+    _second: tuple[duckdb.DuckDBPyConnection, SideTables, Prepared] | None = None
+    _changes: int = 0
+    _asked: set[tuple[str, ...]] = field(default_factory=set)
+
+    def integers(
+        self, sql: str, tables: Mapping[str, pa.Table], names: Iterable[str], why: list[type[Exception]]
+    ) -> pa.Table | None:
+        """The result of a query, as `run_quietly` gives it; None where it is to be run on the tables themselves.
+
+        Args:
+            sql: the query.
+            tables: stand beside it.
+            names: of all tables that it may read, in lower case.
+            why: gets the kind of a failure.
+        """
+        beside: list[_Rows] = []
+        left = FEW_ROWS
+        if not self._worth(sql, tables):
+            return None
+        try:
+            for name in names:
+                rows = self._at(name)
+                read = None if rows is None else self._read(name, rows.schema, sql, left)
+                if rows is None or read is None:
+                    return None
+                left -= read.num_rows
+                rows.take(read)
+                beside.append(rows)
+            connection, side, prepared = self._database()
+            side.changes += self._changes
+            self._changes = 0
+            return run_quietly(connection, side, sql, tables, prepared=prepared, why=why)
+        except Exception as error:
+            why.append(type(error))
+            return None
+        finally:
+            for rows in beside:
+                rows.leave()
+
+    def _worth(self, sql: str, tables: Mapping[str, pa.Table]) -> bool:
+        """Whether a query is one that takes long to plan, and was asked before, maybe with other literals."""
+        if len(sql) > LONGEST or (len(sql) < SHORT and not tables):
+            return False
+        pieces = literals_of(sql).pieces
+        if pieces in self._asked:
+            return True
+        if len(self._asked) >= MOST_ASKED:
+            self._asked.clear()
+        self._asked.add(pieces)
+        return False
+
+    def interrupt(self) -> None:
+        """Stop the query that runs."""
+        if self._second is not None:
+            self._second[0].interrupt()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._second is not None:
+            self._second[0].close()
+
+    def _database(self) -> tuple[duckdb.DuckDBPyConnection, SideTables, Prepared]:
+        if self._second is None:
+            made = connect(temp_directory=self.folder)
+            for_few_rows(made)
+            seal(made)
+            self._second = made, SideTables(made), Prepared(made, usable=True, few=True)
+        return self._second
+
+    def _at(self, name: str) -> _Rows | None:
+        """The object that stands for a table at the present version of its data."""
+        version, known = self.versions[name](), self._known.get(name)
+        if known is None or known.version != version:
+            known = self._known[name] = _Table(version, self._stand_in(name, known.rows if known else None))
+        return known.rows
+
+    def _stand_in(self, name: str, before: _Rows | None) -> _Rows | None:
+        schema = self.connection.sql(f"FROM temp.main.{quote(name)} LIMIT 0").to_arrow_table().schema
+        if before is not None and before.schema.equals(schema, True):
+            return before
+        second = self._database()[0]
+        rows, store = _Rows(schema), f"rows_{secrets.token_hex(8)}"
+        with contextlib.suppress(Exception):  # of a type that does not come through
+            second.register(store, rows)
+            second.execute(f"CREATE OR REPLACE TEMP VIEW {quote(name)} AS FROM {store}")
+            self._changes += 1
+            if columns_of(second, quote(name)) == columns_of(self.connection, quote(name)):
+                return rows
+        return None
+
+    def _read(self, name: str, schema: pa.Schema, sql: str, most: int) -> pa.Table | None:
+        """The rows of a table, in the columns that a query may read; None where they are not few."""
+        import pyarrow as pa
+
+        used = [one for one in schema.names if quote(one)[1:-1].lower() in sql.lower()] or schema.names[:1]
+        text = f"SELECT {', '.join(map(quote, used))} FROM temp.main.{quote(name)} LIMIT {FEW_ROWS + 1}"
+        reader = self.connection.sql(text).to_arrow_reader(PIECE)
+        rows, size, pieces = 0, 0, []
+        try:
+            for piece in reader:
+                rows, size = rows + piece.num_rows, size + piece.nbytes
+                if rows > most or size > FEW_BYTES:
+                    self._known[name].rows = None  # until it changes
+                    return None
+                pieces.append(piece)
+            return pa.Table.from_batches(pieces, reader.schema)
+        finally:
+            reader.close()  # DuckDB runs nothing else before

@@ -1,0 +1,155 @@
+"""Workers: some processes that evaluate statements of strangers, killed and replaced when one takes too much."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines import sandbox
+from discreet.engines.isolated import messages, worker
+from discreet.errors import PostProcessingError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COUNT = 10
+"""Processes at once: more than one caller can keep busy at the two desks of the service."""
+KEPT = 3
+"""Processes that are there before anybody asks."""
+MEMORY = 512
+"""MiB of one."""
+SECONDS = 30.0
+"""Of one statement."""
+GRACE = 1.0
+"""Seconds after which a process that does not end its statement by itself is killed."""
+INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ")
+"""The variables of the environment that a process gets: no password, and no token."""
+
+
+@contextmanager
+def isolated(memory: int = MEMORY, count: int = COUNT, seconds: float = SECONDS) -> Iterator[Workers]:
+    """Let all sandboxes of this process evaluate in processes of their own.
+
+    Args:
+        memory: MiB that each may take.
+        count: how many there are at most.
+        seconds: the longest that a statement may take.
+    """
+    workers = Workers(memory, count, seconds)
+    try:
+        with sandbox.elsewhere(workers):
+            yield workers
+    finally:
+        workers.close()
+
+
+class Workers:
+    """A pool of processes; each evaluates one statement at a time."""
+
+    def __init__(self, memory: int = MEMORY, count: int = COUNT, seconds: float = SECONDS) -> None:
+        self._memory = memory
+        self._seconds = seconds
+        self._turns = threading.BoundedSemaphore(count)
+        self._lock = threading.Lock()
+        self._free = [_Worker(memory) for _ in range(min(KEPT, count))]
+        self._closed = False
+
+    def run(self, tables: Mapping[str, pa.Table], sql: str, timeout: float) -> pa.Table:
+        """Run one query over some tables; see `Sandbox.run`.
+
+        Raises:
+            PostProcessingError: as `Sandbox.run`; or there is too much to evaluate.
+        """
+        timeout = min(timeout, self._seconds)
+        if not self._turns.acquire(timeout=timeout):
+            raise PostProcessingError(
+                "The service has too much to evaluate at once.", "Ask again in a while."
+            )
+        try:
+            used, whole = self._take(), False
+            try:
+                head, found = used.ask(tables, sql, timeout, self._memory)
+                whole = not head["last"]
+            finally:
+                self._give(used, whole)
+        finally:
+            self._turns.release()
+        if "cause" in head:
+            raise PostProcessingError(head["cause"], head["fix"])
+        return found["result"]
+
+    def close(self) -> None:
+        """End all processes; a statement that is at work fails."""
+        with self._lock:
+            self._closed, free, self._free = True, self._free, []
+        for one in free:
+            one.end()
+
+    def _take(self) -> _Worker:
+        with self._lock:
+            while self._free:
+                one = self._free.pop()
+                if one.alive():
+                    return one
+                one.end()
+        return _Worker(self._memory)
+
+    def _give(self, used: _Worker, whole: bool) -> None:
+        """Keep a process for the next statement, or end it, and begin another one in its place."""
+        with self._lock:
+            few = len(self._free) < KEPT and not self._closed
+            if few:
+                self._free.insert(0, used if whole else _Worker(self._memory))
+        if not (few and whole):
+            used.end()
+
+
+class _Worker:
+    def __init__(self, memory: int) -> None:
+        self._line, other = messages.pair()
+        environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        environment |= {
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "OPENBLAS_NUM_THREADS": "1",
+            "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve a GiB at once
+        }
+        arguments = map(str, (other.fileno(), memory, os.getpid()))
+        with other:
+            self._process = subprocess.Popen(  # noqa: S603  # our own module
+                [sys.executable, "-P", "-m", worker.__name__, *arguments], env=environment, cwd="/",
+                pass_fds=[other.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(
+        self, tables: Mapping[str, pa.Table], sql: str, timeout: float, memory: int
+    ) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+        """Evaluate a statement.
+
+        Raises:
+            PostProcessingError: it takes too long, or the process ended over it.
+        """
+        try:
+            messages.send(self._line, {"sql": sql, "timeout": timeout}, tables)
+            if self._line.poll(timeout + GRACE):
+                return messages.receive(self._line, worker.LARGEST * 2)
+        except (EOFError, OSError):
+            raise PostProcessingError(
+                f"The post-processing of the noisy tables needs more than {memory} MiB of memory.",
+                "Ask for fewer or shorter values above the aggregates.",
+            ) from None
+        raise sandbox.too_late(timeout)
+
+    def end(self) -> None:
+        """Kill it."""
+        self._line.close()
+        self._process.kill()
+        self._process.wait()

@@ -1,0 +1,30 @@
+"""Graphs: edges, degrees, triangles, stars and ratios of them, so that an edge or a vertex is hidden."""
+
+from discreet.graphs.asking import Answering, plan
+from discreet.graphs.graph import Graph
+from discreet.graphs.histogram import Histogram
+from discreet.graphs.method import Method, predictions
+from discreet.graphs.question import DEGREES, Question, read
+from discreet.graphs.reading import of_object, of_table, see_readable, see_vertices
+from discreet.graphs.reported import LocalEdges, Reported, pairs
+from discreet.graphs.vertex import VertexEdges
+
+__all__ = [
+    "DEGREES",
+    "Answering",
+    "Graph",
+    "Histogram",
+    "LocalEdges",
+    "Method",
+    "Question",
+    "Reported",
+    "VertexEdges",
+    "of_object",
+    "of_table",
+    "pairs",
+    "plan",
+    "predictions",
+    "read",
+    "see_readable",
+    "see_vertices",
+]

@@ -1,0 +1,126 @@
+"""A question about a graph as a release plan."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from discreet.graphs.question import DEGREES
+from discreet.ledger import Loss
+from discreet.release.answer import Release
+from discreet.release.draw import Draw, Use
+from discreet.release.plan import ReleasePlan
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.graphs.graph import Graph
+    from discreet.graphs.question import Interval
+
+HIDES: Final = {
+    "edge": "hides one edge, added or removed; the vertices are public",
+    "vertex": "hides one vertex with all its edges, added or removed",
+}
+"""By privacy unit, the guarantee in words."""
+SIZE: Final = 1 << 16
+
+
+class Answering(Protocol):
+    """A way to answer a question about a graph."""
+
+    @property
+    def name(self) -> str:
+        """The name of the method."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Of the whole question."""
+
+    @property
+    def confidence(self) -> float:
+        """Of the intervals."""
+
+    @property
+    def size(self) -> int:
+        """How many values each mechanism makes noisy."""
+
+    @property
+    def first(self) -> int:
+        """The degree of the first row of a histogram."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The errors that the intervals do not cover."""
+
+    @property
+    def mechanisms(self) -> Mapping[str, Any]:
+        """The mechanisms by name."""
+
+    def draw(self, graph: Graph, draw: Draw) -> Any:
+        """The noisy numbers of a graph."""
+
+    def columns(self, noisy: Any) -> dict[str, list[Interval]]:
+        """The answer from those."""
+
+    def predicted(self, width: int) -> float:
+        """Half the width of the interval that is expected."""
+
+    def see_possible(self) -> None:
+        """See that it can be asked."""
+
+
+def plan(
+    asked: str, answering: Answering, unit: str, known: Mapping[str, str], load: Callable[[], Graph],
+    probe: Callable[[], object],
+) -> ReleasePlan[Any, Release]:  # fmt: skip
+    """The plan of a question.
+
+    Args:
+        asked: its name.
+        answering: the method.
+        unit: `edge` or `vertex`.
+        known: the facts that tell it from other questions: the source and its version, and the bounds.
+        load: reads the graph; called after the charge.
+        probe: sees that it could be read; reads no edge.
+    """
+    question = json.dumps([
+        "graph", asked, answering.name, unit, str(answering.epsilon), answering.confidence, dict(known)
+    ])  # fmt: skip
+    uses = {name: Use(made, "add_remove", answering.size) for name, made in answering.mechanisms.items()}
+
+    def answer(noisy: Any) -> tuple[Release, bytes]:
+        release = _release(asked, answering, unit, answering.columns(noisy))
+        return release, release.to_bytes()
+
+    return ReleasePlan(
+        question=question,
+        words=f"graph: {asked}, {answering.name}",
+        loss=Loss(answering.epsilon),
+        uses=uses,
+        compute=lambda draw: answering.draw(load(), draw),
+        answer=answer,
+        size=SIZE + 64 * answering.size,
+        probe=probe,
+        replay=Release.from_bytes,
+    )
+
+
+def _release(asked: str, answering: Answering, unit: str, columns: Mapping[str, list[Interval]]) -> Release:
+    import pyarrow as pa
+
+    values: dict[str, Any] = {}
+    if asked == DEGREES:
+        values["degree"] = [answering.first + at for at in range(len(next(iter(columns.values()))))]
+    values |= {name: [one.value for one in cells] for name, cells in columns.items()}
+    return Release(
+        question=f"{asked} of a graph",
+        values=pa.table(values),
+        low={name: pa.array([one.low for one in cells]) for name, cells in columns.items()},
+        high={name: pa.array([one.high for one in cells]) for name, cells in columns.items()},
+        confidence=answering.confidence,
+        epsilon=answering.epsilon,
+        notes=(HIDES[unit], *answering.notes),
+        made=dt.datetime.now(dt.UTC).replace(microsecond=0),
+    )

@@ -1,0 +1,206 @@
+"""The mechanisms of a question, their shares of epsilon, their intervals, and which method is predicted to err least.
+
+`global` gives each integer Laplace noise for the farthest that an edge can move it in any graph of n vertices.
+`ladder` spends a fifth of epsilon on the widths, with Laplace noise, and the rest on ladders: the noise fits the graph,
+and a bound of the width from above tells how wide it is. `smooth` does the same with Cauchy noise of the smooth
+sensitivity in place of ladders; its tails are so heavy that it is hardly ever better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from discreet.errors import InvalidParameter
+from discreet.graphs.question import WIDTHS, Interval, Question, Statistic
+from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+from discreet.mechanisms.numeric.smooth_cauchy import SmoothCauchy
+from discreet.mechanisms.selection.ladder import Climbed, Ladder
+
+if TYPE_CHECKING:
+    from discreet.graphs.graph import Graph
+    from discreet.release.draw import Draw
+
+WIDTH_SHARE: Final = Fraction(1, 5)
+"""The share of epsilon, and of the chance that an interval misses, that goes to the widths."""
+FITTING: Final = {"ladder": Ladder, "smooth": SmoothCauchy}
+"""By method, the mechanism whose noise fits the graph."""
+METHODS: Final = (*FITTING, "global")
+_COARSEST: Final = 1 << 55
+_LARGEST: Final = 1 << 62
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to answer a question about a graph, whose sensitivities are for one edge added or removed.
+
+    Attributes:
+        name: of the method.
+        question: the question.
+        vertices: how many there are at most, public.
+        closed: whether the vertices are a public set, so that no graph has more.
+        epsilon: of the whole question.
+        confidence: of the interval.
+    """
+
+    name: str
+    question: Question
+    vertices: int
+    closed: bool
+    epsilon: Fraction
+    confidence: float
+    size = 1
+    first = 0
+    notes = ()
+
+    def rung(self, statistic: Statistic, width: int) -> int:
+        """How far an edge moves a statistic at most, for a width."""
+        return statistic.rung(min(width, max(0, self.vertices - statistic.short)) if self.closed else width)
+
+    @cached_property
+    def mechanisms(self) -> Mapping[str, LaplaceVector | Ladder | SmoothCauchy]:
+        """The mechanisms of widths and statistics, by name."""
+        question, widths = self.question, self._widths
+        each = self.epsilon * (WIDTH_SHARE if widths else 0)
+        made: dict[str, LaplaceVector | Ladder | SmoothCauchy] = {
+            name: LaplaceVector(len(widths) / each, 1) for name in widths
+        }
+        rest = (self.epsilon - each) / len(question.statistics)
+        for one in question.statistics:
+            if one.width and widths:
+                most = one.most(self.vertices)
+                made[one.name] = FITTING[self.name](rest, lambda width, one=one: self.rung(one, width), most)  # type: ignore[misc, assignment]
+            else:
+                moved = max(1, self.rung(one, self.vertices))
+                made[one.name] = LaplaceVector(moved / rest, moved)
+        return made
+
+    @property
+    def _widths(self) -> tuple[str, ...]:
+        return self.question.widths if self.name in FITTING else ()
+
+    def see_possible(self) -> None:
+        """See that the method is one for this graph.
+
+        Raises:
+            InvalidParameter: it is not.
+        """
+        if self.name not in METHODS:
+            raise InvalidParameter(
+                f"No method has the name {self.name}.", f"Choose from {', '.join(METHODS)}."
+            )
+        if self.name == "smooth":
+            _ = self.mechanisms  # raises where epsilon is too small
+        if self.name == "global" and self.question.widths and not self.closed:
+            raise InvalidParameter(
+                "The global bound needs a public set of vertices: their number alone bounds no graph of others.",
+                "Give vertices as a list or a range, or take the method ladder.",
+            )
+        if self.name == "global" and self._coarsest > _COARSEST:
+            raise InvalidParameter("The noise of the global bound leaves 64 bits.", "Take the method ladder.")
+
+    @property
+    def _coarsest(self) -> Fraction:
+        """The largest scale of Laplace noise."""
+        statistics = self.question.statistics
+        moved = max(self.rung(one, self.vertices) for one in statistics)
+        return moved * len(statistics) / self.epsilon
+
+    def draw(self, graph: Graph, draw: Draw) -> dict[str, int]:
+        """The noisy widths and statistics of a graph."""
+        exact = {name: WIDTHS[name](graph) for name in self._widths}
+        out = {name: int(draw(name, np.array([exact[name]]))[0]) for name in exact}
+        for one in self.question.statistics:
+            value = min(one.value(graph), one.most(self.vertices))
+            given: Any = np.array([min(value, _LARGEST)])
+            if one.width and exact:
+                out[one.name] = int(draw(one.name, Climbed(value, exact[one.width])))
+            else:
+                out[one.name] = int(draw(one.name, given)[0])
+        return out
+
+    def interval(self, noisy: Mapping[str, int]) -> Interval:
+        """The answer from the noisy numbers; its interval holds for all of them together (union bound)."""
+        found = {}
+        for one in self.question.statistics:
+            value, most = noisy[one.name], one.most(self.vertices)
+            width = self.bound(noisy[one.width]) if one.name in self._fitting else 0
+            error = self._error(one, width)
+            inside = [min(most, max(0, at)) for at in (value, value - error, value + error)]
+            found[one.name] = Interval(*map(float, inside))
+        return self.question.combine(self.vertices, found)
+
+    def bound(self, noisy: int) -> int:
+        """A width that the true one is above only with the chance that widths have."""
+        missed = (1 - self._level) * WIDTH_SHARE / len(self._widths)
+        mechanism = self.mechanisms[self._widths[0]]
+        assert isinstance(mechanism, LaplaceVector)
+        above = max(0, noisy + mechanism.half_width(1 - 2 * missed))  # of both sides, one is harmless
+        return min(above, self.vertices) if self.closed else above
+
+    @property
+    def _fitting(self) -> frozenset[str]:
+        return frozenset(
+            name for name, made in self.mechanisms.items() if not isinstance(made, LaplaceVector)
+        )
+
+    @property
+    def _level(self) -> Fraction:
+        return Fraction(str(self.confidence))
+
+    def _error(self, statistic: Statistic, width: int) -> int:
+        """Half the width of the interval of a statistic, where this is the largest width."""
+        share = 1 - WIDTH_SHARE if self._widths else 1
+        level = 1 - (1 - self._level) * share / len(self.question.statistics)
+        mechanism = self.mechanisms[statistic.name]
+        if isinstance(mechanism, LaplaceVector):
+            return mechanism.half_width(level)
+        return mechanism.half_width_up_to(width, level)
+
+    def columns(self, noisy: Mapping[str, int]) -> dict[str, list[Interval]]:
+        """The answer as columns."""
+        return {self.question.name: [self.interval(noisy)]}
+
+    def predicted(self, width: int) -> float:
+        """Half the width of the interval that a statistic will have, if the widths are about this one.
+
+        Of several statistics it is the largest as a share of its range, which tells methods apart.
+        """
+        bound = self.bound(width) if self._widths else 0
+        errors = {one: self._error(one, bound) for one in self.question.statistics}
+        if len(errors) == 1:
+            return float(*errors.values())
+        return max(error / max(1, one.most(self.vertices)) for one, error in errors.items())
+
+
+def predictions(
+    question: Question, vertices: int, closed: bool, epsilon: Fraction, confidence: float, width: int | None
+) -> list[tuple[Method, float]]:
+    """The methods that can answer a question, that of the least predicted error first.
+
+    Args:
+        question: the question.
+        vertices: how many there are at most.
+        closed: whether they are a public set.
+        epsilon: of the question.
+        confidence: of the interval.
+        width: a public guess of the widths, which privacy does not hang on; by default the root of the number of
+            vertices.
+    """
+    guess = math.isqrt(vertices) if width is None else width
+    names = METHODS if question.widths else ("global",)
+    made = []
+    for name in names:
+        method = Method(name, question, vertices, closed, epsilon, confidence)
+        try:
+            method.see_possible()
+        except InvalidParameter:
+            continue
+        made.append((method, method.predicted(guess)))
+    return sorted(made, key=lambda one: one[1])

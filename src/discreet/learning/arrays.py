@@ -1,0 +1,114 @@
+"""Private arrays: rows of features and labels that belong to people, under a budget."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import InvalidParameter
+from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.policy import Policy
+from discreet.release.account import DataAccount
+from discreet.release.guarantee import Guarantee
+from discreet.session.budget import DATA_SET, BudgetState, account_of
+
+_KEY_BYTES = 16
+
+
+def _owners(units: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Units as whole numbers or texts, of which equal ones are alike."""
+    found = np.asarray(units)
+    if found.dtype == object and all(isinstance(one, str) for one in found.ravel()):
+        found = found.astype(str)
+    if found.dtype.kind not in "iuU":
+        raise InvalidParameter("Units are neither whole numbers nor texts.", "Give each person a number.")
+    return found
+
+
+class PrivateArrays:
+    """Features and labels of people, which learners may read for a price.
+
+    Args:
+        features: finite numbers, array-like (n, d).
+        labels: array-like (n,).
+        units: who a row belongs to, array-like (n,); None where each row is one person.
+        budget: an epsilon, or a `Budget`: of everything that is ever learned from these arrays.
+        ledger: where the budget is kept: a file or an address; by default in memory, for this process.
+        name: of the data set in the ledger.
+
+    Without `units` the number of rows is public and neighbours differ in one row (`replace_one`). With them, neighbours
+    differ by all rows of one unit (`add_remove`).
+
+    Raises:
+        InvalidParameter: the arrays do not fit each other, or units are neither whole numbers nor texts.
+        PolicyError: the budget cannot be read.
+
+    Example:
+        >>> people = PrivateArrays([[1.0], [2.0], [3.0]], [0, 1, 1], budget=3)
+        >>> people
+        <PrivateArrays of 1 feature, epsilon 3 left>
+    """
+
+    def __init__(
+        self,
+        features: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        units: npt.ArrayLike | None = None,
+        *,
+        budget: Any,
+        ledger: str | os.PathLike[str] | None = None,
+        name: str = "arrays",
+    ) -> None:
+        self.features = np.asarray(features)
+        self.labels = np.asarray(labels)
+        owners = None if units is None else _owners(units)
+        shapes = [self.labels.shape, *([] if owners is None else [owners.shape])]
+        if self.features.ndim != 2 or any(shape != self.features.shape[:1] for shape in shapes):
+            raise InvalidParameter(
+                "Features, labels and units do not fit each other.",
+                "Give features (n, d), labels (n,), units (n,).",
+            )
+        self.neighbours: Literal["add_remove", "replace_one"] = (
+            "replace_one" if units is None else "add_remove"
+        )
+        policy = Policy.for_table(name, privacy_unit="row", budget=budget, neighbours=self.neighbours)
+        self._key = secrets.token_bytes(_KEY_BYTES)
+        self._owners = owners
+        self._limit = policy.budget
+        self.ledger: Ledger = open_ledger(ledger or ":memory:")
+        account = Account(
+            account_of(DATA_SET, policy.budget.version),
+            Loss(policy.budget.epsilon, policy.budget.delta),
+            policy.budget.accountant,
+        )
+        self.account = DataAccount(self.ledger, account, Guarantee.declared(policy), exact=False)
+
+    def parts(self, count: int) -> npt.NDArray[np.int64]:
+        """Which of `count` parts each row is in; all rows of a unit are in one, whoever else is there.
+
+        A part depends on the unit and a secret key alone. Where each row is one person, it depends on the row's place,
+        which is no data: the number of rows is public.
+        """
+        if self._owners is None:
+            order = np.frombuffer(hashlib.shake_128(self._key).digest(8), np.uint64)
+            return np.random.default_rng(order).permutation(len(self.labels)) % count
+        return np.array([self._part(owner, count) for owner in self._owners.tolist()], np.int64)
+
+    def _part(self, owner: object, count: int) -> int:
+        said = hashlib.blake2b(repr(owner).encode("utf-8", "surrogatepass"), key=self._key, digest_size=8)
+        return int.from_bytes(said.digest(), "big") % count
+
+    @property
+    def budget(self) -> BudgetState:
+        """Total, spent and left."""
+        spent = self.account.spent()
+        return BudgetState(self._limit.epsilon, spent.epsilon, self._limit.delta, spent.delta)
+
+    def __repr__(self) -> str:
+        width, state = self.features.shape[1], self.budget
+        return f"<PrivateArrays of {width} feature{'s' * (width != 1)}, epsilon {float(state.left):g} left>"

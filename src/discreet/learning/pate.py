@@ -1,0 +1,163 @@
+"""PATE: a student that learns from the noisy votes of teachers (Papernot, Abadi, Erlingsson, Goodfellow, Talwar 2017).
+
+Teachers learn from disjoint people and vote on public rows. The winner of each vote is named with exact noise, as one
+release through the gate. The student learns from public rows and those labels, so that it is post-processing: it may
+be published, and asked as often as anybody likes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import InvalidParameter
+from discreet.learning.arrays import PrivateArrays
+from discreet.learning.moments import data_independent
+from discreet.learning.teachers import Progress, fitted, see_classifier, votes
+from discreet.ledger import Loss
+from discreet.mechanisms.parameters import read_count
+from discreet.mechanisms.selection.noisy_labels import NoisyLabels
+from discreet.rational import Number, decimal, epsilon_of
+from discreet.release import gate
+from discreet.release.draw import Draw, Use
+from discreet.release.plan import ReleasePlan
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Public rows with the labels that the teachers named.
+
+    Attributes:
+        labels: of the public rows, in order.
+        gamma: the noise on a vote had scale 1/gamma.
+        teachers: how many voted.
+        epsilon: the loss of all labels in sequence, pure.
+    """
+
+    labels: npt.NDArray[Any]
+    gamma: Fraction
+    teachers: int
+    epsilon: Fraction
+
+    def loss(self, delta: Number = "1e-5") -> float:
+        """The epsilon at a delta, by moments; it depends on no vote."""
+        return data_independent(self.gamma, len(self.labels), delta)
+
+    def student(self, classifier: Any, public: npt.ArrayLike) -> Any:
+        """A classifier that has learned from the public rows and their labels."""
+        return fitted(classifier, np.asarray(public), self.labels)
+
+
+def pate(
+    people: PrivateArrays,
+    classifier: Any,
+    public: npt.ArrayLike,
+    *,
+    classes: Sequence[Any],
+    teachers: int = 100,
+    gamma: Number = "0.05",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Labels:
+    """Name the classes of public rows by the votes of teachers.
+
+    Args:
+        people: the private rows.
+        classifier: of scikit-learn, for each teacher.
+        public: rows without labels, finite numbers (m, d). Each costs a label.
+        classes: all labels, in an order fixed without the data; rows with other labels are left out.
+        teachers: how many; more of them make votes clearer and each of them weaker.
+        gamma: the noise on a vote has scale 1/gamma; a label costs 2 gamma.
+        jobs: how many teachers learn at once, as for joblib.
+        progress: called with the teachers that have voted and those there are.
+
+    Raises:
+        InvalidParameter: an argument does not fit. Nothing was charged.
+        BudgetExceeded: the budget does not have so much left. Nothing was charged.
+
+    Privacy: 2 gamma for each public row, pure epsilon, in sequence (`NoisyLabels`). `Labels.loss` tells the
+    smaller epsilon at a delta; the ledger charges the sum. The same public rows, classifier and parameters are answered
+    from the ledger again, for nothing.
+
+    Example:
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> rows = np.array([[-1.0], [1.0]] * 500)
+        >>> people = PrivateArrays(rows, [0, 1] * 500, budget=30)
+        >>> named = pate(people, LogisticRegression(), [[-2.0], [2.0]], classes=[0, 1], gamma=2)
+        >>> named.labels.tolist(), named.epsilon
+        ([0, 1], Fraction(8, 1))
+    """
+    rows, rate = np.asarray(public), decimal(gamma, "gamma")
+    see_classifier(classifier)
+    _see_fitting(people, rows, classes)
+    count = read_count(teachers, "teachers", "Give how many teachers there are.")
+    noise = NoisyLabels(epsilon_of(2 * rate), len(rows))
+    place_of = {name: place for place, name in enumerate(classes)}
+    places = np.array([place_of.get(label, -1) for label in people.labels.tolist()], np.int64)
+
+    def compute(draw: Draw) -> npt.NDArray[np.int64]:
+        ballot = votes(
+            classifier,
+            people.features,
+            places,
+            people.parts(count),
+            count,
+            len(classes),
+            rows,
+            jobs,
+            progress,
+        )
+        named: npt.NDArray[np.int64] = draw("labels", ballot)
+        return named
+
+    def answered(named: Sequence[int]) -> Labels:
+        return Labels(np.array([classes[at] for at in named]), rate, count, noise.loss)
+
+    plan: ReleasePlan[npt.NDArray[np.int64], Labels] = ReleasePlan(
+        question=_question(rows, classifier, classes, count, rate),
+        words=f"PATE: {len(rows):,} labels by {count:,} teachers",
+        loss=Loss(noise.loss),
+        uses={"labels": Use(noise, people.neighbours, len(rows) * len(classes))},
+        compute=compute,
+        answer=lambda named: (answered(named.tolist()), json.dumps(named.tolist()).encode()),
+        size=8 * len(rows),
+        replay=lambda kept: answered(json.loads(kept)),
+    )
+    return gate.release(plan, people.ledger, people.account)
+
+
+def _see_fitting(people: PrivateArrays, rows: npt.NDArray[Any], classes: Sequence[Any]) -> None:
+    if rows.ndim != 2 or rows.shape[1] != people.features.shape[1] or not len(rows):
+        raise InvalidParameter(
+            "The public rows do not fit the private ones.", "Give rows with the same features."
+        )
+    if not np.isfinite(rows).all():
+        raise InvalidParameter(
+            "A public row has a number that is not finite.", "Leave it out, or fill it in."
+        )
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        raise InvalidParameter("There are fewer than two classes, or one twice.", "Give classes=[0, 1].")
+
+
+def _question(
+    rows: npt.NDArray[Any], classifier: Any, classes: Sequence[Any], teachers: int, gamma: Fraction
+) -> str:
+    parts = [
+        "pate",
+        repr(classifier),
+        repr(list(classes)),
+        str(teachers),
+        str(gamma),
+        str(rows.dtype),
+        str(rows.shape),
+    ]
+    said = hashlib.sha256(json.dumps(parts).encode())
+    said.update(np.ascontiguousarray(rows).tobytes())
+    return said.hexdigest()

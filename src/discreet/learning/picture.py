@@ -1,0 +1,48 @@
+"""The picture of a student's accuracy against epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from discreet.plots.theme import COLOURS, Picture, Row, Size, altair, axis, data, finish, lines, size_of
+
+if TYPE_CHECKING:
+    from discreet.learning.digits import Point
+
+
+def accuracies(
+    points: Sequence[Point], true_labels: float, delta: str, size: str | Size = "slide"
+) -> Picture:
+    """Draw how right labels and student are at each epsilon.
+
+    Args:
+        points: runs, at least one.
+        true_labels: the accuracy of a student of true labels: the dashed line.
+        delta: at which epsilon is shown.
+        size: "slide" or "column".
+    """
+    alt = altair()
+    fit = size_of(size)
+    names = ["student", "labels"]
+    rows: list[Row] = [
+        {"x": point.epsilon, "y": value, "series": name, "at": place}
+        for place, point in enumerate(sorted(points, key=lambda point: point.epsilon))
+        for name, value in (("student", point.accuracy), ("labels", point.named))
+    ]
+    x = axis("x", f"epsilon at delta {delta}", log=True, format="~g")
+    y = axis("y", "share that is right", domain=(0, 1), format=".0%")
+    chart = lines(rows, x, y, names)
+    for name, colour in zip(names, COLOURS, strict=False):
+        mine = data([row for row in rows if row["series"] == name])
+        chart += (
+            alt.Chart(mine).mark_point(color=colour, filled=True, size=60).encode(x=alt.X(**x), y=alt.Y(**y))
+        )
+    rule = alt.Chart(data([{"y": true_labels}])).mark_rule(strokeDash=[4, 4]).encode(y=alt.Y(**y))
+    return finish(
+        (chart + rule).properties(width=fit.width, height=fit.height),
+        "A student of noisy teachers",
+        fit,
+        f"Dark: the student on test images. Orange: the labels of the teachers. Dashed: a student of true labels, "
+        f"{true_labels:.0%}.",
+    )

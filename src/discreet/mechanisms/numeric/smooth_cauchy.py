@@ -1,0 +1,119 @@
+"""An integer with Cauchy noise that fits its smooth sensitivity.
+
+Let f, the width u and the rung B be as for the ladder (`mechanisms.selection.ladder`): B(u + t) bounds the local
+sensitivity of all data sets at distance t. With a rational q >= e^-beta, S(D) = max over t of q^t B(u(D) + t) is at
+least the local sensitivity, and S(D) <= S(D')/q <= e^beta S(D') for neighbours: a beta-smooth bound (Nissim,
+Raskhodnikova and Smith 2007, definition 2.2), exact and rational. With beta = epsilon/6 and Z a standard Cauchy
+variable, f + (6/epsilon) S Z is epsilon-private (their lemmas 2.6 and 2.7, gamma = 2), and so is its rounded value.
+
+The logarithm of B must be concave from its first positive value on, so that the first t from which q^t B(u + t) falls
+gives the maximum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final
+
+from discreet.errors import InvalidParameter
+from discreet.mechanisms.mechanism import PureLoss
+from discreet.mechanisms.parameters import read_confidence, read_count
+from discreet.mechanisms.selection.ladder import Climbed
+from discreet.noise.digits import enclose_exp
+from discreet.noise.large.cauchy import rounded_cauchy
+from discreet.rational import Number, epsilon_of
+
+_BITS: Final = 40
+_FINEST: Final = Fraction(1, 100)
+
+
+@dataclass(frozen=True)
+class SmoothCauchy(PureLoss):
+    """Release an integer with noise that fits its smooth sensitivity.
+
+    Privacy: one call of `release` is epsilon-differentially private (pure) if between neighbouring data sets the width
+    moves by at most 1, and the value by at most rung(width) of either of them. These premises are the caller's to
+    answer for. Source and proof: the module's text.
+
+    Args:
+        epsilon: rational of 1/100 or more; a float is its shortest decimal.
+        rung: from a width to the largest local sensitivity, an int >= 0; public, it never falls, and its logarithm
+            is concave.
+        most: the largest value there can be, public.
+
+    Raises:
+        InvalidParameter: a parameter outside its range.
+
+    Example:
+        >>> triangles = SmoothCauchy(1, lambda common: min(common, 32), most=5984)
+        >>> 0 <= triangles.release(Climbed(value=45, width=10)) <= 5984
+        True
+        >>> triangles.half_width(0.5, width=10)  # the median error
+        60
+    """
+
+    epsilon: Fraction
+    rung: Callable[[int], int] = field(repr=False)
+    most: int
+
+    def __init__(self, epsilon: Number, rung: Callable[[int], int], most: int) -> None:
+        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "rung", rung)
+        object.__setattr__(self, "most", read_count(most, "most", "Give the largest value.", least=0))
+        if self.epsilon < _FINEST:
+            raise InvalidParameter(
+                "epsilon is below 1/100.", "Such noise is wider than any count; take more."
+            )
+
+    @property
+    def loss(self) -> Fraction:
+        """The privacy loss of one release: pure epsilon."""
+        return self.epsilon
+
+    def sensitivity(self, width: int) -> Fraction:
+        """The smooth sensitivity S."""
+        q, t = self._shrink, 0
+        here = self.rung(width)
+        while True:
+            there = self.rung(width + t + 1)
+            if (here and there * q <= here) or (not here and t > _NEVER):
+                return here * q**t
+            here, t = there, t + 1
+
+    @property
+    def _shrink(self) -> Fraction:
+        return Fraction(enclose_exp(self.epsilon / 6, _BITS)[1], 1 << _BITS)
+
+    def release(self, exact: Climbed) -> int:
+        """Return the value with noise: an int from 0 to `most`.
+
+        Raises:
+            InvalidParameter: it was given something else than `Climbed`.
+            EntropyError: the operating system gave no randomness.
+        """
+        if not isinstance(exact, Climbed):
+            raise InvalidParameter("Smooth noise needs a value and a width.", "Give Climbed(value, width).")
+        size = self.sensitivity(exact.width)
+        noise = rounded_cauchy(6 * size / self.epsilon) if size else 0
+        return min(self.most, max(0, exact.value + noise))
+
+    def half_width(self, confidence: Number = 0.95, width: int = 0) -> int:
+        """The least m with P(|noise| <= m) >= confidence where this is the width, rounded up.
+
+        Raises:
+            InvalidParameter: a confidence not strictly between 0 and 1.
+        """
+        level = float(read_confidence(confidence))
+        scale = float(6 * self.sensitivity(width) / self.epsilon)
+        return min(self.most, math.ceil(scale * math.tan(math.pi * level / 2) - 1e-9))
+
+    def half_width_up_to(self, width: int, confidence: Number = 0.95) -> int:
+        """The same for all widths up to this one: it rises with the width."""
+        return self.half_width(confidence, max(0, width))
+
+
+_NEVER: Final = 64
+"""A rung that is still 0 so many steps on is 0 for ever: that of 8-stars begins at 7."""

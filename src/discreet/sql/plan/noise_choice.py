@@ -1,0 +1,157 @@
+"""Which measures of a statement have Gaussian noise, where a delta is granted: as many as err least.
+
+A set of alternatives with a share e of epsilon has Laplace noise of variance 2 (S1/e)^2, S1 in L1. Where some sets have
+Gaussian noise, all of their epsilon E and the delta buy one rho (`ZCDP.bought`), of which set i has r_i: a variance of
+S2_i^2/2r_i, S2 in L2. With c_i as in `shares`, the sum of c_i S2_i^2/2r_i is least for r_i in proportion to the root of
+c_i times S2_i, and then it is (sum of these)^2/2 rho.
+
+Gaussian noise gains most where S1/S2 is largest, which is the root of the number of groups that a unit is spread over;
+and it gains with the number of sets, as the variance of Laplace noise grows with its square. So the sets are put in the
+order of S1/S2, and of all first ones, none and all included, those are taken whose total predicted variance is least.
+
+Privacy: the sets with Laplace noise are pure, and lose the sum of their shares; those with Gaussian noise are rho-zCDP
+together, so lose (E, delta). The two compose by addition. In a set of alternatives the squares of the parts of each L2
+sensitivity that a neighbour moves add up to at most one: n_gi rows in group g of measure i move it by the root of the
+sum of n_gi^2 over g, and over all i these squares are at most the sum over g of (sum of n_gi)^2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet.errors import InvalidParameter
+from discreet.sql.algebra.keys import planned_cells
+from discreet.sql.measures.all_rows import AllRows
+from discreet.sql.measures.measure import SCALE_BITS, Measure
+from discreet.sql.measures.moments import JointMoments
+from discreet.sql.plan.plan import PlannedRelease
+from discreet.sql.plan.strategies import Chosen, measure
+
+VARIANCE_BITS = 48
+"""The noise of a measure on a grid stays below 2^48 in variance, for the sampler goes no further than 2^50."""
+
+
+@dataclass(frozen=True)
+class _Set:
+    """A set of alternatives that could have Gaussian noise.
+
+    Attributes:
+        place: the numbers of its release and of the set.
+        share: its epsilon.
+        weight: c_i, the variance of its columns for one row, relative to their sizes.
+        laplace: S1 in rows.
+        gaussian: S2 in rows.
+    """
+
+    place: tuple[int, int]
+    share: Fraction
+    weight: float
+    laplace: float
+    gaussian: float
+
+    @property
+    def gain(self) -> float:
+        return self.laplace / self.gaussian
+
+
+def with_gaussian(
+    releases: Sequence[PlannedRelease],
+    chosen: Sequence[Chosen],
+    weights: Sequence[Sequence[Fraction]],
+    shares: Sequence[Sequence[Fraction]],
+    delta: Fraction,
+) -> tuple[list[PlannedRelease], Fraction]:
+    """Give Gaussian noise to the measures that err less with it.
+
+    Args:
+        releases: of a statement, all with Laplace noise.
+        chosen: their measures.
+        weights: of their sets of alternatives.
+        shares: the epsilon of these sets.
+        delta: that may be spent.
+
+    Returns:
+        The releases, and the delta that they spend: this one, or 0.
+    """
+    if not delta or any(release.discovery is not None for release in releases):
+        return list(releases), Fraction(0)
+    sets = sorted(_sets(releases, chosen, weights, shares), key=lambda one: -one.gain)
+    rhos = _best(sets, delta)
+    if not rhos:
+        return list(releases), Fraction(0)
+    out = [
+        _noisy(release, one, {at: rho for (number, at), rho in rhos.items() if number == index})
+        for index, (release, one) in enumerate(zip(releases, chosen, strict=True))
+    ]
+    parameters = [r.gaussian(at) for r in out for at in range(len(r.measures))]
+    drawable = all(1 <= one <= 1 << (VARIANCE_BITS + 2) for one in parameters if one is not None)
+    return (out, delta) if drawable else (list(releases), Fraction(0))
+
+
+def _sets(
+    releases: Sequence[PlannedRelease],
+    chosen: Sequence[Chosen],
+    weights: Sequence[Sequence[Fraction]],
+    shares: Sequence[Sequence[Fraction]],
+) -> list[_Set]:
+    found = []
+    for index, release in enumerate(releases):
+        if release.estimated is not None:
+            continue
+        for at in dict.fromkeys(chosen[index].sets):
+            own = [m for m, of in zip(release.measures, chosen[index].sets, strict=True) if of == at]
+            if all(isinstance(one, Measure | JointMoments) and not isinstance(one, AllRows) for one in own):
+                found.append(
+                    _Set(
+                        (index, at),
+                        shares[index][at],
+                        float(weights[index][at]) ** 3,
+                        max(release.sensitivity(one) / one.row_sensitivity for one in own),
+                        max(math.sqrt(release.square(one)) / one.row_sensitivity for one in own),
+                    )
+                )
+    return found
+
+
+def _best(sets: Sequence[_Set], delta: Fraction) -> dict[tuple[int, int], Fraction]:
+    """The rho of each set that has Gaussian noise, by its place; empty where Laplace noise errs least."""
+    from discreet.accounting.loss import Loss
+    from discreet.accounting.zcdp import ZCDP
+
+    laplace = [2 * one.weight * (one.laplace / float(one.share)) ** 2 for one in sets]
+    least, best, rho = sum(laplace), 0, Fraction(0)
+    for count in range(1, len(sets) + 1):
+        if count < len(sets) and sets[count].gain == sets[count - 1].gain:
+            continue  # those that gain alike have the same noise
+        try:
+            bought = ZCDP.bought(Loss(sum((one.share for one in sets[:count]), Fraction(0)), delta)).rho
+        except InvalidParameter:
+            continue
+        parts = sum(math.sqrt(one.weight) * one.gaussian for one in sets[:count])
+        error = parts**2 / (2 * float(bought)) + sum(laplace[count:])
+        if error < least:
+            least, best, rho = error, count, bought
+    found = {
+        one.place: Fraction(f"{math.sqrt(one.weight) * one.gaussian:.3g}") or Fraction(1)
+        for one in sets[:best]
+    }
+    whole = sum(found.values(), Fraction(0))
+    return {place: rho * part / whole for place, part in found.items()}
+
+
+def _noisy(release: PlannedRelease, chosen: Chosen, rhos: Mapping[int, Fraction]) -> PlannedRelease:
+    """A release with Gaussian noise in some of its sets, on grids that are coarse enough for it."""
+    if not rhos:
+        return release
+    own = tuple(rhos.get(at, Fraction(0)) for at in chosen.sets)
+    measures = list(release.measures)
+    for index, (choice, rho) in enumerate(zip(chosen.choices, own, strict=True)):
+        if rho:
+            one = measures[index]
+            rows = math.sqrt(release.square(one) / (2 * rho)) / one.row_sensitivity
+            times = Fraction(math.ceil(rows * 1024), 1024) * 2 ** (SCALE_BITS - VARIANCE_BITS // 2)
+            measures[index] = measure(choice, times, one.part, planned_cells(release.keys))
+    return replace(release, measures=tuple(measures), rhos=own)

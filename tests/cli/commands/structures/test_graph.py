@@ -1,0 +1,72 @@
+"""`discreet graph` counts a file of edges, once for each question, and writes it down in every form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import networkx as nx
+import pytest
+from tests.cli.conftest import Run
+
+GIVEN = ("--vertices", "1..34", "--budget", "900")
+
+
+@pytest.fixture
+def club(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    pairs = "".join(f"{one + 1},{other + 1}\n" for one, other in nx.karate_club_graph().edges())
+    Path("club.csv").write_text("from,to\n" + pairs)
+    return "club.csv"
+
+
+def test_an_answer_is_charged_once(club: str, run: Run) -> None:
+    asked = ("graph", club, "--count", "triangles", "-e", "800", "--method", "ladder", *GIVEN)
+    first = run(*asked, "--json")
+    assert first.exit_code == 0, first.stderr
+    found = json.loads(first.stdout)
+    assert found["rows"] == [{"triangles": 45.0, "triangles_low": 45.0, "triangles_high": 45.0}]
+    assert "hides one edge" in first.stderr
+    again = run(*asked)
+    assert "45" in again.stdout
+    assert "100 left of 900" in again.stderr
+    assert run("graph", club, "--count", "edges", "-e", "200", *GIVEN).exit_code == 3
+
+
+def test_files_of_all_kinds(club: str, run: Run) -> None:
+    for name in ("degrees.svg", "degrees.csv", "degrees.json", "degrees.parquet"):
+        done = run("graph", club, "--count", "degrees", "-e", "400", "--max-degree", "17", *GIVEN, "-o", name)
+        assert done.exit_code == 0, done.stderr
+        assert Path(name).stat().st_size
+    assert Path("degrees.csv").read_text().splitlines()[3].startswith("2,11")
+    over = run("graph", club, "--count", "edges", "-e", "1", *GIVEN, "-o", "club.csv")
+    assert over.exit_code == 2
+    assert "is the data" in over.stderr
+
+
+def test_previews_are_free(club: str, run: Run) -> None:
+    asked = ("graph", club, "--count", "triangles", "-e", "1", *GIVEN, "--preview")
+    seen = json.loads(run(*asked, "--json").stdout)
+    assert (seen["best"], set(seen["methods"])) == ("global", {"global", "ladder", "smooth"})
+    assert "ladder" in run(*asked).stdout
+    assert "(1 spent)" in run("graph", club, "--count", "edges", "-e", "1", *GIVEN).stderr
+
+
+def test_hidden_vertices_and_named_ones(club: str, run: Run) -> None:
+    hidden = ("--hide", "vertex", "--max-degree", "17", "--vertices", "50", "--budget", "9000")
+    asked = run("graph", club, "--count", "edges", "-e", "4000", *hidden, "--json", "--ledger", "other.db")
+    assert json.loads(asked.stdout)["rows"][0]["edges"] == 78
+    Path("some.txt").write_text("1\n2\n3\n")
+    named = ("--vertices", "some.txt", "--budget", "900", "--ledger", "third.db", "--ends", "to,from")
+    found = run("graph", club, "--count", "edges", "-e", "400", *named, "--json")
+    assert json.loads(found.stdout)["rows"][0]["edges"] == 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [("--vertices", "1..34"), ("--vertices", "nobody.txt", "--budget", "1"), ("--budget", "1"),
+     ("--vertices", "9", "--budget", "1", "--ends", "from"), ("--vertices", "9", "--budget", "1", "--ends", "a,b")],
+)  # fmt: skip
+def test_bad_usage(club: str, run: Run, wrong: tuple[str, ...]) -> None:
+    assert run("graph", club, "--count", "edges", "-e", "1", *wrong).exit_code == 2
+    assert run("graph", "none.csv", "--count", "edges", "-e", "1", *GIVEN).exit_code == 2

@@ -1,0 +1,151 @@
+"""Students of noisy teachers: what is charged, what one person can change, and that votes are noisy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.errors import BudgetExceeded, InvalidParameter
+from discreet.learning import PrivateArrays, pate, teachers
+
+sklearn = pytest.importorskip("sklearn")
+CLASSES = (0, 1, 2)
+
+
+def nearest() -> Any:
+    from sklearn.neighbors import NearestCentroid
+
+    return NearestCentroid()
+
+
+def rows(count: int = 600, seed: int = 1) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    labels = np.arange(count) % 3
+    return rng.normal(0, 0.3, (count, 2)) + np.array([[0, 0], [4, 0], [0, 4]])[labels], labels
+
+
+PUBLIC = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+
+
+def test_labels_are_right_where_teachers_agree_and_cost_two_gamma_each() -> None:
+    """Twenty votes against none: noise of scale 1/2 turns one of three labels with a chance below e^-38."""
+    people = PrivateArrays(*rows(), budget=100)
+    named = pate(people, nearest(), PUBLIC, classes=CLASSES, teachers=20, gamma=2)
+    assert named.labels.tolist() == [0, 1, 2]
+    assert named.epsilon == people.budget.spent == 3 * 4
+    again = pate(people, nearest(), PUBLIC, classes=CLASSES, teachers=20, gamma=2)
+    assert again.labels.tolist() == [0, 1, 2]
+    assert people.budget.spent == 12  # the same question is free
+    student = named.student(nearest(), PUBLIC)
+    assert student.predict([[3.5, 0.1]]).tolist() == [1]
+
+
+def test_votes_get_noise() -> None:
+    """At gamma 1/1000 and three classes a label is as good as chance: 300 of 300 right have a chance of 3^-290."""
+    people = PrivateArrays(*rows(), budget=1)
+    named = pate(
+        people, nearest(), np.repeat(PUBLIC, 100, axis=0), classes=CLASSES, teachers=5, gamma="0.001"
+    )
+    assert 0 < (named.labels == np.repeat(CLASSES, 100)).sum() < 250
+
+
+def test_a_person_changes_one_vote_in_each_row() -> None:
+    """The premise of the noise: without one unit, or with other rows of one, no row of votes moves by more than 2."""
+    features, labels = rows(120)
+    units = np.arange(120) // 3
+    whole = PrivateArrays(features, labels, units, budget=1)
+    moved = []
+    for unit in range(0, 40, 5):
+        fewer = units != unit
+        less = PrivateArrays(features[fewer], labels[fewer], units[fewer], budget=1)
+        less._key = whole._key
+        changed = features.copy()
+        changed[units == unit] = [[100.0, -100.0]] * 3
+        other = PrivateArrays(changed, labels, units, budget=1)
+        other._key = whole._key
+        first, *seconds = (
+            teachers.votes(nearest(), one.features, one.labels, one.parts(7), 7, 3, PUBLIC)
+            for one in (whole, less, other)
+        )
+        moved += [np.abs(first - second).sum(axis=1).max() for second in seconds]
+    assert max(moved) <= 2
+    assert first.sum(axis=1).tolist() == [7, 7, 7]
+
+
+def test_a_part_that_depends_on_other_people_is_seen() -> None:
+    """Planted: people dealt out in their order. Without one of them, many teachers learn from others."""
+    rng = np.random.default_rng(1)
+    features, labels = rng.normal(size=(120, 2)), rng.integers(0, 3, 120)  # teachers agree in nothing
+
+    def dealt(count: int) -> Any:
+        parts = np.arange(count) // 3
+        return teachers.votes(nearest(), features[-count:], labels[-count:], parts, 40, 3, PUBLIC)
+
+    assert np.abs(dealt(120) - dealt(119)).sum(axis=1).max() > 2
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_rows_that_teach_nothing_fail_nowhere(bad: float) -> None:
+    """NaN, labels of no class, a teacher without rows or with one class: an answer all the same."""
+    features, labels = rows(30)
+    features[3] = bad
+    labels[:20] = 99
+    people = PrivateArrays(features, labels, budget=100)
+    assert len(pate(people, nearest(), PUBLIC, classes=CLASSES, teachers=25, gamma=1).labels) == 3
+    nobody = PrivateArrays(np.zeros((0, 2)), [], budget=100)
+    assert len(pate(nobody, nearest(), PUBLIC, classes=CLASSES, teachers=5, gamma=1).labels) == 3
+
+
+class Fails:
+    """A classifier that fails where it sees one row."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {}
+
+    def fit(self, features: Any, labels: Any) -> Fails:
+        raise ValueError(f"a message with {features[0][0]}")
+
+    def predict(self, features: Any) -> Any:
+        raise AssertionError
+
+
+def test_a_teacher_that_fails_votes_for_the_first_class() -> None:
+    people = PrivateArrays(*rows(), budget=100)
+    named = pate(people, Fails(), PUBLIC, classes=CLASSES, teachers=20, gamma=2)
+    assert named.labels.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"public": [[0.0]]}, {"public": [[0.0, np.nan]]}, {"public": np.zeros((0, 2))}, {"classes": [1]},
+        {"classes": [1, 1]}, {"teachers": 0}, {"gamma": 0}, {"gamma": "x"}, {"classifier": "forest"},
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_free(wrong: dict[str, Any]) -> None:
+    people = PrivateArrays(*rows(), budget=1)
+    given = {"classifier": nearest(), "public": PUBLIC, "classes": CLASSES, "gamma": "0.1", **wrong}
+    with pytest.raises(InvalidParameter):
+        pate(people, **given)
+    with pytest.raises(BudgetExceeded):
+        pate(people, nearest(), PUBLIC, classes=CLASSES, gamma="0.2")
+    assert people.budget.spent == 0
+
+
+@pytest.mark.parametrize("units", [[1.0] * 600, [None] * 600, [1, "1"] * 300, [True] * 600, [1] * 3])
+def test_units_are_whole_numbers_or_texts(units: Any) -> None:
+    if units == [1, "1"] * 300:  # one text in numpy's eyes: two people become one, which is safe
+        units = np.array(units, object)
+    with pytest.raises(InvalidParameter):
+        PrivateArrays(*rows(), units, budget=1)
+
+
+def test_the_budget_outlives_the_process(tmp_path: Path) -> None:
+    for spent in (4, 8):
+        people = PrivateArrays(*rows(), budget=10, ledger=tmp_path / "ledger.db")
+        pate(people, nearest(), PUBLIC[:1] + spent, classes=CLASSES, teachers=4, gamma=2)
+        assert people.budget.spent == Fraction(spent)
