@@ -33,8 +33,7 @@ SHOWN = 24
 ARGUMENTS = {
     "BOOLEAN": ("b",), "BIGINT": ("n", "1"), "DOUBLE": ("x", "0.5"), "VARCHAR": ("s", "'a'", "'day'"), "DATE": ("d",),
     "TIMESTAMP": ("t",), "VARCHAR[]": ("l",), "ANY": ("x", "s", "d"),
-    "T": ("s", "x"),
-    "T[]": ("l", "['a']", "[1, 2]"), "ANY[]": ("l",),
+    "T": ("s", "x"), "T[]": ("l", "['a']", "[1, 2]"), "ANY[]": ("l",),
     "INTERVAL": ("INTERVAL 1 DAY",),
 }  # fmt: skip
 """What stands for an argument of a type: a column, or a literal."""
@@ -61,7 +60,7 @@ NO_SUM = (
 )
 CONSTANTS = "it takes no value of a row, or names an operator"
 COLUMNS = {
-    "b": {}, "n": {"bounds": [0, 9]}, "x": {"bounds": [0, 9]}, "s": {"keys": ["a", "b"]}, "l": {"max_items": 3},
+    "b": {}, "n": {"bounds": [0, 9]}, "x": {"bounds": [0, 9]}, "s": {"keys": ["a", "b"]}, "l": {},
     "d": {"bounds": ["2024-01-01", "2024-12-31"]}, "t": {"bounds": ["2024-01-01T00:00:00", "2024-12-31T00:00:00"]},
 }  # fmt: skip
 
@@ -109,8 +108,9 @@ def _known(kind: str) -> dict[str, list[Sequence[str]]]:
     known = duckdb.connect().sql(
         "SELECT function_name, parameter_types, varargs FROM duckdb_functions() WHERE database_name = 'system' "
         f"AND schema_name = 'main' AND function_type = '{kind}' ORDER BY ALL"
-    )
-    for name, types, more in known.fetchall():
+    ).fetchall()
+    found: dict[str, list[Sequence[str]]] = defaultdict(list)
+    for name, types, more in rows:
         if re.fullmatch(r"[a-z][a-z0-9_]*", name) and not name.startswith(
             ("st_", "icu_", "pg_", "finalize", "combine")
         ):
