@@ -33,10 +33,14 @@ ASK = "discreet query 'SELECT COUNT(*) AS n FROM visits' --epsilon {}"
 def test_the_unit_is_verified_and_a_wrong_line_is_seen(tmp_path: Path, planted: str) -> None:
     (unit,) = _blocks("ini", DEPLOYING)
     assert "ExecStart=/opt/discreet/bin/discreet serve" in unit
-    unit = unit.replace("/opt/discreet/bin/discreet", sys.executable).replace("Restart=always", planted or "Restart=always")
+    unit = unit.replace("/opt/discreet/bin/discreet", sys.executable).replace(
+        "Restart=always", planted or "Restart=always"
+    )
     (tmp_path / "discreet.service").write_text(unit)
     done = subprocess.run(
-        ["systemd-analyze", "verify", str(tmp_path / "discreet.service")], capture_output=True, encoding="utf-8"
+        ["systemd-analyze", "verify", str(tmp_path / "discreet.service")],
+        capture_output=True,
+        encoding="utf-8",
     )
     said = [line for line in done.stderr.splitlines() if "discreet.service" in line]
     assert bool(said) == bool(planted), done.stderr
@@ -62,7 +66,9 @@ def test_the_grants_are_enough_and_no_more() -> None:
     name = re.search(r"/(test_\w+)\?", url)
     assert name is not None
     with psycopg.connect(url, autocommit=True) as owner:
-        owner.execute("CREATE TABLE visits (id int); CREATE TABLE counties (id int); CREATE TABLE other (id int)")
+        owner.execute(
+            "CREATE TABLE visits (id int); CREATE TABLE counties (id int); CREATE TABLE other (id int)"
+        )
         owner.execute(re.sub(r"DATABASE hospital", f"DATABASE {name[1]}", grants).encode())
         owner.execute("SET ROLE discreet_reader")
         assert owner.execute("SELECT count(*) FROM visits").fetchone() == (0,)

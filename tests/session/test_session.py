@@ -441,7 +441,9 @@ def test_a_fault_that_only_the_noise_brings_stays_charged() -> None:
         again = session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=100)  # its numbers are paid for
         assert again.replayed
         with pytest.raises(PostProcessingError):
-            session.workload({"a": "SELECT COUNT(*) * 9223372036854775807 AS n FROM visits WHERE age > 1"}, 50)
+            session.workload(
+                {"a": "SELECT COUNT(*) * 9223372036854775807 AS n FROM visits WHERE age > 1"}, 50
+            )
         assert session.workload({"a": "SELECT COUNT(*) AS n FROM visits WHERE age > 1"}, 50).replayed
         assert session.budget.spent == 150
 

@@ -65,7 +65,8 @@ class Submitted:
                 raise QueryRefused("The question was taken back.", "Ask it again.")
             if status != "at work":
                 raise ServerError(
-                    "The question was charged, and has no answer yet.", "Look again in a while, or tell the steward."
+                    "The question was charged, and has no answer yet.",
+                    "Look again in a while, or tell the steward.",
                 )
             if time.monotonic() >= until:
                 raise TimedOut("The question is still at work.", "Wait for it again.")

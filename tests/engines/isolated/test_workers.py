@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests.engines.isolated.memory import peak_of
 
 from discreet.engines.isolated import workers as module
 from discreet.engines.isolated.workers import Workers, isolated
 from discreet.engines.sandbox import Sandbox, for_strangers
 from discreet.errors import PostProcessingError
-from tests.engines.isolated.memory import peak_of
 
 NOISY = {"noisy": pa.table({"n": [3, 4], "c": ["a", None], "x": [0.5, float("nan")]})}
 HUGE = "SELECT list_sum(range(150000000)) AS x"
@@ -60,9 +60,7 @@ def test_the_answer_is_the_same_elsewhere(pool: Workers, sql: str) -> None:
         ("SELECT nothing FROM noisy", "nothing"),
     ],
 )
-def test_an_excess_is_an_error_and_the_next_statement_is_answered(
-    pool: Workers, sql: str, said: str
-) -> None:
+def test_an_excess_is_an_error_and_the_next_statement_is_answered(pool: Workers, sql: str, said: str) -> None:
     with pytest.raises(PostProcessingError, match=said):
         run(sql, 0.3 if "10000000000" in sql else 10)
     assert run("SELECT n FROM noisy").num_rows == 2
