@@ -1,8 +1,9 @@
 """Gaussian noise beside Laplace noise: one person in 1 to 200 groups, 1 to 1,000 questions together.
 
 Each question counts the people in every group, a person once in each. All questions of a line are planned as one, with
-an epsilon of 1 and a delta of 10^-9; as many columns of one statement have the same noise. The errors are standard deviations of a count: that of the plan, and those of both
-kinds of noise by their formulas. The planner's choice is at most 1.01 times the better one.
+an epsilon of 1 and a delta of 10^-9; as many columns of one statement have the same noise. The errors are standard
+deviations of a count: that of the plan, and those of both kinds of noise by their formulas. The planner's choice is at
+most 1.01 times the better one.
 """
 
 from __future__ import annotations

@@ -152,17 +152,10 @@ class Queries:
             see_text(query)
         return self._see_drawn(
             question.epsilon,
-            lambda: plan_together(
-                queries,
-                self.catalog,
-                question.epsilon,
-                question.limits,
-                question.delta,
-                question.intervals,
-                self._gaussian,
-            ),
+            lambda: plan_together(queries, self.catalog, question.epsilon, question.limits, question.delta,
+                                  question.intervals, self._gaussian),
             lambda plans: plans[0],
-        )
+        )  # fmt: skip
 
     @property
     def _gaussian(self) -> bool:
@@ -205,11 +198,6 @@ class Queries:
 
         if not epsilon or not plan.releases:
             return plan
-        if any(part.drops_in_groups for release in plan.releases for part in release.parts):
-            raise InvalidParameter(
-                "diagnose cannot measure how much max_rows_per_group cuts off.",
-                "Leave diagnose out, or ask with max_rows_per_group as large as max_rows.",
-            )
         found = cut_off(plan.releases, epsilon)
         if not found:
             raise InvalidParameter(

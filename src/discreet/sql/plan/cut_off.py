@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.engines.schema import Type
+from discreet.errors import InvalidParameter
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.relation import Rows, raw_column
@@ -56,7 +57,15 @@ def cut_off(releases: Sequence[PlannedRelease], epsilon: Fraction) -> tuple[CutO
     Args:
         releases: of the question.
         epsilon: for all of them together, in equal shares.
+
+    Raises:
+        InvalidParameter: rows are dropped that are too many for their group, which is not measured.
     """
+    if any(part.drops_in_groups for release in releases for part in release.parts):
+        raise InvalidParameter(
+            "diagnose cannot measure how much max_rows_per_group cuts off.",
+            "Leave diagnose out, or ask with max_rows_per_group as large as max_rows.",
+        )
     subjects: list[_Subject] = []
     for release in releases:
         for found in _subjects(release):
