@@ -104,15 +104,10 @@ def questions() -> dict[str, list[str]]:
 
 def _known(kind: str) -> dict[str, list[Sequence[str]]]:
     """The functions of DuckDB that people call by a name, with the types of their arguments."""
-    found: dict[str, list[Sequence[str]]] = defaultdict(list)
-    known = (
-        duckdb.connect()
-        .sql(
-            "SELECT function_name, parameter_types, varargs FROM duckdb_functions() WHERE database_name = 'system' "
-            f"AND schema_name = 'main' AND function_type = '{kind}' ORDER BY ALL"
-        )
-        .fetchall()
-    )
+    rows = duckdb.execute(
+        "SELECT function_name, parameter_types, varargs FROM duckdb_functions() WHERE database_name = 'system' "
+        f"AND schema_name = 'main' AND function_type = '{kind}' ORDER BY ALL"
+    ).fetchall()
     found: dict[str, list[Sequence[str]]] = defaultdict(list)
     for name, types, more in rows:
         if re.fullmatch(r"[a-z][a-z0-9_]*", name) and not name.startswith(
