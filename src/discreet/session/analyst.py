@@ -17,7 +17,7 @@ from discreet.release.guarantee import Guarantee
 from discreet.session.asking import asked, see_process
 from discreet.session.base import OpenSession
 from discreet.session.budget import DATA_SET, BudgetState, account_of
-from discreet.session.queries import see_cost
+from discreet.session.parameters import see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.session import Session
 from discreet.session.text_only import answer_about, read_price

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidParameter, QueryRefused
-from discreet.rational import decimal, epsilon_of, exact
+from discreet.rational import Number, decimal, epsilon_of, exact
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.planner import Emphasis, Limits
+
+if TYPE_CHECKING:
+    from discreet.sql.plan.plan import QueryPlan
 
 GROUP_ROWS = 1000
 """How many rows a preview reckons with in a group."""
@@ -107,3 +111,13 @@ def whole(value: object, name: str) -> None:
     """Refuse all but a positive whole number of 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**63:
         raise InvalidParameter(f"{name} must be a positive whole number.", f"Write {name}=1000.")
+
+
+def see_cost(epsilon: Number | None, plan: QueryPlan) -> None:
+    """Refuse a question that has a cost and no epsilon."""
+    if epsilon is None and plan.releases:
+        raise InvalidParameter(
+            "This question has a cost, and epsilon is missing.",
+            "Write epsilon=0.1, or over a connection for SQL SET discreet.epsilon = 0.1; a preview finds the least one "
+            "for an error.",
+        )

@@ -16,7 +16,6 @@ from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Ledger
 from discreet.policy import Policy
-from discreet.rational import Number
 from discreet.release import gate
 from discreet.release.account import DataAccount
 from discreet.release.answer import Release
@@ -61,16 +60,6 @@ def size_of(plan: QueryPlan) -> int:
     integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.measured)
     shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)
     return SLACK + 8 * integers + 16 * shown
-
-
-def see_cost(epsilon: Number | None, plan: QueryPlan) -> None:
-    """Refuse a question that has a cost and no epsilon."""
-    if epsilon is None and plan.releases:
-        raise InvalidParameter(
-            "This question has a cost, and epsilon is missing.",
-            "Write epsilon=0.1, or over a connection for SQL SET discreet.epsilon = 0.1; a preview finds the least one "
-            "for an error.",
-        )
 
 
 class Queries:

@@ -73,18 +73,16 @@ class Session(SuggestingSession):
             max_rows: how many rows of a unit count in this question; by default as the policy says.
             max_rows_per_group: how many of them count in one group; by default as the policy says, or all.
             max_groups: in how many groups it is counted as a unit, or helps to have them found; by default max_rows.
-            split: how many times its usual share of epsilon a column gets, such as `{"n": 3}`; the others get less. By
-                default the shares make the summed relative variance of all columns least.
+            split: how many times its usual share of epsilon a column gets, such as `{"n": 3}`; the others get less.
             simultaneous: whether all intervals of the answer together have the confidence, instead of each by itself:
                 the way to look at many numbers, or for the largest of them. They are wider, the answer is the same.
             intervals: False for all of epsilon in numbers: quantiles spend a part of it on intervals, and without
                 have their bounds instead, which say nothing.
             diagnose: the share of epsilon that measures how much was cut off, such as 0.05; by default none. The answer
                 then says which share of the rows was dropped by max_rows, and of the values clamped to bounds.
-            within: the largest error allowed by column, such as `{"n": 50}`, in place of epsilon: the least one is
-                spent that reaches it beside earlier answers.
-            reuse: whether groups that are sums of groups answered before are made of these, and only the rest is paid;
-                by default with `within`. The intervals do not cover a question that was chosen because of these.
+            within: in place of epsilon the largest error by column, such as `{"n": 50}`, beside earlier answers.
+            reuse: whether sums of groups answered before are made of these, and the rest is paid; by default with
+                `within`. The intervals do not cover a question that was chosen because of these.
             progress: called with a few words at each step; by default a notebook shows them after a second.
 
         Returns:
@@ -97,8 +95,7 @@ class Session(SuggestingSession):
             BudgetExceeded: the budget does not have so much left. Nothing was charged.
             LedgerError: the ledger cannot be read or written. Where that shows before the charge, nothing was charged
                 and no data was touched; where the answer cannot be settled, the charge stays and the answer is lost.
-            EngineError: the engine failed or was interrupted; the charge stays. Before the charge it means that the
-                source is gone, and nothing was charged.
+            EngineError: the engine failed or was interrupted; the charge stays. Before it, the source is gone.
             PostProcessingError: the post-processing of the noisy tables failed; the charge stays.
             SessionError: this is another process than the one that opened the session. Nothing was charged.
 

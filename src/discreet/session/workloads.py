@@ -154,19 +154,9 @@ def answered(
     """
     from discreet.sql.finish.serialisation import pack, unpack
     from discreet.sql.intervals.row_mapping import follows
-    from discreet.sql.lower.workloads import tables_of
 
     def finished(noisy: list[NoisyIntegers]) -> list[Release]:
-        tables = {table.plan.name: table for table in tables_of(whole, noisy)}
-        paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
-        out = []
-        for plan in each:
-            own = [tables[release.name] for release in plan.releases]
-            release = queries.finish(plan, own, *question.level)
-            if own:
-                release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
-            out.append(release)
-        return out
+        return _finished(queries, question, whole, each, noisy)
 
     def compute(draw: Draw) -> list[NoisyIntegers]:
         say("reading the data")
@@ -205,3 +195,25 @@ def answered(
         queries.ledger,
         queries.account,
     )
+
+
+def _finished(
+    queries: Queries,
+    question: Question,
+    whole: QueryPlan,
+    each: Sequence[QueryPlan],
+    noisy: list[NoisyIntegers],
+) -> list[Release]:
+    """The answers of several questions from the integers that were released for all of them."""
+    from discreet.sql.lower.workloads import tables_of
+
+    tables = {table.plan.name: table for table in tables_of(whole, noisy)}
+    paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
+    out = []
+    for plan in each:
+        own = [tables[release.name] for release in plan.releases]
+        release = queries.finish(plan, own, *question.level)
+        if own:
+            release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
+        out.append(release)
+    return out

@@ -21,8 +21,8 @@ from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.memory.remembered import Remembered
 from discreet.session.notes import CHOSEN
-from discreet.session.parameters import GROUP_ROWS
-from discreet.session.queries import Queries, see_cost
+from discreet.session.parameters import GROUP_ROWS, see_cost
+from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.finish.estimates import Estimate, Source
 from discreet.sql.finish.recall import Recall, recallable, recalled, sources_of
