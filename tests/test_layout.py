@@ -56,6 +56,7 @@ WHOLE = {
     "ledger/test_damage.py": "what a damaged disk does to all files of a ledger",
     "ledger/test_disk.py": "disks that are full or gone",
     "server/test_fuzz.py": "requests and statements that nobody would write",
+    "server/test_memory.py": "huge statements, through every door of the service",
     "server/test_shared.py": "several server processes on one ledger, and one of them killed",
     "server/pages/test_browser.py": "journeys through the pages in a real browser",
     "ledger/test_large.py": "large answers, through all layers",

@@ -197,11 +197,5 @@ def answered(
         queries.rehearse(plan)
     if not whole.releases:
         return finished([])
-    return gate.release(
-        replace(
-            queries.release_plan(question, whole, compute, made, again, partial(pack, None)),
-            rehearse=lambda: None,
-        ),
-        queries.ledger,
-        queries.account,
-    )
+    asked = queries.release_plan(question, whole, compute, made, again, partial(pack, None))
+    return gate.release(replace(asked, rehearse=lambda: None), queries.ledger, queries.account)
