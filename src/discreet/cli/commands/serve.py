@@ -5,12 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import options as opt
+from discreet.cli.option_groups import grouped
 from discreet.cli.place import policy_file
 from discreet.cli.progress import Progress
 from discreet.errors import InvalidParameter
@@ -22,7 +24,37 @@ DEMO = {"ana": "1", "ben": "1.5"}
 """The analysts of the demo and their budgets: together more than the data set has, which holds all the same."""
 
 
+@dataclass(frozen=True)
+class Postgres:
+    """PostgreSQL's protocol beside HTTP."""
+
+    pg_port: Annotated[
+        int | None,
+        typer.Option(
+            "--pg-port",
+            min=0,
+            max=65535,
+            show_default=False,
+            help="Speak PostgreSQL's protocol on this port, too.",
+        ),
+    ] = None
+    pg_host: Annotated[
+        str, typer.Option("--pg-host", help="The address for it; any but this machine needs a certificate.")
+    ] = "127.0.0.1"
+    pg_certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--pg-certificate", metavar="FILE", show_default=False, help="Its certificate for TLS, PEM."
+        ),
+    ] = None
+    pg_key: Annotated[
+        Path | None, typer.Option("--pg-key", metavar="FILE", show_default=False, help="The key of it, PEM.")
+    ] = None
+
+
+@grouped
 def command(
+    postgres: Postgres,
     policies: Annotated[
         list[Path] | None,
         typer.Argument(metavar="POLICY…", show_default=False, help="Policy files, one for each data set."),
@@ -54,28 +86,6 @@ def command(
             help="A PostgreSQL database for all ledgers and the state of the service, which several processes share.",
         ),
     ] = "",
-    pg_port: Annotated[
-        int | None,
-        typer.Option(
-            "--pg-port",
-            min=0,
-            max=65535,
-            show_default=False,
-            help="Speak PostgreSQL's protocol on this port, too.",
-        ),
-    ] = None,
-    pg_host: Annotated[
-        str, typer.Option("--pg-host", help="The address for it; any but this machine needs a certificate.")
-    ] = "127.0.0.1",
-    pg_certificate: Annotated[
-        Path | None,
-        typer.Option(
-            "--pg-certificate", metavar="FILE", show_default=False, help="Its certificate for TLS, PEM."
-        ),
-    ] = None,
-    pg_key: Annotated[
-        Path | None, typer.Option("--pg-key", metavar="FILE", show_default=False, help="The key of it, PEM.")
-    ] = None,
     memory: Annotated[
         int,
         typer.Option(
@@ -124,22 +134,20 @@ def command(
             typer.echo(service.people.issue("this machine", new_token))
             return
         _tell_tokens(service, demo)
-        if pg_port is not None:
-            stack.enter_context(_speaking_postgres(service, pg_host, pg_port, pg_certificate, pg_key))
+        if postgres.pg_port is not None:
+            stack.enter_context(_speaking_postgres(service, postgres, postgres.pg_port))
         listen(
             service, at, lambda url: typer.echo(f"serving {', '.join(service.datasets)} at {url}", err=True)
         )
 
 
 @contextmanager
-def _speaking_postgres(
-    service: Service, host: str, port: int, chain: Path | None, key: Path | None
-) -> Iterator[None]:
+def _speaking_postgres(service: Service, given: Postgres, port: int) -> Iterator[None]:
     """Speak PostgreSQL's protocol beside HTTP."""
     from discreet.pgwire.listening import bound, certificate, serving
 
-    tls = certificate(host, chain, key)
-    listener = bound(host, port)
+    tls = certificate(given.pg_host, given.pg_certificate, given.pg_key)
+    listener = bound(given.pg_host, port)
     at = listener.getsockname()[:2]
     with serving(service, listener, tls):
         typer.echo(f"speaking PostgreSQL's protocol on {at[0]}, port {at[1]}", err=True)

@@ -241,7 +241,7 @@ def answered(
         cost, known = as_exact(queries, question)
     if known is None:
         asked = question.at(cost)
-        return queries.answer(asked, queries.planned(asked), say)
+        return queries.answer(asked, plan if asked == question else queries.planned(asked), say)
     return measured(queries, known, say) if cost else free(queries, known)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Interval = tuple[Floats, Floats]
 
+_OF_ANY_SIZE: Final = (exp.Query, exp.Comprehension)
 NUMBER: Final = "__number_"
 """The prefix of the names of hidden columns."""
 
@@ -152,7 +153,7 @@ def _written(whole: exp.Expr) -> list[exp.Expr] | None:
     if isinstance(whole, exp.Struct):
         fields = whole.expressions
         return [f.expression for f in fields] if all(isinstance(f, exp.PropertyEQ) for f in fields) else None
-    if not isinstance(whole, exp.Array) or any(isinstance(one, exp.Query) for one in whole.expressions):
+    if not isinstance(whole, exp.Array) or any(isinstance(one, _OF_ANY_SIZE) for one in whole.expressions):
         return None
     return list(whole.expressions)
 

@@ -63,8 +63,8 @@ def _words(
 ) -> str:
     text = one_line(" ".join(table.sql.split()))
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-    if table.keys or not noisy:
-        return text
+    if table.keys or not noisy or any(item.alias.startswith("__") for item in table.source.selects):
+        return text  # not one row, or no numbers of the question: how many values IN lists
     before = noisy[: _first(plan, table.name)]
     sooner = dataclasses.replace(plan, releases=tuple(one.plan for one in before), post=table.source)
     try:

@@ -60,9 +60,9 @@ class NearLeaves:
         once = dialect.computed_once
         return (
             f"WITH __carried AS {once}(SELECT t0, {cell} AS part FROM ({rows}) AS r WHERE t0 IS NOT NULL), "
-            f"__cells AS {once}(SELECT part, {count} FROM __carried GROUP BY part), "
+            f"__counted AS {once}(SELECT part, {count} FROM __carried GROUP BY part), "
             "__ranked AS (SELECT part, m0, SUM(m0) OVER (ORDER BY part) AS upto, "
-            f"SUM(m0) OVER (ORDER BY part {whole}) AS total FROM __cells), "
+            f"SUM(m0) OVER (ORDER BY part {whole}) AS total FROM __counted), "
             f"__split AS {once}(SELECT part, m0, {wide} AS wide FROM __ranked) "
             f"SELECT t0, {count}, {single} AS wide FROM __carried "
             f"WHERE part IN (SELECT part FROM __split WHERE wide = 1) "

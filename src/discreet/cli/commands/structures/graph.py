@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,29 @@ from discreet.cli.progress import Progress
 
 if TYPE_CHECKING:
     from discreet.session.sources.graphing import GraphPreview
+
+
+@dataclass(frozen=True)
+class Way:
+    """The way to count."""
+
+    max_degree: Annotated[
+        int | None,
+        typer.Option(
+            "--max-degree", metavar="D", help="Edges of a hidden vertex that count; or the last degree shown."
+        ),
+    ] = None
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="ladder, smooth or global; flow or projection.")
+    ] = ""
+    width: Annotated[
+        int | None,
+        typer.Option(
+            "--width",
+            metavar="N",
+            help="A public guess of the most common neighbours; it chooses the method.",
+        ),
+    ] = None
 
 
 @grouped
@@ -32,6 +56,7 @@ def command(
     ],
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the question.")],
     sink: Sink,
+    way: Way,
     vertices: Annotated[
         str | None,
         typer.Option(
@@ -43,23 +68,6 @@ def command(
     hide: Annotated[
         str, typer.Option("--hide", metavar="UNIT", help="edge, or vertex with all its edges.")
     ] = "edge",
-    max_degree: Annotated[
-        int | None,
-        typer.Option(
-            "--max-degree", metavar="D", help="Edges of a hidden vertex that count; or the last degree shown."
-        ),
-    ] = None,
-    method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="ladder, smooth or global; flow or projection.")
-    ] = "",
-    width: Annotated[
-        int | None,
-        typer.Option(
-            "--width",
-            metavar="N",
-            help="A public guess of the most common neighbours; it chooses the method.",
-        ),
-    ] = None,
     ends: Annotated[
         str | None, typer.Option("--ends", metavar="FROM,TO", help="The two columns of an edge.")
     ] = None,
@@ -93,18 +101,18 @@ def command(
     sink.see()
     hidden = hide == "vertex"
     with Progress("opening the graph") as progress, source_of("FILE"), graph(
-        source, budget=budget, vertices=names, privacy_unit=hide, max_degree=max_degree if hidden else None,
+        source, budget=budget, vertices=names, privacy_unit=hide, max_degree=way.max_degree if hidden else None,
         ends=columns, table=table, ledger=ledger,
     ) as session:  # fmt: skip
-        keywords: dict[str, Any] = {"confidence": confidence, "width": width,
-                                    "max_degree": None if hidden else max_degree}  # fmt: skip
+        keywords: dict[str, Any] = {"confidence": confidence, "width": way.width,
+                                    "max_degree": None if hidden else way.max_degree}  # fmt: skip
         if preview:
             _predict(session.preview(count, epsilon, **keywords), sink.as_json)
             return
         if sink.output is not None:
             session.files.see_free(sink.output)
         progress.say("counting")
-        release = session.ask(count, epsilon, method=method, **keywords)
+        release = session.ask(count, epsilon, method=way.method, **keywords)
         left, where = session.budget, session.ledger.where
     if sink.table is not None:
         _write(release, sink)

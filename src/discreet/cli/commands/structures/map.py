@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,36 @@ SHOWN = 10
 """So many hot spots are printed."""
 
 
+@dataclass(frozen=True)
+class Points:
+    """Which rows count, and where they are."""
+
+    x: Annotated[str, typer.Option("--x", metavar="COLUMN", help="The column from west to east.")] = "lng"
+    y: Annotated[str, typer.Option("--y", metavar="COLUMN", help="The column from south to north.")] = "lat"
+    crs: Annotated[
+        str, typer.Option("--crs", metavar="CODE", help="Of both columns, such as EPSG:28992 for metres.")
+    ] = "EPSG:4326"
+    total: Annotated[
+        str | None, typer.Option("--sum", metavar="COLUMN", help="Add up a bounded column; else count.")
+    ] = None
+    where: Annotated[str, typer.Option("--where", metavar="CONDITION", help="Which rows, in SQL.")] = ""
+    cap: Annotated[
+        int | None, typer.Option("--cap", metavar="N", min=1, help="How many rows of a unit count.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of the cells."""
+
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="Cells up to eight times as large where few rows are.")
+    ] = False
+    smooth: Annotated[
+        int, typer.Option("--smooth", metavar="N", min=0, help="Average with N cells to each side.")
+    ] = 0
+
+
 @grouped
 def command(
     rows: Annotated[
@@ -28,25 +59,9 @@ def command(
     area: Annotated[
         str, typer.Option("--area", metavar="W,S,E,N", help="West, south, east and north of the map.")
     ],
+    points: Points,
+    shape: Shape,
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the whole map.")],
-    x: Annotated[str, typer.Option("--x", metavar="COLUMN", help="The column from west to east.")] = "lng",
-    y: Annotated[str, typer.Option("--y", metavar="COLUMN", help="The column from south to north.")] = "lat",
-    crs: Annotated[
-        str, typer.Option("--crs", metavar="CODE", help="Of both columns, such as EPSG:28992 for metres.")
-    ] = "EPSG:4326",
-    total: Annotated[
-        str | None, typer.Option("--sum", metavar="COLUMN", help="Add up a bounded column; else count.")
-    ] = None,
-    where: Annotated[str, typer.Option("--where", metavar="CONDITION", help="Which rows, in SQL.")] = "",
-    cap: Annotated[
-        int | None, typer.Option("--cap", metavar="N", min=1, help="How many rows of a unit count.")
-    ] = None,
-    adaptive: Annotated[
-        bool, typer.Option("--adaptive", help="Cells up to eight times as large where few rows are.")
-    ] = False,
-    smooth: Annotated[
-        int, typer.Option("--smooth", metavar="N", min=0, help="Average with N cells to each side.")
-    ] = 0,
     confidence: opt.Confidence = 0.95,
     output: Annotated[
         Path | None,
@@ -71,24 +86,24 @@ def command(
     box = read_area(area.split(","))
     if output is not None:
         check_path(output)
-    if adaptive and (total is not None or smooth):
+    if shape.adaptive and (points.total is not None or shape.smooth):
         raise opt.Usage("--adaptive counts rows, and its cells differ in size: leave out --sum and --smooth")
     given: dict[str, Any] = {
         "area": box,
-        "x": x,
-        "y": y,
-        "crs": crs,
-        "where": where,
-        "max_rows": cap,
+        "x": points.x,
+        "y": points.y,
+        "crs": points.crs,
+        "where": points.where,
+        "max_rows": points.cap,
         "confidence": confidence,
     }
     with Progress("counting by cells"), remote.open(place) or place.open() as session:
-        if adaptive:
+        if shape.adaptive:
             made = adaptive_map(session, rows, cell, epsilon, **given)
         else:
-            made = heat_map(session, rows, cell, epsilon, total=total, **given)
-    if smooth:
-        made = made.smooth(smooth)
+            made = heat_map(session, rows, cell, epsilon, total=points.total, **given)
+    if shape.smooth:
+        made = made.smooth(shape.smooth)
     if output is not None:
         made.save(output)
     if as_json:
