@@ -6,8 +6,9 @@ import pytest
 from sqlglot import exp
 from tests.sql.analyze.test_classify import CLASSES, catalog_, parsed, tree
 
+from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.analyze import splitting
+from discreet.sql.analyze import release_scope, splitting
 from discreet.sql.analyze.classify import Classifier
 from discreet.sql.analyze.scope_tree import Kind, ReleaseScope
 from discreet.sql.analyze.splitting import Splitter
@@ -61,3 +62,30 @@ def test_planted_a_release_that_nothing_reads_is_charged(
 ) -> None:
     monkeypatch.setattr(splitting, "_read_by", lambda _, releases: releases)
     assert _behind_a_stray_look_up(catalog) == ["__release_1", "__release_2"]
+
+
+def _doubled(first: str, step: str, last: str) -> str:
+    return first + "".join(step.format(n - 1, n) for n in range(1, 40)) + last
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (_doubled("SELECT COUNT(*) AS x0", ", x{0} + x{0} AS x{1}", " FROM visits"), "have more than"),
+        (
+            _doubled(
+                "WITH c0 AS (SELECT * FROM visits)",
+                ", c{1} AS (SELECT * FROM c{0} UNION ALL SELECT * FROM c{0})",
+                " SELECT COUNT(*) FROM c39",
+            ),
+            "more than 256 tables",
+        ),
+    ],
+)
+def test_names_that_double_forty_times_are_refused(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    """A short text would take the time and the memory of 2^40 of them."""
+    monkeypatch.setattr(release_scope, "MOST_PARTS", 1000)
+    with pytest.raises(QueryRefused, match=said):
+        Splitter(text, catalog).split(parsed(text))

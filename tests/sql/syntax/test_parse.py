@@ -317,3 +317,20 @@ def test_what_cannot_be_read_is_said_in_the_words_of_sql(text: str, words: str) 
         parse(text)
     assert words in str(caught.value)
     assert not re.search("sqlglot|Token|<class", str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"SELECT {', '.join(f'SUM(x + {i}) AS s{i}' for i in range(501))} FROM t", "501 aggregates"),
+        (f"SELECT COUNT(*) FROM t WHERE x IN ({', '.join(['1'] * 20_000)})", "20,0[0-9]{2} parts"),
+    ],
+)
+def test_a_service_takes_no_statement_that_takes_long_to_plan(
+    monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    parse(text)
+    monkeypatch.setattr(parsing, "for_strangers", lambda: True)
+    with pytest.raises(QueryRefused, match=said):
+        parse(text)
+    parse(f"SELECT {', '.join(f'SUM(x + {i}) AS s{i}' for i in range(500))} FROM t")

@@ -40,3 +40,11 @@ def test_a_place_of_several_lines_is_marked_to_the_end_of_its_first() -> None:
 def test_a_node_without_a_place_has_no_picture() -> None:
     refused = refusal.refuse(None, TEXT, "The cause.", "The fix.")
     assert (refused.place, refused.picture) == ("", "")
+
+
+def test_of_a_very_long_line_the_words_around_the_fault_are_shown() -> None:
+    refused = refusal.at("a" * 9000 + "\tWRONG" + "b" * 9000, 9001, 9006, "The cause.", "The fix.")
+    shown, carets = refused.picture.splitlines()
+    assert shown == f"  {'a' * 59}\tWRONG{'b' * 60}"
+    assert carets == f"  {' ' * 59}\t^^^^^"
+    assert (refused.line, refused.column, refused.place) == (1, 9002, "WRONG")

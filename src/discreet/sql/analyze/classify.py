@@ -48,6 +48,8 @@ from discreet.sql.syntax.refusal import refuse
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MOST_SCANS = 256
+"""Reads of private tables that one query may stand on: tables of WITH that read the one before twice double them."""
 READ_OF_SOURCE = frozenset({"this", "alias", "with_"})
 """The parts of a source in FROM that are read; any other behind private rows is refused, so that none is missed."""
 
@@ -118,6 +120,9 @@ class Classifier:
         if isinstance(node, exp.Pivot):
             return self.query(_replaced(node, Pivoting(self, read(node), env).select()), env)
         scope = self._without_with(node, env)
+        if isinstance(scope, PrivateScope) and len(rel.scans(scope.rows.relation)) > MOST_SCANS:
+            raise self.refuse(node, f"These rows are read from more than {MOST_SCANS} tables, each counted as often as "
+                              "it is read.", "Unite or join fewer tables.")  # fmt: skip
         if not tables or isinstance(scope, PrivateScope):
             return scope
         waits = scope.kind is Kind.PUBLIC and any(table.released for table in tables.values())

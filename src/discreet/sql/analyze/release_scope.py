@@ -32,6 +32,9 @@ from discreet.sql.syntax.select_lists import with_aliases
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MOST_PARTS = 10_000
+"""Parts of the expressions above the rows of one release, names of the SELECT list written out: these can double."""
+
 
 @dataclass
 class UnplannedRelease:
@@ -102,6 +105,7 @@ class ReleaseReader:
         self.unmatched = UnmatchedRows(from_clause.rows.relation, [key.expression for key in keys])
         self.expansion = Expansion(from_clause.rows.relation, self.binder, constants)
         self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
+        self._parts = 0
 
     def _named(self, node: exp.Expr) -> exp.Expr:
         return with_aliases(node, self.aliases, lambda column: self._as_key(column) is not None)
@@ -233,6 +237,10 @@ class ReleaseReader:
 
     def lift(self, node: exp.Expr) -> exp.Expr:
         """Rewrite an expression of the release as one over its noisy table."""
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise self.refuse(node, f"The expressions above the aggregates have more than {MOST_PARTS:,} parts.",
+                              "Write fewer, or compute parts of them in a sub-query.")  # fmt: skip
         if is_aggregate(node):
             several = self.expansion.of(node)
             if several is not None:
@@ -251,7 +259,7 @@ class ReleaseReader:
         if isinstance(node, exp.Column):
             alias = None if node.table else self.aliases.get(node.name.lower())
             if alias is not None and node.name.lower() not in self.from_clause.rows.columns:
-                return exp.paren(self.lift(alias))
+                return exp.paren(self.lift(alias), copy=False)
             bound = self.binder.bind(node)  # an unknown column is refused as such
             around = node.find_ancestor(exp.Anonymous)
             if around is not None:

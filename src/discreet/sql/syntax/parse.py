@@ -12,6 +12,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
+from discreet.engines.sandbox import for_strangers
 from discreet.errors import QueryRefused
 from discreet.sql.syntax import looking, pivot_statement, rewrites
 from discreet.sql.syntax.aggregate_names import has_other_names, use_known_names
@@ -21,6 +22,8 @@ from discreet.sql.syntax.select_lists import name_apart
 
 MAX_TEXT = 100_000
 MAX_DEPTH = 120
+MOST_NODES, MOST_AGGREGATES = 20_000, 500
+"""Parts and aggregates of the statement of a stranger, who does not pay for the time of planning it."""
 RESERVED = "__"
 
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
@@ -120,6 +123,8 @@ def _check(statement: exp.Query, text: str) -> str:
         nodes = list(statement.walk())
     if any(node.depth > MAX_DEPTH for node in nodes):
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
+    if for_strangers():
+        _see_size(nodes)
     name_apart(nodes, output_name)
     if has_other_names(nodes):
         use_known_names(statement)
@@ -147,6 +152,15 @@ def _check(statement: exp.Query, text: str) -> str:
         ):
             raise refuse(node, text, "A query can only read.", "Write a plain SELECT.")
     return canonical
+
+
+def _see_size(nodes: list[exp.Expr]) -> None:
+    counts = len(nodes), sum(isinstance(node, exp.AggFunc) for node in nodes)
+    for count, most, word in zip(counts, (MOST_NODES, MOST_AGGREGATES), ("parts", "aggregates"), strict=True):
+        if count > most:
+            raise QueryRefused(
+                f"The query has {count:,} {word}, and the service takes {most:,}.", "Ask for less at once."
+            )
 
 
 def _refuse_functions(statement: exp.Query, nodes: list[exp.Expr], text: str, canonical: str) -> None:

@@ -6,6 +6,10 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 
+WIDEST = 2000
+"""Characters of a line up to which a refusal shows all of it; of a longer one, those around the fault."""
+AROUND = 60
+
 
 def refuse(node: exp.Expr | None, text: str, cause: str, fix: str) -> QueryRefused:
     """The error for a query that cannot be answered, for the caller to raise.
@@ -27,9 +31,13 @@ def at(text: str, start: int, end: int, cause: str, fix: str) -> QueryRefused:
     line = text.count("\n", 0, start) + 1
     head = text.rfind("\n", 0, start) + 1
     tail = text.find("\n", start)
-    shown = text[head : len(text) if tail < 0 else tail]
-    width = max(1, min(end, head + len(shown)) - start)
-    pad = "".join("\t" if c == "\t" else " " for c in shown[: start - head])
+    tail = len(text) if tail < 0 else tail
+    first, last = head, tail
+    if tail - head > WIDEST:
+        first, last = max(head, start - AROUND), min(tail, max(start + 1, min(end, start + WIDEST)) + AROUND)
+    shown = text[first:last]
+    width = max(1, min(end, last) - start)
+    pad = "".join("\t" if c == "\t" else " " for c in shown[: start - first])
     picture = f"  {shown}\n  {pad}{'^' * width}"
     return QueryRefused(
         cause, fix, place=text[start:end], line=line, column=start - head + 1, picture=picture
