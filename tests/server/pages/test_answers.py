@@ -34,7 +34,8 @@ def test_an_answer_tells_the_noise_from_the_error_of_sampling(running: Running) 
     visit = Visit(running, "ana")
     path = visit.send("/data/hospital/ask", query=COUNT, epsilon="0.25").headers["location"]
     seen = visit.get(path).data.decode()
-    assert "The intervals cover the noise only." in seen and "the sampling error comes on top" in seen
+    assert "The intervals cover the noise only." in seen
+    assert "the sampling error comes on top" in seen
     assert "<li>rows whose privacy unit is NULL, which are dropped</li>" in seen
     assert "hides adding or removing" not in seen.partition("Not covered either")[2]
     mock = visit.send("/data/hospital/mock", query=COUNT, epsilon="0.25").data.decode()
