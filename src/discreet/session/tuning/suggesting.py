@@ -301,7 +301,7 @@ def _drafted(
         limits = (math.floor(ends[0]), math.ceil(ends[1])) if whole else ends
         key = spelled.get(name.lower(), name)
         bounded = _column_policy({"bounds": limits})
-        if key in columns:  # a copy: what is declared was read already, and is no text of a policy any more
+        if key in columns:  # a copy: its declarations were read already, and are no text of a policy any more
             bounded = columns[key].model_copy(update={"bounds": bounded.bounds})
         columns[key] = bounded
     changed: dict[str, Any] = {"columns": columns} | ({} if cap is None else {"max_rows": cap})
