@@ -23,8 +23,12 @@ def far(running: Running) -> RemoteSession:
     return dp.connect(running.url, token=running.tokens["ana"])
 
 
-def test_the_answer_is_that_of_the_same_question_asked_at_once(far: RemoteSession) -> None:
+def test_the_answer_is_that_of_the_same_question_asked_at_once(running: Running, far: RemoteSession) -> None:
     asked = far.submit(COUNT, 0.5)
+    assert (
+        repr(asked)
+        == f"<Submitted question {asked.key[:12]} at {running.url}; result() waits for its answer>"
+    )
     found = asked.result(20)
     assert asked.status() == "answered"
     assert far.submitted(asked.key).result().to_dict() == found.to_dict()

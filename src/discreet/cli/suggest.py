@@ -33,6 +33,8 @@ _PARTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 )
 _CALENDAR = frozenset(what for _, _, what in _PARTS[:8])
 """In the plural these count a length, which has other ends: minutes waited, hours_worked, years of education."""
+_FRACTIONS = ("a percentage", "a share", "a latitude", "a longitude")
+"""Of a file without types these are numbers with a fraction: read as whole ones, nearly all would be NULL."""
 _FLAGS = ("is", "has", "was", "flag", "flagged", "active", "deleted", "enabled")
 _DATES = ("date", "dob", "birthday", "at", "on", "time", "timestamp", "datetime")
 _DAYS, _MOMENTS = "2024-01-01, 2024-12-31", "2024-01-01T00:00:00, 2024-12-31T23:59:59"
@@ -86,6 +88,8 @@ def suggest(name: str, kind: str) -> tuple[str, str] | None:
     Example:
         >>> suggest("birth_year", "INTEGER"), suggest("is_smoker", "INTEGER")
         (('bounds = [1900, 2030]', 'a year, by its name'), ('keys = [0, 1]', 'a flag, by its name'))
+        >>> suggest("lat", ""), suggest("age", "")
+        (('bounds = [-90.0, 90.0]', 'a latitude, by its name'), ('bounds = [0, 120]', 'an age, by its name'))
         >>> suggest("cost", "FLOAT") is None, suggest("Time spent (minutes)", "") is None
         (True, True)
     """
@@ -110,7 +114,8 @@ def suggest(name: str, kind: str) -> tuple[str, str] | None:
     for names, ends, what in _PARTS:
         plain = what in _CALENDAR
         if any((word if plain else word.removesuffix("s")) in names for word in words):
-            return f"bounds = [{_as(kind, ends)}]", f"{what}, by its name"
+            fraction = not kind and what in _FRACTIONS
+            return f"bounds = [{_as('FLOAT' if fraction else kind, ends)}]", f"{what}, by its name"
     return None
 
 

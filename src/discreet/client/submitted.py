@@ -33,6 +33,9 @@ class Submitted:
     path: str
     key: str
 
+    def __repr__(self) -> str:
+        return f"<Submitted question {self.key[:12]} at {self.address}; result() waits for its answer>"
+
     def status(self) -> str:
         """How far it is: at work, answered, failed, cancelled, or charged with no answer yet."""
         return self._status()[0]

@@ -43,6 +43,6 @@ def accuracies(
         (chart + rule).properties(width=fit.width, height=fit.height),
         "A student of noisy teachers",
         fit,
-        f"Dark: the student on test images. Orange: the labels of the teachers. Dashed: a student of true labels, "
-        f"{true_labels:.0%}.",
+        "Dark: the student on test images. Orange: the labels of the teachers. "
+        f"Thin dashes: a student of true labels, {true_labels:.0%}.",
     )

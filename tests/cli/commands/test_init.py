@@ -221,3 +221,17 @@ def test_a_type_is_given_on_the_command_line(folder: Path, run: Run) -> None:
     assert run(*ask, "--type", "sex=integer").exit_code == 0
     assert "write it like" in run(*ask, "--type", "sex").stderr
     assert 'type = "integer"' in run("init", "people.csv").stdout
+
+
+def test_a_place_or_a_share_in_a_file_without_types_keeps_its_fraction(folder: Path, run: Run) -> None:
+    """As whole numbers all of them would be NULL, and a map of them a map of noise."""
+    (folder / "points.csv").write_text("lat,lng,share\n52.5,4.5,0.5\n52.6,4.6,0.4\n")
+    text = run("init", "points.csv").stdout
+    for words in (
+        "# lat = { bounds = [-90.0, 90.0] }",
+        "# lng = { bounds = [-180.0, 180.0] }",
+        "# share = { bounds = [0.0, 1.0] }",
+    ):
+        assert words in text
+    (folder / "points.toml").write_text(uncommented(text))
+    assert run("tables", "points", "-p", "points.toml").stdout.count("DOUBLE") == 3

@@ -28,3 +28,15 @@ def test_an_answer_as_chart_files_and_card(running: Running) -> None:
     assert b"not protected" in visit.get(f"{path}/card").data
     assert visit.get(f"{path}/card.json").json["epsilon"] == "0.5"
     assert visit.get(f"{path}/card.md").headers["content-disposition"] == 'attachment; filename="card.md"'
+
+
+def test_an_answer_tells_the_noise_from_the_error_of_sampling(running: Running) -> None:
+    visit = Visit(running, "ana")
+    path = visit.send("/data/hospital/ask", query=COUNT, epsilon="0.25").headers["location"]
+    seen = visit.get(path).data.decode()
+    assert "The intervals cover the noise only." in seen
+    assert "the sampling error comes on top" in seen
+    assert "<li>rows whose privacy unit is NULL, which are dropped</li>" in seen
+    assert "hides adding or removing" not in seen.partition("Not covered either")[2]
+    mock = visit.send("/data/hospital/mock", query=COUNT, epsilon="0.25").data.decode()
+    assert "sampling error" not in mock

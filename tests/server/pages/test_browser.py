@@ -25,7 +25,7 @@ Axe = pytest.importorskip(
 ).Axe
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
-WIDTHS = (390, 820, 1400)
+WIDTHS = (360, 820, 1400)
 QUESTION = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"
 
 

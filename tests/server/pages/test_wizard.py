@@ -41,6 +41,7 @@ def test_from_the_file_to_the_first_answer(running: Running, tmp_path: Path) -> 
     page = visit.get("/steward/new").data.decode()
     assert "<option selected>patient_id</option>" in page
     assert 'value="0, 120"' in page
+    assert "0.0, 120.0" not in page  # the file has types
     assert re.search(r"<th scope=\"row\">1</th><td class=\"right\">0.05</td><td class=\"right\">± 60<", page)
     wrong = visit.send("/steward/new", **{**DECIDED, "rule2": "bounds", "values2": "A"})
     assert wrong.status == 422
@@ -67,3 +68,14 @@ def test_a_file_that_is_there_is_left_alone(running: Running, tmp_path: Path) ->
     (tmp_path / "visits.toml").write_text("mine")
     assert visit.send("/steward/new", **DECIDED).status == 422
     assert (tmp_path / "visits.toml").read_text() == "mine"
+
+
+def test_of_a_file_without_types_it_says_that_whole_bounds_make_whole_numbers(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text("patient_id,lat\n1,52.5\n")
+    draft = draft_of("csv:visits.csv", {"visits": [("patient_id", ""), ("lat", "")]}, tmp_path / "v.toml")
+    with listening(begin_service(draft, FAST)) as running:
+        visit = Visit(running)
+        visit.cookie = visit.get(f"/begin/{running.service.secret}").headers["set-cookie"].partition(";")[0]
+        page = visit.get("/steward/new").data.decode()
+    assert "write <code>0.0, 120.0</code> where values have fractions" in page
+    assert 'value="-90.0, 90.0"' in page

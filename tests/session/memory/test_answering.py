@@ -241,6 +241,17 @@ def test_within_spends_the_least_that_reaches_the_error() -> None:
         assert session.sql("SELECT 1 AS one", within={"one": 1}).epsilon == 0
 
 
+def test_an_error_that_depends_on_the_size_of_groups_is_said_to_be_foreseen() -> None:
+    with protect() as session:
+        mean = "SELECT ward, COUNT(*) AS n, AVG(pay) AS pay FROM data GROUP BY ward"
+        warned = session.sql(mean, within={"pay": 50, "n": 20}).warnings
+        assert len(warned) == 1
+        assert "a group had 1,000 rows" in warned[0]
+        assert "the error of pay depends" in warned[0]
+        assert session.sql(mean, within={"pay": 50, "n": 20}).warnings == warned  # replayed or made of it
+        assert session.sql(TABLE, within={"n": 10}).warnings == ()
+
+
 def test_another_process_knows_it_from_the_ledger_and_other_data_does_not(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     with protect(ledger=str(ledger)) as session:

@@ -164,3 +164,19 @@ def test_the_command_line(tmp_path: Path) -> None:
     found = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
     assert found["bounds"] == {"age": [0.0, 128.0]}
     assert CliRunner().invoke(app, [*command, "--output", str(tmp_path / "draft.toml")]).exit_code == 2
+
+
+def test_the_command_line_drafts_anew_what_the_policy_bounds_already(tmp_path: Path) -> None:
+    (tmp_path / "ages.csv").write_text("age,pay\n" + "70,90.5\n" * 5000)
+    (tmp_path / "policy.toml").write_text(
+        'budget = { epsilon = 9 }\nsource = { url = "csv:ages.csv" }\n[tables.ages]\nprivacy_unit = "row"\n'
+        'columns = { age = { bounds = [0, 200], type = "integer" }, pay = { bounds = [0, 1e3] } }\n'
+    )
+    given = ["tune", "-p", str(tmp_path / "policy.toml"), "--epsilon", "8"]
+    told = CliRunner().invoke(app, given)
+    assert told.exit_code == 0, told.output  # a warning would be an error
+    assert 'age = { bounds = [64, 128], type = "integer" }' in told.stdout
+    assert "pay = { bounds = [64, 128] }" in told.stdout
+    twice = CliRunner().invoke(app, [*given, given[2]])
+    assert twice.exit_code == 2
+    assert "name the policy once" in twice.stderr

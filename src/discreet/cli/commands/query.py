@@ -125,7 +125,9 @@ def command(
     The charge is durable before any data is read, and no later failure undoes it. The same question with
     the same epsilon on the same data is answered again for nothing.
 
-    With --within, the least epsilon is spent that reaches the error, beside earlier answers of the same data.
+    With --within, the least epsilon is spent that reaches the error, beside earlier answers of the same data. The
+    error of an average, a ratio or a quantile depends on its rows: epsilon is chosen as if a group had 1,000 of them;
+    `discreet preview` takes another --group-rows.
 
     A text of several statements is one workload: they are charged once, together. Tables of the same rows with the
     same aggregates are estimated together, so that they agree but for the rows whose group is not among the keys. The

@@ -12,10 +12,13 @@ from discreet.cli.progress import Progress
 
 
 def command(
-    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file.", show_default=False)],
     epsilon: Annotated[
         str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The loss that it may cost.")
     ],
+    policy: Annotated[
+        Path | None, typer.Argument(metavar="POLICY", help="The same as --policy.", show_default=False)
+    ] = None,
+    named: opt.PolicyFile = None,
     table: Annotated[
         str | None, typer.Option("--table", metavar="TABLE", help="Which one, if there are several.")
     ] = None,
@@ -43,7 +46,8 @@ def command(
 
     \b
     Examples:
-      discreet tune policy.toml --epsilon 0.5
+      discreet tune --epsilon 0.5
+      discreet tune -p hospital/policy.toml --epsilon 0.5
       discreet tune policy.toml --epsilon 0.5 --column cost --groups ward --output draft.toml
       discreet tune policy.toml --epsilon 0.5 --question "SELECT COUNT(*) AS n FROM visits"
     """  # noqa: D301
@@ -54,13 +58,15 @@ def command(
 
     if output is not None and output.exists():
         raise opt.Usage(f"{output} exists; name a new file")
-    with Progress("opening the data"), protect(policy=policy_file(policy)) as session:
+    if policy is not None and named is not None:
+        raise opt.Usage("name the policy once, with --policy or without")
+    with Progress("opening the data"), protect(policy=policy_file(policy or named)) as session:
         private = [name for name, declared in session.policy.tables.items() if not declared.public]
         if table is None and len(private) > 1:
             raise opt.Usage(f"name one of the tables {', '.join(private)} with --table")
-        named = {sql: sql for sql in question or ()}
+        asked = {sql: sql for sql in question or ()}
         found = session.suggest(
-            table or private[0], epsilon, columns=column, groups=groups or (), questions=named
+            table or private[0], epsilon, columns=column, groups=groups or (), questions=asked
         )
         left = session.budget
     if output is not None:

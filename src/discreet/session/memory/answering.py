@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, InvalidParameter
+from discreet.escaping import name as one_line
 from discreet.rational import Number
 from discreet.release import gate
 from discreet.release.answer import Release
@@ -40,6 +41,10 @@ SAME = 1 + 1e-9
 """Variances that differ by less are the same."""
 STEP = Fraction(201, 200)
 """How much more epsilon makes a question another one, in three digits."""
+FORESEEN = (
+    f"epsilon was chosen as if a group had {GROUP_ROWS:,} rows with values spread over their bounds, and the error "
+    "of {} depends on that: smaller groups err more, larger ones less; `preview` takes other sizes (group_rows)"
+)
 
 
 def recall(queries: Queries, remembered: Remembered) -> Recall:
@@ -237,8 +242,25 @@ def answered(
     if within is not None:
         queries.rehearse(plan)
         cost, known = least(queries, question, within, GROUP_ROWS, reused(reuse, within))
-    elif reuse and queries.ledger.number_of(queries.identity(plan)) is None:
+        warned = _foreseen(queries, question, within)
+        found = _answer(queries, question, cost, known, say)
+        return replace(found, warnings=(*found.warnings, *warned))
+    if reuse and queries.ledger.number_of(queries.identity(plan)) is None:
         cost, known = as_exact(queries, question)
+    return _answer(queries, question, cost, known, say)
+
+
+def _foreseen(queries: Queries, question: Question, within: Mapping[str, Number]) -> list[str]:
+    """The warning that an error was foreseen for groups of a certain size; it depends on the question alone."""
+    plan = queries.planned(question.at(ONE))
+    small, large = (errors_of(queries, plan, question, GROUP_ROWS * times) for times in (1, 16))
+    names = [one_line(name) for name in within if small.get(name) != large.get(name)]
+    return [FORESEEN.format(", ".join(names))] if names else []
+
+
+def _answer(
+    queries: Queries, question: Question, cost: Fraction, known: Known | None, say: Callable[[str], None]
+) -> Release:
     if known is None:
         asked = question.at(cost)
         return queries.answer(asked, plan if asked == question else queries.planned(asked), say)

@@ -300,8 +300,10 @@ def _drafted(
         whole = table.columns[name.lower()].type is Type.INTEGER
         limits = (math.floor(ends[0]), math.ceil(ends[1])) if whole else ends
         key = spelled.get(name.lower(), name)
-        known = columns[key].model_dump() if key in columns else {}
-        columns[key] = _column_policy({**known, "bounds": limits})
+        bounded = _column_policy({"bounds": limits})
+        if key in columns:  # a copy: its declarations were read already, and are no text of a policy any more
+            bounded = columns[key].model_copy(update={"bounds": bounded.bounds})
+        columns[key] = bounded
     changed: dict[str, Any] = {"columns": columns} | ({} if cap is None else {"max_rows": cap})
     return policy.model_copy(update={"tables": {**policy.tables, declared: own.model_copy(update=changed)}})
 

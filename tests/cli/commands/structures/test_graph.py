@@ -62,6 +62,16 @@ def test_hidden_vertices_and_named_ones(club: str, run: Run) -> None:
     assert json.loads(found.stdout)["rows"][0]["edges"] == 3
 
 
+def test_another_unit_on_the_same_ledger_is_refused_with_the_option_that_names_a_new_one(
+    club: str, run: Run
+) -> None:
+    assert run("graph", club, "--count", "edges", "-e", "1", *GIVEN).exit_code == 0
+    hidden = ("--hide", "vertex", "--max-degree", "17", "--vertices", "50", "--budget", "9")
+    refused = run("graph", club, "--count", "edges", "-e", "1", *hidden)
+    assert refused.exit_code == 2
+    assert "without a policy --ledger" in refused.stderr
+
+
 @pytest.mark.parametrize(
     "wrong",
     [("--vertices", "1..34"), ("--vertices", "nobody.txt", "--budget", "1"), ("--budget", "1"),

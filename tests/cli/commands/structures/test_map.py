@@ -76,3 +76,27 @@ def test_bad_usage_is_free(birds: Path, run: Run, wrong: tuple[str, str]) -> Non
     done = run(*GIVEN, *wrong)
     assert done.exit_code == 2, done.stdout
     assert json.loads(run("budget", "--json").stdout)["charges"] == []
+
+
+def test_a_file_without_a_policy_needs_no_bounds_of_its_points(birds: Path, run: Run) -> None:
+    rows = sightings().to_pylist()
+    lines = [f"{row['observer']},{row['lat']},{row['lng']}" for row in rows]
+    (birds / "points.csv").write_text("\n".join(["observer,lat,lng", *lines, "9999999,52.1,170.5"]))
+    at = ("--source", "points.csv", "--unit", "observer", "--max-rows", "20", "--budget", "900")
+    made = run("map", "points", *at, *GIVEN[2:-1], "200", "--json")
+    assert made.exit_code == 0, made.stderr
+    assert _total(made.stdout) == pytest.approx(
+        _inside(rows, 4.3, 51.5, 6.0, 52.7), abs=100
+    )  # a deviation of 2
+    metres = ("--crs", "EPSG:28992", "--area", "4,51,5,53", "--cell", "1m", "-e", "200")
+    flat = run("map", "points", *at, *metres, "--json")
+    assert flat.exit_code == 0, flat.stderr
+    assert _total(flat.stdout) == pytest.approx(_inside(rows, 4, 51, 5, 53), abs=100)
+
+
+def _total(text: str) -> float:
+    return sum(one["properties"]["n"] for one in json.loads(text)["features"])
+
+
+def _inside(rows: list[dict[str, float]], west: float, south: float, east: float, north: float) -> int:
+    return sum(west <= row["lng"] < east and south <= row["lat"] < north for row in rows)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from discreet.cli.option_groups import grouped
 from discreet.cli.place import Place
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
+
+if TYPE_CHECKING:
+    from discreet.spatial.grid import Box, Grid
 
 SHOWN = 10
 """So many hot spots are printed."""
@@ -78,10 +81,12 @@ def command(
     Examples:
       discreet map sightings --cell 3km --area 4.3,51.5,6.0,52.7 -e 0.5 -o map.html
       discreet map sightings --cell 1km --area 4.3,51.5,6.0,52.7 -e 0.5 --cap 4 --adaptive -o map.geojson
+      discreet map points --source points.csv --unit person --max-rows 2 --budget 1 --cell 3km \\
+          --area 4.3,51.5,6.0,52.7 -e 0.5 -o map.png
       discreet map visits --x east --y north --crs EPSG:28992 --cell 500m --area 1e5,4e5,1.2e5,4.2e5 -e 1 --json
     """  # noqa: D301
     from discreet.release.documents import dump
-    from discreet.spatial import adaptive_map, check_path, heat_map, read_area
+    from discreet.spatial import Grid, adaptive_map, check_path, heat_map, read_area
 
     box = read_area(area.split(","))
     if output is not None:
@@ -97,6 +102,7 @@ def command(
         "max_rows": points.cap,
         "confidence": confidence,
     }
+    place = _bounded(place, points.x, points.y, box, Grid.read(cell, box, points.crs))
     with Progress("counting by cells"), remote.open(place) or place.open() as session:
         if shape.adaptive:
             made = adaptive_map(session, rows, cell, epsilon, **given)
@@ -115,3 +121,24 @@ def command(
         typer.echo(
             f"  {middle[0]:.6g}, {middle[1]:.6g}: {spot.value:,.0f} ({spot.low:,.0f} to {spot.high:,.0f})"
         )
+
+
+def _bounded(place: Place, x: str, y: str, area: Box, grid: Grid) -> Place:
+    """The place with bounds of both columns: of a file without a policy they follow from the map that is asked for.
+
+    They reach beyond the area, so that a point outside, which is clamped to them, lies in none of its cells.
+    """
+    from discreet.spatial.grid import WGS84
+
+    if place.source is None:
+        return place
+    declared = {text.partition("=")[0].lower() for text in place.bounds or ()}
+    wide, high = float(grid.width), float(grid.height)
+    ends = {x: (area[0] - wide, area[2] + wide), y: (area[1] - high, area[3] + high)}
+    if grid.crs == WGS84:
+        ends = {
+            x: (-180.0, 180.0),
+            y: (-90.0, 90.0),
+        }  # the same for every map, so that answers are known again
+    more = [f"{name}={low!r}:{high!r}" for name, (low, high) in ends.items() if name.lower() not in declared]
+    return replace(place, bounds=[*(place.bounds or ()), *more])
