@@ -8,7 +8,7 @@ from discreet import dbapi, errors
 from discreet.dbapi.exceptions import kind_of, translated
 from discreet.errors import BudgetExceeded, DiscreetError, QueryRefused
 
-OTHERS = {"DiscreetError", "EntropyError", "Exhausted", "StreamError", "UnsupportedEvent"}
+OTHERS = {"DiscreetError", "EntropyError", "Exhausted", "MissingExtra", "StreamError", "UnsupportedEvent"}
 """Errors that no question to a session raises but in a fault of ours: InternalError, or of building blocks."""
 
 
