@@ -1,0 +1,320 @@
+"""federate(...): several sessions asked as one, each under its own policy, budget and veto."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from discreet.errors import (
+    EngineError,
+    InvalidParameter,
+    LedgerCorrupt,
+    LedgerError,
+    NodeError,
+    QueryRefused,
+    SourceError,
+)
+from discreet.escaping import name as one_line
+from discreet.federation.differences import differences, public_differences, worded
+from discreet.federation.nodes import Node
+from discreet.federation.sums import added, see_addable, summed
+from discreet.rational import Number
+from discreet.release.bill import Bill
+from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, truth_of, whole
+from discreet.session.question import Question
+from discreet.session.session import Session
+from discreet.sql.inspect.preview import Preview, preview_of
+
+if TYPE_CHECKING:
+    from discreet.accounting.loss import Loss
+    from discreet.federation.nodes import Paid
+    from discreet.release.answer import Release
+    from discreet.session.budget import BudgetState
+
+T = TypeVar("T")
+DOWN = (SourceError, EngineError, LedgerError)
+"""Errors of a node that cannot be reached; any other one is its veto."""
+WORD = (
+    "people who are in several nodes, who lose the sum of their epsilons and are counted in each: "
+    "the federation was made for nodes without common people"
+)
+
+
+def federate(sessions: Mapping[str, Session] | Sequence[Session]) -> Federation:
+    """Ask several sessions as one, where each person is in the data of one of them.
+
+    Args:
+        sessions: open sessions over different people, by name or in a row. They have tables of the same names, and the
+            same declarations about the columns of a question. You close them.
+
+    Raises:
+        InvalidParameter: there is no session, or two of them share a ledger; real and invented data are mixed.
+        LedgerError: a ledger cannot be read.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> import discreet as dp
+        >>> def ward(ages):
+        ...     return dp.protect(pa.table({"age": ages}), privacy_unit="row", bounds={"age": (0, 120)}, budget=1)
+        >>> hospitals = dp.federate({"north": ward([31, 47]), "south": ward([62])})
+        >>> answer = hospitals.sql("SELECT COUNT(*) AS n FROM data", epsilon=0.5)
+        >>> answer.cost, hospitals.budget["north"]
+        ('epsilon 0.5', epsilon 0.5 left of 1 (0.5 spent))
+    """
+    named = _named(sessions)
+    return Federation([Node(name, one) for name, one in named.items()])
+
+
+def _named(sessions: Any) -> dict[str, Session]:
+    """Sessions by name."""
+    if isinstance(sessions, Mapping):
+        named = dict(sessions)
+    elif isinstance(sessions, list | tuple):
+        named = {f"node {number}": one for number, one in enumerate(sessions, 1)}
+    else:
+        named = {}
+    if not named or not all(isinstance(one, Session) for one in named.values()):
+        raise InvalidParameter(
+            "A federation is made of sessions on this machine, which protect(…) opens.",
+            'Write federate({"north": session, "south": …}).',
+        )
+    if not all(isinstance(name, str) and name for name in named):
+        raise InvalidParameter("The name of a node is no text.", 'Write federate({"north": session}).')
+    return named
+
+
+class Federation:
+    """Sessions that are asked as one; made by `federate`.
+
+    Privacy: epsilon-differentially private for a person who is in the data of one node, by parallel composition
+    (McSherry 2009, theorem 4). Whoever is in several loses the sum. Each node charges its own budget.
+    """
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = tuple(nodes)
+        homes: dict[int, str] = {}
+        for node in self._nodes:
+            first = homes.setdefault(node.home(), node.name)
+            if first is not node.name:
+                raise InvalidParameter(
+                    f"{one_line(first)} and {one_line(node.name)} have one ledger, so they are one data set.",
+                    "Give each node a session over its own people.",
+                )
+        if len({node.session._invented for node in self._nodes}) > 1:
+            raise InvalidParameter(
+                "Some nodes hold invented data and others real data.", "Call mock() of the federation."
+            )
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The names of the nodes."""
+        return tuple(node.name for node in self._nodes)
+
+    @property
+    def budget(self) -> dict[str, BudgetState]:
+        """The budget of each node, by name."""
+        return {node.name: node.session.budget for node in self._nodes}
+
+    def sql(  # noqa: D417  most are those of `Session.sql`
+        self,
+        query: str,
+        epsilon: Number,
+        *,
+        confidence: float = 0.95,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        split: Mapping[str, Number] | None = None,
+        simultaneous: bool = False,
+        skip_down: bool = False,
+    ) -> Release:
+        """Answer a question about the people of all nodes.
+
+        Every node looks at the question first, and only when all of them would answer is any of them charged. Each is
+        charged epsilon; a node that has answered the same question before is free.
+
+        Args:
+            query: one SELECT, as for `Session.sql`; its counts, sums, averages and variances are by public keys.
+            epsilon: the privacy loss in each node, and so of each person.
+            confidence, max_rows, max_groups, max_rows_per_group, split, simultaneous: as for `Session.sql`.
+            skip_down: whether the answer leaves out nodes whose data, engine or ledger cannot be reached, and names
+                them. A node that refuses, or has too little budget, always stops the question.
+
+        Raises:
+            InvalidParameter: as for `Session.sql`. Nothing was charged.
+            QueryRefused: the question does not add up over nodes, or the nodes have different declarations. Nothing was
+                charged.
+            NodeError: a node cannot answer, or refuses. Its `paid` names the nodes that were charged, which is none
+                of them where that shows before the charge. The same question again is free in those that answered.
+        """
+        question = Question.read(query, epsilon, confidence=confidence, max_rows=max_rows, max_groups=max_groups,
+                                 max_rows_per_group=max_rows_per_group, split=split,
+                                 simultaneous=simultaneous)  # fmt: skip
+        skip = truth_of(skip_down, "skip_down")
+        paid: dict[str, Loss] = {}
+        with Bill():
+            self._see_alike(question)
+            up, down = self._sorted(self._nodes, lambda node: node.look(question), skip, {})
+            asked = [node for node in self._nodes if node.name in up]
+            found, lost = self._sorted(asked, lambda node: node.ask(question), skip, paid)
+            return self._combined(question, found, {**down, **lost}, paid)
+
+    def preview(  # noqa: D417  they are those of `sql`
+        self,
+        query: str,
+        epsilon: Number,
+        *,
+        confidence: float = 0.95,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        split: Mapping[str, Number] | None = None,
+        simultaneous: bool = False,
+        group_rows: int = GROUP_ROWS,
+    ) -> Preview:
+        """Give the cost of a question and the errors of the answer of all nodes, without reading data or charging.
+
+        Args:
+            query, epsilon, confidence, max_rows, max_groups, max_rows_per_group, split, simultaneous: as for `sql`.
+            group_rows: how many rows a group has in all nodes together, where an error depends on it.
+
+        Returns:
+            `cost` is the largest of a node, and `available` the least budget that a node has left.
+
+        Raises:
+            As `sql` does before its charge.
+        """
+        whole(group_rows, "group_rows")
+        question = Question.read(query, epsilon, confidence=confidence, max_rows=max_rows, max_groups=max_groups,
+                                 max_rows_per_group=max_rows_per_group, split=split,
+                                 simultaneous=simultaneous)  # fmt: skip
+        with Bill():
+            self._see_alike(question)
+            prices, _ = self._sorted(self._nodes, lambda node: node.look(question), False, {})
+        first = self._nodes[0]
+        plan = first.planned(question)
+        left = min(state.left for state in self.budget.values())
+        public = first.queries.catalog.public
+        shown = preview_of(summed(plan, len(self._nodes)), public, question.level, group_rows,
+                           max(prices.values()), left)  # fmt: skip
+        return replace(shown, epsilon=plan.epsilon)
+
+    def mock(self, rows: int = MOCK_ROWS) -> Federation:
+        """A federation over invented tables, in which every question is free; see `Session.mock`."""
+        return Federation([Node(node.name, node.session.mock(rows)) for node in self._nodes])
+
+    def __repr__(self) -> str:
+        return f"<Federation of {', '.join(map(one_line, self.nodes))}>"
+
+    def _see_alike(self, question: Question) -> None:
+        """See that the same integers would answer the question in every node.
+
+        Raises:
+            QueryRefused: they would not; the difference is named. Nothing was charged.
+        """
+        first, *others = self._nodes
+        see_addable(first.planned(question))
+        own = first.alike(question)
+        for node in others:
+            try:
+                same = node.alike(question) == own
+            except QueryRefused as error:
+                cause, same = f": there, {error.cause}", False
+            else:
+                cause = ""
+            found = public_differences(first, node) if same else differences(first, node)
+            if same and not found:
+                continue
+            said = worded(found) or cause.removeprefix(": ") or "the types of columns, or NOT NULL"
+            raise QueryRefused(
+                f"{one_line(first.name)} and {one_line(node.name)} would not answer the same question: {said}.",
+                "Let the stewards declare the same, or leave the node out.",
+            )
+
+    def _sorted(
+        self, nodes: Sequence[Node], work: Callable[[Node], T], skip: bool, paid: dict[str, Loss]
+    ) -> tuple[dict[str, T], dict[str, Exception]]:
+        """Let nodes work in parallel: the results by name, and the errors of those that are skipped.
+
+        Args:
+            nodes: that work.
+            work: of each.
+            skip: whether nodes that are down are left out.
+            paid: takes the losses that were charged, by name.
+
+        Raises:
+            NodeError: a node failed that is not left out, or no node is left.
+        """
+        found: dict[str, T] = {}
+        failed: dict[str, Exception] = {}
+        with ThreadPoolExecutor(len(nodes), thread_name_prefix="discreet-node") as pool:
+            futures = {node.name: pool.submit(work, node) for node in nodes}
+        for name, future in futures.items():
+            error = future.exception()
+            if error is None:
+                found[name] = future.result()
+                loss = getattr(found[name], "loss", None)
+            elif isinstance(error, Exception):
+                failed[name], loss = error, getattr(error, "charged", None)
+            else:
+                raise error
+            if loss is not None:
+                paid[name] = loss
+        fatal = {name: error for name, error in failed.items() if not (skip and is_down(error))}
+        if fatal or not found:
+            raise failure(fatal or failed, paid) from next(iter((fatal or failed).values()))
+        return found, failed
+
+    def _combined(
+        self, question: Question, found: Mapping[str, Paid], missing: Mapping[str, Exception], paid: Mapping[str, Loss]
+    ) -> Release:  # fmt: skip
+        first = next(node for node in self._nodes if node.name in found)
+        plan, queries = first.planned(question), first.queries
+        shown = summed(plan, len(found))
+        noisy = added(shown, [one.entries for one in found.values()])
+        made = queries.finish(shown, [noisy], *question.level)
+        guarantee, *notes = made.notes
+        several = f"of {len(found)} node{'s' * (len(found) != 1)} ({', '.join(map(one_line, found))})"
+        notes = [
+            f"{guarantee} {several}; each person is in one of them, so epsilon is the largest, not the sum",
+            *(note.replace("ask with diagnose", "ask a node with diagnose") for note in notes),
+            WORD,
+        ]
+        return replace(
+            made,
+            epsilon=plan.epsilon,
+            deployment=queries.deployment(plan),
+            notes=tuple(notes),
+            warnings=(*(_missing(name, paid.get(name)) for name in missing), *made.warnings),
+            replayed=not paid,
+        )
+
+
+def is_down(error: Exception) -> bool:
+    """Whether a node cannot be reached, and did not refuse."""
+    return isinstance(error, DOWN) and not isinstance(error, LedgerCorrupt)
+
+
+def _missing(name: str, loss: Loss | None) -> str:
+    charged = "it was not charged" if loss is None else f"it was charged {loss}"
+    return f"{one_line(name)} is missing: it could not be reached, {charged}, and its people are not in any number"
+
+
+def failure(failed: Mapping[str, Exception], paid: Mapping[str, Loss]) -> NodeError:
+    """The error for nodes that failed, with the losses charged by node."""
+    said = "; ".join(f"{one_line(name)}: {_words(error)}" for name, error in failed.items())
+    fix = "Mend it or leave it out; nothing was asked of the others."
+    if paid:
+        said = (
+            f"{said}. Charged were {', '.join(f'{one_line(name)} ({loss})' for name, loss in paid.items())}"
+        )
+        fix = "Ask the same question again: it is free in the nodes that answered."
+    error = NodeError(f"The question has no answer, because of {said}.", fix, nodes=failed, paid=paid)
+    error.told, error.charged = True, max(paid.values(), key=lambda loss: loss.epsilon, default=None)
+    return error
+
+
+def _words(error: Exception) -> str:
+    return str(getattr(error, "cause", type(error).__name__)).rstrip(".")
