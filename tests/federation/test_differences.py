@@ -3,35 +3,32 @@ from __future__ import annotations
 import pyarrow as pa
 
 import discreet as dp
-from discreet.federation.differences import differences, worded
-from discreet.federation.nodes import Node
+from discreet.federation.differences import Declared, declared, differences, worded
 from tests.federation.wards import PEOPLE, WARDS, ward
 
 
-def _node(name: str, wards: list[str], listed: list[str] = WARDS) -> Node:
+def _declared(wards: list[str]) -> Declared:
     tables = {"data": PEOPLE["west"], "wards": pa.table({"name": wards})}
-    return Node(
-        name,
-        dp.protect(
-            tables, table="data", privacy_unit="row", keys={"ward": "wards.name", "age": [*range(8)]}, budget=1,
-            public=["wards"], bounds={"day": (0, len(listed))},
-        ),
-    )  # fmt: skip
+    keys = {"ward": "wards.name", "age": [*range(8)]}
+    with dp.protect(
+        tables, table="data", privacy_unit="row", keys=keys, budget=1, public=["wards"]
+    ) as session:
+        return declared(session)
 
 
 def test_nodes_alike_have_no_differences() -> None:
-    assert differences(_node("north", WARDS), _node("south", WARDS)) == []
+    assert differences("north", _declared(WARDS), "south", _declared(WARDS)) == []
 
 
 def test_public_tables_are_compared_by_their_contents() -> None:
-    assert differences(_node("north", WARDS), _node("south", ["a", "b", "x"])) == [
+    assert differences("north", _declared(WARDS), "south", _declared(["a", "b", "x"])) == [
         "the public table wards has another content in south than in north"
     ]
 
 
 def test_keys_behind_those_that_are_shown_are_compared() -> None:
-    one, other = (Node("x", ward(PEOPLE["west"], keys={"day": [*range(9), last]})) for last in (10, 11))
-    assert differences(one, other) == ["data.day: the lists of keys are not the same"]
+    one, other = (declared(ward(PEOPLE["west"], keys={"day": [*range(9), last]})) for last in (10, 11))
+    assert differences("x", one, "y", other) == ["data.day: the lists of keys are not the same"]
 
 
 def test_only_some_differences_are_named() -> None:

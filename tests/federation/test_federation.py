@@ -256,9 +256,32 @@ def test_a_veto_after_the_look_is_no_node_that_is_down(monkeypatch: pytest.Monke
 
 def test_nothing_is_answered_without_any_node(monkeypatch: pytest.MonkeyPatch) -> None:
     session = ward(POOLED)
-    monkeypatch.setattr(nodes, "_looked", lambda *_: (_ for _ in ()).throw(SourceError("It has gone.")))
+    monkeypatch.setattr(nodes, "_price", lambda *_: (_ for _ in ()).throw(SourceError("It has gone.")))
     with pytest.raises(NodeError, match="It has gone"):
         dp.federate([session]).sql(COUNT, 1, skip_down=True)
+
+
+def test_a_session_that_is_like_the_others_plans_and_is_asked_nothing() -> None:
+    planning, hospitals = ward(PEOPLE["west"].slice(0, 0), budget=1), wards(budget=1)
+    answer = dp.federate(hospitals, like=planning).sql(COUNT, 0.5)
+    assert answer["n"] == dp.federate(hospitals).sql(COUNT, 0.5)["n"]
+    assert planning.budget.spent == 0
+    with pytest.raises(
+        QueryRefused, match=r"this machine and north would not .*0 … 9 in this machine, 0 … 120 in n"
+    ):
+        dp.federate(hospitals, like=ward(PEOPLE["west"], bounds={"age": (0, 9)})).sql(
+            "SELECT SUM(age) AS n FROM data", 0.1
+        )
+    with pytest.raises(InvalidParameter, match="like"):
+        dp.federate(hospitals, like=3)  # type: ignore[arg-type]
+
+
+def test_another_number_of_integers_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    hospitals = dp.federate(wards(budget=1))
+    real = nodes._released
+    monkeypatch.setattr(nodes, "_released", lambda queries, question: real(queries, question)[:1])
+    with pytest.raises(NodeError, match=r"another number of integers.*Charged were north"):
+        hospitals.sql(COUNT, 0.5)
 
 
 def test_sessions_that_cannot_be_nodes_are_refused(tmp_path: Path) -> None:

@@ -13,12 +13,14 @@ from discreet.errors import (
     LedgerCorrupt,
     LedgerError,
     NodeError,
+    NotAllowed,
     QueryRefused,
+    ServerError,
     SourceError,
 )
 from discreet.escaping import name as one_line
 from discreet.federation.differences import differences, public_differences, worded
-from discreet.federation.nodes import Node
+from discreet.federation.nodes import LocalNode
 from discreet.federation.sums import added, see_addable, summed
 from discreet.rational import Number
 from discreet.release.bill import Bill
@@ -29,12 +31,12 @@ from discreet.sql.inspect.preview import Preview, preview_of
 
 if TYPE_CHECKING:
     from discreet.accounting.loss import Loss
-    from discreet.federation.nodes import Paid
+    from discreet.federation.nodes import Node, Offer, Paid
     from discreet.release.answer import Release
     from discreet.session.budget import BudgetState
 
 T = TypeVar("T")
-DOWN = (SourceError, EngineError, LedgerError)
+DOWN = (SourceError, EngineError, LedgerError, ServerError)
 """Errors of a node that cannot be reached; any other one is its veto."""
 WORD = (
     "people who are in several nodes, who lose the sum of their epsilons and are counted in each: "
@@ -42,15 +44,18 @@ WORD = (
 )
 
 
-def federate(sessions: Mapping[str, Session] | Sequence[Session]) -> Federation:
+def federate(sessions: Mapping[str, Any] | Sequence[Any], *, like: Session | None = None) -> Federation:
     """Ask several sessions as one, where each person is in the data of one of them.
 
     Args:
-        sessions: open sessions over different people, by name or in a row. They have tables of the same names, and the
-            same declarations about the columns of a question. You close them.
+        sessions: open sessions over different people, by name or in a row: those of `protect` and of `connect`. They
+            have tables of the same names, and the same declarations about the columns of a question. You close them.
+        like: a session of `protect` with the same declarations, which plans questions and finishes answers, and is
+            asked nothing: needed where all sessions are on servers. Its rows may be invented.
 
     Raises:
-        InvalidParameter: there is no session, or two of them share a ledger; real and invented data are mixed.
+        InvalidParameter: there is no session, or two of them share a ledger; real and invented data are mixed; no
+            session on this machine plans.
         LedgerError: a ledger cannot be read.
 
     Example:
@@ -64,10 +69,27 @@ def federate(sessions: Mapping[str, Session] | Sequence[Session]) -> Federation:
         ('epsilon 0.5', epsilon 0.5 left of 1 (0.5 spent))
     """
     named = _named(sessions)
-    return Federation([Node(name, one) for name, one in named.items()])
+    nodes: list[Node] = [
+        LocalNode(name, one) if isinstance(one, Session) else one.as_node(name) for name, one in named.items()
+    ]
+    if like is not None and not isinstance(like, Session):
+        raise InvalidParameter(
+            "like is no session on this machine.", "Write like=protect(…), or leave it out."
+        )
+    planning = (
+        LocalNode("this machine", like)
+        if like is not None
+        else next((n for n in nodes if isinstance(n, LocalNode)), None)
+    )
+    if planning is None:
+        raise InvalidParameter(
+            "All sessions are on servers, and none on this machine plans the questions.",
+            "Give like=protect(…), a session with the same declarations, over invented rows if you like.",
+        )
+    return Federation(nodes, planning)
 
 
-def _named(sessions: Any) -> dict[str, Session]:
+def _named(sessions: Any) -> dict[str, Any]:
     """Sessions by name."""
     if isinstance(sessions, Mapping):
         named = dict(sessions)
@@ -75,9 +97,9 @@ def _named(sessions: Any) -> dict[str, Session]:
         named = {f"node {number}": one for number, one in enumerate(sessions, 1)}
     else:
         named = {}
-    if not named or not all(isinstance(one, Session) for one in named.values()):
+    if not named or not all(isinstance(one, Session) or hasattr(one, "as_node") for one in named.values()):
         raise InvalidParameter(
-            "A federation is made of sessions on this machine, which protect(…) opens.",
+            "A federation is made of sessions, which protect(…) or connect(…) opens.",
             'Write federate({"north": session, "south": …}).',
         )
     if not all(isinstance(name, str) and name for name in named):
@@ -92,17 +114,17 @@ class Federation:
     (McSherry 2009, theorem 4). Whoever is in several loses the sum. Each node charges its own budget.
     """
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = tuple(nodes)
-        homes: dict[int, str] = {}
+    def __init__(self, nodes: Sequence[Node], planning: LocalNode) -> None:
+        self._nodes, self._planning = tuple(nodes), planning
+        homes: dict[object, str] = {}
         for node in self._nodes:
-            first = homes.setdefault(node.home(), node.name)
-            if first is not node.name:
+            first = homes.setdefault(node.home, node.name)
+            if first != node.name:
                 raise InvalidParameter(
                     f"{one_line(first)} and {one_line(node.name)} have one ledger, so they are one data set.",
                     "Give each node a session over its own people.",
                 )
-        if len({node.session._invented for node in self._nodes}) > 1:
+        if len({node.invented for node in self._nodes}) > 1:
             raise InvalidParameter(
                 "Some nodes hold invented data and others real data.", "Call mock() of the federation."
             )
@@ -115,7 +137,7 @@ class Federation:
     @property
     def budget(self) -> dict[str, BudgetState]:
         """The budget of each node, by name."""
-        return {node.name: node.session.budget for node in self._nodes}
+        return {node.name: node.budget for node in self._nodes}
 
     def sql(  # noqa: D417  most are those of `Session.sql`
         self,
@@ -155,10 +177,9 @@ class Federation:
         skip = truth_of(skip_down, "skip_down")
         paid: dict[str, Loss] = {}
         with Bill():
-            self._see_alike(question)
-            up, down = self._sorted(self._nodes, lambda node: node.look(question), skip, {})
+            up, down = self._offers(question, skip)
             asked = [node for node in self._nodes if node.name in up]
-            found, lost = self._sorted(asked, lambda node: node.ask(question), skip, paid)
+            found, lost = self._sorted(asked, lambda node: self._asked(node, question), skip, paid)
             return self._combined(question, found, {**down, **lost}, paid)
 
     def preview(  # noqa: D417  they are those of `sql`
@@ -191,47 +212,60 @@ class Federation:
                                  max_rows_per_group=max_rows_per_group, split=split,
                                  simultaneous=simultaneous)  # fmt: skip
         with Bill():
-            self._see_alike(question)
-            prices, _ = self._sorted(self._nodes, lambda node: node.look(question), False, {})
-        first = self._nodes[0]
-        plan = first.planned(question)
+            offers, _ = self._offers(question, False)
+        plan, public = self._planning.planned(question), self._planning.queries.catalog.public
         left = min(state.left for state in self.budget.values())
-        public = first.queries.catalog.public
         shown = preview_of(summed(plan, len(self._nodes)), public, question.level, group_rows,
-                           max(prices.values()), left)  # fmt: skip
+                           max(one.price for one in offers.values()), left)  # fmt: skip
         return replace(shown, epsilon=plan.epsilon)
 
     def mock(self, rows: int = MOCK_ROWS) -> Federation:
-        """A federation over invented tables, in which every question is free; see `Session.mock`."""
-        return Federation([Node(node.name, node.session.mock(rows)) for node in self._nodes])
+        """A federation over invented tables, in which every question is free; see `Session.mock`.
+
+        The tables of a node on a server are invented here, from the declarations that this machine plans with.
+        """
+        near = {
+            node.name: (node if isinstance(node, LocalNode) else self._planning).session
+            for node in self._nodes
+        }
+        return federate({name: session.mock(rows) for name, session in near.items()})
 
     def __repr__(self) -> str:
         return f"<Federation of {', '.join(map(one_line, self.nodes))}>"
 
-    def _see_alike(self, question: Question) -> None:
-        """See that the same integers would answer the question in every node.
+    def _offers(self, question: Question, skip: bool) -> tuple[dict[str, Offer], dict[str, Exception]]:
+        """The offers of all nodes, and the errors of those that are left out; nothing is charged.
 
         Raises:
-            QueryRefused: they would not; the difference is named. Nothing was charged.
+            QueryRefused: the question does not add up, or the same integers would not answer it in every node.
+            NodeError: a node refuses, or cannot be reached.
         """
-        first, *others = self._nodes
-        see_addable(first.planned(question))
-        own = first.alike(question)
-        for node in others:
-            try:
-                same = node.alike(question) == own
-            except QueryRefused as error:
-                cause, same = f": there, {error.cause}", False
-            else:
-                cause = ""
-            found = public_differences(first, node) if same else differences(first, node)
-            if same and not found:
+        planning = self._planning
+        see_addable(planning.planned(question))
+        own, ours = planning.alike(question), planning.declared()
+        found, down = self._sorted(self._nodes, lambda node: node.offer(question), skip, {})
+        for name, offer in found.items():
+            named = planning.name, ours, name, offer.declared
+            same = offer.alike == own
+            unlike = public_differences(*named) if same else differences(*named)
+            if same and not unlike:
                 continue
-            said = worded(found) or cause.removeprefix(": ") or "the types of columns, or NOT NULL"
             raise QueryRefused(
-                f"{one_line(first.name)} and {one_line(node.name)} would not answer the same question: {said}.",
+                f"{one_line(planning.name)} and {one_line(name)} would not answer the same question: "
+                f"{worded(unlike) or 'the types of columns, NOT NULL, or the version of discreet'}.",
                 "Let the stewards declare the same, or leave the node out.",
             )
+        return found, down
+
+    def _asked(self, node: Node, question: Question) -> Paid:
+        """The integers of a node, as many as the plan has."""
+        (release,) = self._planning.planned(question).releases
+        paid = node.ask(question)
+        if paid.entries.shape != (release.cells, sum(measure.entries for measure in release.measures)):
+            fault = ServerError("The node answered with another number of integers.", "Ask its steward.")
+            fault.charged, fault.told = paid.loss, True
+            raise fault
+        return paid
 
     def _sorted(
         self, nodes: Sequence[Node], work: Callable[[Node], T], skip: bool, paid: dict[str, Loss]
@@ -270,8 +304,7 @@ class Federation:
     def _combined(
         self, question: Question, found: Mapping[str, Paid], missing: Mapping[str, Exception], paid: Mapping[str, Loss]
     ) -> Release:  # fmt: skip
-        first = next(node for node in self._nodes if node.name in found)
-        plan, queries = first.planned(question), first.queries
+        plan, queries = self._planning.planned(question), self._planning.queries
         shown = summed(plan, len(found))
         noisy = added(shown, [one.entries for one in found.values()])
         made = queries.finish(shown, [noisy], *question.level)
@@ -294,7 +327,7 @@ class Federation:
 
 def is_down(error: Exception) -> bool:
     """Whether a node cannot be reached, and did not refuse."""
-    return isinstance(error, DOWN) and not isinstance(error, LedgerCorrupt)
+    return isinstance(error, DOWN) and not isinstance(error, LedgerCorrupt | NotAllowed)
 
 
 def _missing(name: str, loss: Loss | None) -> str:
