@@ -97,6 +97,20 @@ def test_intervals_of_the_noise_of_one_node_are_found(monkeypatch: pytest.Monkey
     assert _misses("COUNT(*)") > 200
 
 
+def test_units_of_several_rows_are_counted_over_nodes() -> None:
+    given: dict[str, Any] = {
+        "privacy_unit": "patient",
+        "max_rows": 4,
+        "bounds": {"age": (0, 120)},
+        "budget": 1000,
+    }
+    tables = [pa.table({"patient": np.arange(rows) // 2, "age": [30] * rows}) for rows in (40, 60)]
+    hospitals = dp.federate([dp.protect(table, **given) for table in tables])
+    answer = hospitals.sql("SELECT COUNT(DISTINCT patient) AS people FROM data", 500)
+    assert answer["people"] == [50]  # the same number in two nodes is another person
+    assert hospitals.sql("SELECT COUNT(*) AS visits FROM data", 500)["visits"] == [100]
+
+
 def test_one_node_is_as_wide_as_its_session() -> None:
     alone, one = ward(POOLED), dp.federate([ward(POOLED)])
     assert one.preview(COUNT, 0.1).errors == alone.preview(COUNT, 0.1).errors
@@ -113,6 +127,13 @@ def test_each_node_pays_epsilon_and_the_answer_says_that_it_is_the_largest() -> 
     card = str(answer.card())
     assert "of 3 nodes (north, south, west); each person is in one of them" in card
     assert "people who are in several nodes" in card
+    record = answer.card().to_dict()
+    assert (record["composition"], record["nodes"], record["missing"]) == (
+        "parallel",
+        ["north", "south", "west"],
+        [],
+    )
+    assert record["epsilon"] == "0.25"
     again = hospitals.sql(COUNT, 0.25, confidence=0.9)
     assert (again["n"], again.replayed, answer.replayed) == (answer["n"], True, False)
     assert spent(hospitals) == [Fraction(1, 4)] * 3
@@ -181,6 +202,7 @@ def test_declarations_that_the_question_does_not_read_may_differ() -> None:
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
+        ("SELECT CORR(age, day) AS r FROM data", "several columns as one"),
         ("SELECT MEDIAN(age) AS m FROM data", "quantiles"),
         ("SELECT COUNT(DISTINCT age) AS n FROM data", "distinct values"),
         ("SELECT 1 AS one", "nothing private"),
@@ -272,6 +294,8 @@ def test_a_session_that_is_like_the_others_plans_and_is_asked_nothing() -> None:
         dp.federate(hospitals, like=ward(PEOPLE["west"], bounds={"age": (0, 9)})).sql(
             "SELECT SUM(age) AS n FROM data", 0.1
         )
+    with pytest.raises(InvalidParameter, match="invented"):
+        dp.federate(hospitals, like=planning.mock(10))
     with pytest.raises(InvalidParameter, match="like"):
         dp.federate(hospitals, like=3)  # type: ignore[arg-type]
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 DOWN = (SourceError, EngineError, LedgerError, ServerError)
 """Errors of a node that cannot be reached; any other one is its veto."""
+MOST_AT_ONCE = 64
+"""So many nodes are asked at the same time."""
 WORD = (
     "people who are in several nodes, who lose the sum of their epsilons and are counted in each: "
     "the federation was made for nodes without common people"
@@ -124,7 +126,7 @@ class Federation:
                     f"{one_line(first)} and {one_line(node.name)} have one ledger, so they are one data set.",
                     "Give each node a session over its own people.",
                 )
-        if len({node.invented for node in self._nodes}) > 1:
+        if len({node.invented for node in (*self._nodes, planning)}) > 1:
             raise InvalidParameter(
                 "Some nodes hold invented data and others real data.", "Call mock() of the federation."
             )
@@ -283,7 +285,7 @@ class Federation:
         """
         found: dict[str, T] = {}
         failed: dict[str, Exception] = {}
-        with ThreadPoolExecutor(len(nodes), thread_name_prefix="discreet-node") as pool:
+        with ThreadPoolExecutor(min(len(nodes), MOST_AT_ONCE), thread_name_prefix="discreet-node") as pool:
             futures = {node.name: pool.submit(work, node) for node in nodes}
         for name, future in futures.items():
             error = future.exception()
@@ -308,6 +310,7 @@ class Federation:
         shown = summed(plan, len(found))
         noisy = added(shown, [one.entries for one in found.values()])
         made = queries.finish(shown, [noisy], *question.level)
+        facts = queries.deployment(plan)
         guarantee, *notes = made.notes
         several = f"of {len(found)} node{'s' * (len(found) != 1)} ({', '.join(map(one_line, found))})"
         notes = [
@@ -318,7 +321,12 @@ class Federation:
         return replace(
             made,
             epsilon=plan.epsilon,
-            deployment=queries.deployment(plan),
+            deployment=lambda: {
+                **facts(),
+                "composition": "parallel",
+                "nodes": [*found],
+                "missing": [*missing],
+            },
             notes=tuple(notes),
             warnings=(*(_missing(name, paid.get(name)) for name in missing), *made.warnings),
             replayed=not paid,
