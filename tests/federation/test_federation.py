@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from discreet.errors import (
 )
 from discreet.federation import nodes, sums
 from discreet.session.analyst import AnalystSession
+from discreet.session.waiting.interruption import interruptibly
+from tests import inside
 from tests.federation.wards import PEOPLE, POOLED, ward, wards
 
 COUNT = "SELECT ward, COUNT(*) AS n FROM data GROUP BY ward"
@@ -267,6 +270,39 @@ def test_a_node_that_fails_after_others_were_charged_is_named_with_the_charges(
     monkeypatch.undo()
     assert len(hospitals.sql(COUNT, 0.5)) == 3
     assert spent(hospitals) == [Fraction(1, 2)] * 3
+
+
+def test_the_charge_of_the_node_that_failed_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = wards(budget=1)
+    hospitals, broken = dp.federate(sessions), inside.engine_of(sessions["south"])
+
+    def stopped(engine: Any, work: Any) -> Any:
+        if engine is broken:
+            raise EngineError("The engine stopped.")
+        return interruptibly(engine, work)
+
+    monkeypatch.setattr("discreet.session.queries.interruptibly", stopped)
+    with pytest.raises(NodeError) as caught:
+        hospitals.sql(COUNT, 0.5)
+    assert set(caught.value.paid) == {"north", "south", "west"}
+    assert caught.value.charged == dp.accounting.Loss(Fraction(1, 2))  # each person is in one node
+    assert spent(hospitals) == [Fraction(1, 2)] * 3
+
+
+def test_threads_that_ask_at_once_overdraw_no_node() -> None:
+    hospitals = dp.federate(wards(budget=1))
+
+    def ask(part: int) -> bool:
+        """Whether it was answered, or failed for another reason than a budget."""
+        try:
+            return len(hospitals.sql(COUNT, Fraction(4, 10) + Fraction(part, 1000))) == 3
+        except NodeError as error:
+            return not all(isinstance(one, BudgetExceeded) for one in error.nodes.values())
+
+    with ThreadPoolExecutor(4) as pool:
+        answered = list(pool.map(ask, range(4)))
+    assert sum(answered) <= 2
+    assert max(spent(hospitals)) <= 1
 
 
 def test_a_veto_after_the_look_is_no_node_that_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
